@@ -172,6 +172,10 @@ def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
             for name in docs.CLIENT_FILES
         ),
         file("tacitus.py", docs.python_client, "tacitus.py"),
+        *(
+            file(name, docs.npm_package, name, folder=folder)
+            for name, folder in docs.NPM_PACKAGES.items()
+        ),
         file("contracts/<str:name>", docs.download, "contract-file", files=docs.CONTRACT_FILES),
         file("contracts/abi/<str:name>.json", docs.abi, "abi"),
         file(

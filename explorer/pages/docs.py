@@ -1,6 +1,11 @@
 """The guides as pages and as Markdown, and the files that they link to."""
 
+import gzip
+import json
+import tarfile
 from collections.abc import Mapping
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 
 from django.conf import settings
@@ -17,21 +22,15 @@ from queries.config.routes import Routes
 from queries.contracts.abi import load_artifact
 from queries.schema.batch_checks import BatchLimits
 
+
+def _package_files(folder: Path) -> list[Path]:
+    """The files that an npm package lists."""
+    patterns = json.loads((folder / "package.json").read_text())["files"]
+    return [path for pattern in patterns for path in folder.glob(pattern)]
+
+
 CONTRACTS = settings.BASE_DIR / "queries" / "contracts"
-CONTRACT_FILES = {
-    path.name: path
-    for path in (
-        *CONTRACTS.glob("interfaces/*.sol"),
-        *CONTRACTS.glob("examples/*.sol"),
-        *CONTRACTS.glob("build/*Registry.json"),
-        CONTRACTS / "build" / "EventsVerifier.json",
-        CONTRACTS / "build" / "EventsRouter.json",
-        CONTRACTS / "build" / "FactsLookup.json",
-        CONTRACTS / "build" / "FactsRouter.json",
-        CONTRACTS / "build" / "standard-input.json",
-        CONTRACTS / "build" / "addresses.json",
-    )
-}
+CONTRACT_FILES = {path.name: path for path in _package_files(CONTRACTS)}
 OTHER_ABIS = {"router": "FactsRouter", "lookup": "FactsLookup"}
 MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
 MONITORING_FILES = {name: MONITORING / name for name in ("dashboard.json", "alerts.yml")}
@@ -40,6 +39,7 @@ CLIENT_FILES = {
     "tacitus.mjs": CLIENT / "typescript" / "tacitus.mjs",
     "tacitus.d.ts": CLIENT / "typescript" / "tacitus.d.ts",
 }
+NPM_PACKAGES = {"tacitus.tgz": CLIENT / "typescript", "contracts/tacitus-contracts.tgz": CONTRACTS}
 SERVED_FILES = {
     "tacitus.py": "/tacitus.py",
     **{name: f"/{name}" for name in CLIENT_FILES},
@@ -100,6 +100,24 @@ def download(_request: HttpRequest, name: str, files: Mapping[str, Path]) -> Htt
 
 def python_client(_request: HttpRequest) -> HttpResponse:
     return HttpResponse(joined_client(), content_type=MEDIA_TYPES[".py"])
+
+
+def npm_package(_request: HttpRequest, folder: Path) -> HttpResponse:
+    return HttpResponse(_npm_package(folder), content_type="application/gzip")
+
+
+@cache
+def _npm_package(folder: Path) -> bytes:
+    """The files that `npm pack` takes, as an archive of always the same bytes."""
+    always = (folder / name for name in ("LICENSE", "README.md", "package.json"))
+    packed = BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for path in sorted({*_package_files(folder), *always}):
+            member = tarfile.TarInfo(f"package/{path.relative_to(folder)}")
+            member.size = path.stat().st_size
+            with path.open("rb") as file:
+                archive.addfile(member, file)
+    return gzip.compress(packed.getvalue(), mtime=0)
 
 
 def abi(_request: HttpRequest, name: str) -> HttpResponse:

@@ -1,9 +1,10 @@
 // What users of the TypeScript client do, in Node, Deno and Bun; prints a report as JSON.
 import process from "node:process";
 import { buildBatch, isTacitusError, Tacitus, version } from "tacitus";
-import type { Fact, StatusResponse } from "tacitus";
+import type { Fact, Hex, StatusResponse } from "tacitus";
 
-const [url = "", key = "", chain = "", block = "", account = "", transaction = ""] = process.argv.slice(2);
+const [url = "", key = "", chain = "", block = "", account = "", transaction = "", registry, verifier] =
+  process.argv.slice(2);
 const service = new Tacitus(`${url}/`, key);
 const batch = buildBatch(chain, [
   { source: chain, block: BigInt(block), accounts: [account], props: ["BALANCE", "CODE_HASH"], slots: [7n] },
@@ -63,9 +64,11 @@ for (const attempt of [
 // A block that is never mined: waiting ends with the reason of the signal, or by the time.
 const [connection] = await service.routes();
 if (!connection) throw new Error("no route");
+const genuine = { ...connection, registry: registry as Hex, eventsVerifier: verifier as Hex };
 const isGenuine = [
-  await service.isGenuine(connection),
-  await service.isGenuine({ ...connection, eventsVerifier: connection.registry }),
+  await service.isGenuine(genuine),
+  await service.isGenuine({ ...genuine, eventsVerifier: genuine.registry }),
+  await service.isGenuine(connection), // deployed without the factory
 ];
 const head = BigInt((await service.estimate(batch)).blocks[0]?.lastFinalBlock ?? 0) + 1n;
 const ahead = await service.submit(buildBatch(chain, { source: chain, block: head + 2n, header: ["GAS_USED"] }));

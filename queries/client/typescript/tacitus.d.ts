@@ -2254,7 +2254,7 @@ export declare const codeHashes: {
     readonly EventsVerifier: "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4";
 };
 export declare const create2Prefix: "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000";
-/** What not all errors have; `retryAfter` is in seconds, and `path` is of the invalid value in the request. */
+/** What not all errors have: `path` is of an invalid value, `step` of a rejection, and `retryAfter` in seconds. */
 export interface ErrorDetails {
     code?: string;
     path?: string;
@@ -2262,15 +2262,13 @@ export interface ErrorDetails {
     httpStatus?: number;
     retryAfter?: number | undefined;
     batchId?: string;
-    /** In which a batch was rejected. */
     step?: string;
 }
-/** Base of all errors: a sentence for people; a code and `retryable` for programs. */
+/** Base of all errors: a sentence for people; for programs a code, and whether trying again can help. */
 export declare abstract class TacitusError extends Error {
     readonly details: ErrorDetails;
     abstract readonly name: string;
     readonly code: string;
-    /** Whether trying again can help. */
     readonly retryable: boolean;
     constructor(sentence: string, details?: ErrorDetails, cause?: unknown);
 }
@@ -2355,16 +2353,15 @@ export declare class Position {
 }
 /** Encode a mapping's key as Solidity hashes it; `kind` is its type, such as uint64. */
 export declare function mappingKey(kind: string, key: string | bigint | number | boolean): Uint8Array;
-/** A variable as a storage layout describes it. */
+/** A variable as a storage layout describes it; its size is in bytes. */
 export interface Variable {
     position: Position;
-    /** Bytes. */
     size: number;
     type: string;
 }
 /** Find a variable such as `points[4].y` in solc's storageLayout. */
 export declare function findVariable({ storage, types }: any, expression: string): Variable;
-/** The values to prove of one block of the chain `source`: its id, or an alias. A `timestamp` is of the last block until then. */
+/** What to prove of a block of the chain `source` (an id or alias): by number, or the last one until `timestamp`. */
 export type BlockQuery = Omit<BlockBody, "accounts"> & {
     source: bigint | number | string;
     /** Addresses, or ENS names; `props` and `slots` are those of each. */
@@ -2495,8 +2492,6 @@ export interface WaitOptions extends CallOptions {
 export interface PageOptions extends CallOptions {
     /** How many to request at once. */
     limit?: number | undefined;
-    /** Begin after this id. */
-    cursor?: string | undefined;
 }
 /** A server and your API key. */
 export declare class Tacitus {
@@ -2534,10 +2529,7 @@ export declare class Tacitus {
     deliveries(options?: PageOptions): AsyncGenerator<DeliveryResponse, void, void>;
     /** Return the server's routes with their registries. */
     routes({ signal }?: CallOptions): Promise<readonly ConnectionResponse[]>;
-    /**
-     * Whether the addresses of the route's registry and events verifier follow from this version's code, and from
-     * the route's constructor arguments. Check those yourself: they name the signers, for example.
-     */
+    /** Whether the registry and its events verifier are this version's code with the route's constructor arguments. */
     isGenuine(route: ConnectionResponse, { signal }?: CallOptions): Promise<boolean>;
 }
 export {};

@@ -169,7 +169,7 @@ export const codeHashes = {
     "EventsVerifier": "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4"
 };
 export const create2Prefix = "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000";
-/** Base of all errors: a sentence for people; a code and `retryable` for programs. */
+/** Base of all errors: a sentence for people; for programs a code, and whether trying again can help. */
 export class TacitusError extends Error {
     details;
     constructor(sentence, details = {}, cause) {
@@ -424,17 +424,16 @@ export function findVariable({ storage, types }, expression) {
     }
     let position = new Position(BigInt(entries[0].slot), entries[0].offset);
     let kind = entries[0].type;
-    for (const [, member, double, single, bare] of accesses) {
+    for (const [, name, double, single, bare] of accesses) {
         const key = double ?? single ?? bare?.trim() ?? "";
-        [position, kind] = member ? structMember(types, kind, position, member) : element(types, kind, position, key);
+        const member = types[kind].members?.find((entry) => entry.label === name);
+        if (name && !member)
+            throw new UsageError(`${types[kind].label} has no member ${name}.`);
+        [position, kind] = member
+            ? [position.member(BigInt(member.slot), member.offset), member.type]
+            : element(types, kind, position, key);
     }
     return { position, size: Number(types[kind].numberOfBytes), type: types[kind].label };
-}
-function structMember(types, kind, position, name) {
-    const member = types[kind].members?.find((entry) => entry.label === name);
-    if (!member)
-        throw new UsageError(`${types[kind].label} has no member ${name}.`);
-    return [position.member(BigInt(member.slot), member.offset), member.type];
 }
 function element(types, kind, position, key) {
     const container = types[kind];
@@ -463,8 +462,8 @@ function keyOfType(types, kind, text) {
     const [, typeName, key] = /^(\w+):(.*)$/.exec(text) ?? [];
     if (typeName && key)
         return mappingKey(typeName, key);
-    const examples = `bytes${size}:${text} or uint${8 * size}:${text}`;
-    throw new UsageError(`The layout does not give the type under ${label}. Write it before the key, such as ${examples}.`);
+    const examples = `such as bytes${size}:${text} or uint${8 * size}:${text}`;
+    throw new UsageError(`The layout does not give the type under ${label}. Write it before the key, ${examples}.`);
 }
 const BLOCK_LISTS = ["header", "logs", "receipts", "transactions", "withdrawals", "absent"];
 /** Build a batch for `submit`, `estimate` and `witness`; `fee` is the maximum to spend on it, in wei. */
@@ -559,7 +558,7 @@ function decodeWord(type, word) {
 }
 /** Call a view, and return its outputs by their names; null if the first one is false. */
 async function readProven(client, to, abi, view, values) {
-    const { inputs, outputs } = abi.find(({ name }) => name === view);
+    const { inputs, outputs } = abi.find((entry) => entry.name === view);
     let tails = "";
     const toDigits = (value) => toWord(value).slice(2);
     const heads = inputs.map(({ type }, index) => {
@@ -722,10 +721,7 @@ export class Tacitus {
     async routes({ signal } = {}) {
         return list((await this.#send("GET", "/chain-connections", { signal })).connections);
     }
-    /**
-     * Whether the addresses of the route's registry and events verifier follow from this version's code, and from
-     * the route's constructor arguments. Check those yourself: they name the signers, for example.
-     */
+    /** Whether the registry and its events verifier are this version's code with the route's constructor arguments. */
     async isGenuine(route, { signal } = {}) {
         const { kind, registry, eventsVerifier, constructorArguments, originChainId, destinationChainId } = route;
         const isAt = async (address, name, words) => {

@@ -186,9 +186,13 @@ def test_a_program_uses_all_of_the_client(
     receipt = chain.send(OWNERS[1], "0x")
     block = int(receipt["blockNumber"], 16)
     chain.mine(2)
+    python = tacitus.Tacitus(shared_service.url, shared_service.keys[0])
+    route = next(route for route in python.routes() if route.kind == "native")
+    words = bytes.fromhex(route.arguments[2:])
+    genuine = tacitus.registry_address(load_artifact("NativeRegistry").bytecode + words)
     arguments = [
         shared_service.url, shared_service.keys[0], CHAIN_ID, block, contract,
-        receipt["transactionHash"],
+        receipt["transactionHash"], genuine, verifier_address(genuine),
     ]  # fmt: skip
     program = [*RUNTIMES[runtime], "tacitus_client.ts", *map(str, arguments)]
     environment = os.environ | {"HOME": str(tmp_path), "DENO_NO_UPDATE_CHECK": "1"}
@@ -206,8 +210,7 @@ def test_a_program_uses_all_of_the_client(
         ]
     )
     assert set(report.pop("contracts")) == {registry, verifier_address(registry)}
-    proof, python = report.pop("proof"), tacitus.Tacitus(shared_service.url, shared_service.keys[0])
-    assert proof == json.loads(python.proof(report.pop("id")))
+    assert report.pop("proof") == json.loads(python.proof(report.pop("id")))
     states = report.pop("states")
     assert states[-1] == "DONE"
     assert len(states) == len(set(states))
@@ -224,7 +227,7 @@ def test_a_program_uses_all_of_the_client(
         "reasons": ["TimeoutError", "WaitTimeoutError", "BatchRejectedError"],
         "cancelled": "cancelled",
         "kind": "native",
-        "isGenuine": [True, False],
+        "isGenuine": [True, False, False],
     }
 
 
@@ -271,11 +274,10 @@ def test_events_of_each_kind_are_read_through_viem_and_ethers(
     emitter, topics = bytes(19) + b"\1", (None, bytes(31) + b"\2", None, bytes(31) + b"\3")
     absent = (LogFilter(emitter), LogFilter(emitter, topics))
     bloom = block.header.payload(HeaderField.LOGS_BLOOM)
+    request = ReceiptRequest(True, frozenset(range(len(receipt.logs))), absent)
     groups = (
         TransactionGroup(block.transactions, [index, 400]),
-        ReceiptGroup(
-            block.receipts, {index: ReceiptRequest(True, frozenset(range(len(receipt.logs))), absent)}
-        ),
+        ReceiptGroup(block.receipts, {index: request}),
         BloomGroup(bloom, [emitter, topics[1]]),
         WithdrawalGroup(block.withdrawals, [0, 16]),
     )
@@ -286,15 +288,16 @@ def test_events_of_each_kind_are_read_through_viem_and_ethers(
     shared_node.send(verifier.address, call)
     hex_topics = ["" if topic is None else f"0x{topic.hex()}" for topic in topics]
     place = {"blockNumber": str(block.number), "transactionIndex": str(index)}
+    logs: dict[str, dict[str, object]] = {
+        f"LOG:{index}:{place}": {
+            "address": f"0x{log.emitter.hex()}",
+            "topics": [f"0x{topic.hex()}" for topic in log.topics],
+            "data": f"0x{log.data.hex()}",
+        }
+        for place, log in enumerate(receipt.logs)
+    }
     expected: dict[str, object] = {
-        **{
-            f"LOG:{index}:{n}": {
-                "address": f"0x{log.emitter.hex()}",
-                "topics": [f"0x{topic.hex()}" for topic in log.topics],
-                "data": f"0x{log.data.hex()}",
-            }
-            for n, log in enumerate(receipt.logs)
-        },
+        **logs,
         f"RECEIPT:{index}": {
             **place,
             "status": receipt.status if isinstance(receipt.status, int) else 2,
@@ -318,15 +321,17 @@ def test_events_of_each_kind_are_read_through_viem_and_ethers(
         f"SILENT_BLOCK:0x{emitter.hex()}": {},
         f"SILENT_BLOCK:{hex_topics[1]}": {},
     }
-    questions = [
+    questions: list[dict[str, object]] = [
         {"verifier": verifier.address, "block": block.number, "name": name, "event": event}
         for name, event in expected.items()
     ]
     later = [{**question, "block": block.number + 1} for question in questions]
-    changed = {**questions[0], "event": {**questions[0]["event"], "data": "0xbad1"}}
+    log, name = receipt.logs[0], f"LOG:{index}:0"
+    changed = {**questions[0], "event": {**logs[name], "data": f"0x{log.data.hex()}00"}}
     without = {**questions[0], "event": {}}
     asked = json.dumps([*questions, *later, changed, without, {**changed, "verifier": HOLDER}])
-    found = json.loads(run("node", "tacitus_events.ts", shared_node.url, folder=project, input=asked))
+    program = ("node", "tacitus_events.ts", shared_node.url)
+    found = json.loads(run(*program, folder=project, input=asked))
     assert found[: len(questions)] == list(expected.values())
     assert found[len(questions) :] == [
         *(None for _ in later), None, "UsageError", "UnreadableResponseError"

@@ -4,11 +4,16 @@ import json
 import os
 import re
 import shutil
+import tarfile
+from http.server import BaseHTTPRequestHandler
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from django.test import Client
 
 from tests.commands import run_program
+from tests.rigs.quiet_server import QuietHandler, handler_server
 
 pytestmark = pytest.mark.no_database
 
@@ -33,19 +38,47 @@ def test_forge_tests_pass_and_cost_the_recorded_gas() -> None:
     run(BINARIES / "forge", "snapshot", "--check", "--no-match-test", "Fuzz", folder=FORGE)
 
 
+class _Site(QuietHandler, BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        answer = Client().get(self.path)
+        self.answer(answer.content, answer.status_code, Content_Type=answer["Content-Type"])
+
+
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A project with the packed package installed."""
+    """A project with the package installed from the URL at which a server serves it."""
+    npm = shutil.which("npm")
+    assert npm
+    (tmp_path / "package.json").write_text("{}")
+    with handler_server(_Site) as port:
+        url = f"http://127.0.0.1:{port}/contracts/tacitus-contracts.tgz"
+        run(npm, "install", "--no-audit", "--no-fund", url, folder=tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("/contracts/tacitus-contracts.tgz", CONTRACTS),
+        ("/tacitus.tgz", CONTRACTS.parent / "client" / "typescript"),
+    ],
+)
+def test_a_served_package_is_what_npm_packs(tmp_path: Path, path: str, folder: Path) -> None:
     npm = shutil.which("npm")
     assert npm
     packing = ("pack", "--json", "--pack-destination", tmp_path)
-    (archive,) = json.loads(run(npm, *packing, folder=CONTRACTS))
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "package.json").write_text("{}")
-    install = ("install", "--offline", "--no-audit", "--no-fund", f"../{archive['filename']}")
-    run(npm, *install, folder=project)
-    return project
+    (packed,) = json.loads(run(npm, *packing, folder=folder))
+    answer = Client().get(path)
+    assert answer["Content-Type"] == "application/gzip"
+    assert answer["Access-Control-Allow-Origin"] == "*"
+    cached = Client().get(path, HTTP_IF_NONE_MATCH=answer["ETag"])
+    assert cached.status_code == 304
+    assert contents(answer.content) == contents((tmp_path / packed["filename"]).read_bytes())
+
+
+def contents(archive: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=BytesIO(archive)) as files:
+        return {file.name: content.read() for file in files if (content := files.extractfile(file))}
 
 
 def test_the_npm_package_has_what_it_exports(package: Path) -> None:
@@ -54,6 +87,7 @@ def test_the_npm_package_has_what_it_exports(package: Path) -> None:
         "interfaces/FactsLookupClient.sol",
         "interfaces/FactsReader.sol",
         "interfaces/MockFactsRegistry.sol",
+        "interfaces/IFactsLookup.sol",
         "examples/SnapshotVote.sol",
         "examples/TransferClaim.sol",
         "build/AttestedRegistry.json",
@@ -73,38 +107,38 @@ def test_the_npm_package_has_what_it_exports(package: Path) -> None:
     assert licence.read_bytes() == (CONTRACTS.parents[1] / "LICENSE").read_bytes()
 
 
-def readme_examples(package: Path, *languages: str) -> list[str]:
-    """The first example in each of these languages in the README that the package has."""
+def readme_examples(package: Path, *marks: str) -> list[str]:
+    """The first examples in the package's README that contain these texts."""
     readme = (package / "node_modules" / "tacitus-contracts" / "README.md").read_text()
-    return [readme.partition(f"```{language}\n")[2].partition("```")[0] for language in languages]
+    blocks = re.findall(r"```\w+\n(.*?)```", readme, re.DOTALL)
+    return [next(block for block in blocks if mark in block) for mark in marks]
 
 
-def test_a_forge_project_compiles_with_the_package_as_its_readme_says(package: Path) -> None:
-    settings, contract = readme_examples(package, "toml", "solidity")
+def test_a_forge_project_tests_its_contract_as_the_packages_readme_says(package: Path) -> None:
+    """With npm's compiler instead of a download."""
+    marks = ("remappings", "contract Holders ", "contract HoldersTest ")
+    settings, contract, test = readme_examples(package, *marks)
     compiler = json.dumps(str(FORGE / "solc"))
     (package / "foundry.toml").write_text(f"{settings}solc = {compiler}\noffline = true\n")
-    (package / "src").mkdir()
-    (package / "src" / "Holders.sol").write_text(f"pragma solidity ^0.8.4;\n{contract}")
-    mock = "tacitus-contracts/interfaces/MockFactsRegistry.sol"
-    (package / "src" / "Mock.sol").write_text(f'pragma solidity ^0.8.4;\nimport "{mock}";\n')
-    run(BINARIES / "forge", "build", folder=package)
-    built = json.loads((package / "out" / "Holders.sol" / "Holders.json").read_text())
-    assert "heldAt(address,uint256)" in built["methodIdentifiers"]
-    assert (package / "out" / "MockFactsRegistry.sol").exists()
+    for name, source in (("src/Holders.sol", contract), ("test/Holders.t.sol", test)):
+        (package / name).parent.mkdir()
+        (package / name).write_text(source)
+    output = run(BINARIES / "forge", "test", folder=package)
+    assert "1 tests passed, 0 failed, 0 skipped" in output
 
 
 def test_a_hardhat_project_compiles_with_the_package_as_its_readme_says(package: Path) -> None:
     """With npm's compiler instead of a download."""
-    settings, contract = readme_examples(package, "ts", "solidity")
+    settings, contract = readme_examples(package, "npmFilesToBuild", "contract Holders ")
     modules = BINARIES.parent
     for name in ("hardhat", "@nomicfoundation"):
         (package / "node_modules" / name).symlink_to(modules / name)
     compiler = json.dumps(str(CONTRACTS / "node_modules" / "solc" / "soljson.js"))
     settings = re.sub('version: "[^"]+"', f'version: "0.8.37", path: {compiler}', settings)
-    (package / "hardhat.config.ts").write_text(f"export default {{{settings}}};\n")
+    (package / "hardhat.config.ts").write_text(settings)
     (package / "package.json").write_text('{"type": "module"}')
     (package / "contracts").mkdir()
-    (package / "contracts" / "Holders.sol").write_text(f"pragma solidity ^0.8.4;\n{contract}")
+    (package / "contracts" / "Holders.sol").write_text(contract)
     run(BINARIES / "hardhat", "build", folder=package)
     artifacts = package / "artifacts"
     for file, function in (
