@@ -15,8 +15,8 @@ const { free, feeNeeded } = await service.estimate(batch);
 const witnesses = await service.witness(batch);
 const { internalId } = await service.submit(batch, { idempotencyKey: `${internalName()}-${block}` });
 const again = await service.submit(batch, { idempotencyKey: `${internalName()}-${block}` });
-const states: StatusResponse["status"][] = [];
-for await (const status of service.progress(internalId)) states.push(status.status);
+const statuses: StatusResponse[] = [];
+for await (const status of service.progress(internalId)) statuses.push(status);
 const done = await service.wait(internalId, { timeout: 30 });
 const { queries } = await service.status(internalId);
 const facts = await service.facts(internalId);
@@ -90,7 +90,7 @@ console.log(
     free: free && feeNeeded,
     witness: witnesses.map(({ facts }) => facts.length),
     isSame: internalId === again.internalId,
-    states,
+    statuses,
     done: done.status,
     step: queries?.[0]?.steps.at(-1)?.status,
     facts: facts.map(show),
