@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from queries.management.base import positive_int
+from queries.management.base import whole_number
 from queries.proving.bundle_checks import MAX_BUNDLE_MIB, check_bundle
 from queries.proving.bundles import Bundle
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError
@@ -15,7 +15,7 @@ def add_bundle_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="as GET /batch-queries/<id>/proof returns it")
     parser.add_argument(
         "--max-mib",
-        type=positive_int,
+        type=whole_number(),
         default=MAX_BUNDLE_MIB,
         metavar="N",
         help="maximum size of the file in MiB (%(default)s); it may need 8 times as much memory",
