@@ -104,7 +104,6 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
             for form in downloads.WRITERS
         ),
         get_page(f"explorer/{query}", batches.query, {}, "query"),
-        get_page(f"explorer/{query}/<str:name>", facts.batch_fact, {}, "batch-fact"),
         page(fact, facts.fact, "fact"),
         page(f"{fact}/check", facts.check, "fact-check"),
         page(block, chain_objects.block, "block"),

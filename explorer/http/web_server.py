@@ -38,11 +38,8 @@ class WebServer(BaseApplication):  # type: ignore[misc]  # (gunicorn has no type
             # share memory, and a crashed worker is replaced at once.
             "preload_app": True,
             "timeout": 60,  # for a worker whose main thread hangs; requests may take longer
-            "graceful_timeout": 30,  # for requests that run at SIGTERM
             "keepalive": 15,
             "limit_request_line": 8190,
-            "limit_request_fields": 100,
-            "limit_request_field_size": 8190,
             # A client's X_Forwarded_For must not be read as the proxy's X-Forwarded-For. Django
             # reads the proxy's headers, and only with BEHIND_PROXY; gunicorn trusts none.
             "header_map": "drop",

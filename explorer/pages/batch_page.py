@@ -1,8 +1,9 @@
 """The page of a batch: its answer, where its time went, what it cost, and its facts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from hashlib import blake2s
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -149,7 +150,7 @@ class FactTable:
         return next((fact for fact in facts if fact.kind is not FactKind.BLOCK_AT_TIME), None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: cached_property needs a __dict__
 class BatchPage:
     batch: BatchView
     sentence: Sentence
@@ -164,7 +165,12 @@ class BatchPage:
     proof: FactProof | None  # of the first fact, if there is a single query
     picture: ProofPicture | None  # of the proof, if there is a single fact
     is_owner: bool
-    digest: str = ""  # of everything that a refresh may change
+
+    @cached_property
+    def digest(self) -> str:
+        """Of everything that a refresh may change; a running stage's seconds alone do not."""
+        stages = tuple(Stage(stage.name, stage.mark) for stage in self.stages)
+        return blake2s(repr(replace(self, stages=stages)).encode(), digest_size=6).hexdigest()
 
     @property
     def has_ended(self) -> bool:
@@ -218,7 +224,7 @@ def batch_page(
         value = decode_fact(table.first_fact, links.currency(summary.first.source)).short
         route = links.registry(summary.first.source, batch.destination)
         picture = proof_picture(proof, table.first_fact, value, route)
-    content = (
+    return BatchPage(
         batch,
         batch_sentence(summary, links),
         summary,
@@ -233,10 +239,6 @@ def batch_page(
         picture,
         is_owner,
     )
-    # The seconds of a running stage change without anything else; they are left out.
-    parts = (*content[:5], [stage.mark for stage in content[5]], *content[6:])
-    digest = blake2s(repr(parts).encode(), digest_size=6).hexdigest()
-    return BatchPage(*content, digest)
 
 
 def table_start(batch: BatchView, position: int) -> int:

@@ -13,7 +13,7 @@ from explorer.pages.batch_page import BatchPage, TableRange, batch_page, table_s
 from explorer.pages.downloads import batch_file_name
 from explorer.pages.facts import answer_context
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of, parse_ulid
+from explorer.pages.lists import chain_parameter, cursor_of, parse_ulid
 from explorer.pages.sentences import batch_sentences
 from queries.reading import batches as reading
 from queries.reading.proof_file import build_proof_file
@@ -91,7 +91,6 @@ def list_context(request: HttpRequest, links: PageLinks, **filters: Any) -> dict
     return {
         "batches": page,
         "sentences": batch_sentences([batch.id for batch in page.rows], links),
-        "adjacent": adjacent_pages(request, page),
         "status": status,
         "statuses": BatchStatus.values,
     }

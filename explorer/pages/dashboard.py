@@ -17,7 +17,7 @@ from explorer.pages.batches import list_context
 from explorer.pages.charts import requested_facts_chart
 from explorer.pages.formatting import age
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import adjacent_pages, cursor_of, parse_ulid
+from explorer.pages.lists import cursor_of, parse_ulid
 from explorer.pages.sentences import batch_sentences
 from queries.intake.cancel import cancel
 from queries.intake.submit import daily_facts
@@ -81,7 +81,6 @@ def own_webhooks(request: HttpRequest, links: PageLinks) -> HttpResponse:
     page = delivery_page(account, cursor=cursor_of(request, parse_ulid), limit=DELIVERIES_PER_PAGE)
     context = {
         "deliveries": page,
-        "adjacent": adjacent_pages(request, page),
         "sentences": batch_sentences({delivery.batch for delivery in page.rows}, links),
         "secret": webhook_secret(account),
     }

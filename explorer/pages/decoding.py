@@ -219,11 +219,10 @@ def _decode_slot(number: int) -> DecodedValue:
     decimal, plain = f"{number:,}", f"0x{number:x}"
     notations = Notation("number", decimal), Notation("hex", plain)
     number_notation, hex_notation = notations
-    if text := _short_string(number):
+    text, address = _slot_guesses(number)
+    if text:
         return _same_text(f"“{text}”", number_notation, remark="If it is a short string.")
-    has_all_bits_set = not number & (number + 1)
-    if number in PLAUSIBLE_ADDRESSES and not has_all_bits_set:
-        address = to_checksum_address(number.to_bytes(20, "big"))
+    if address:
         return DecodedValue(short_hash(address), address, notations, "If it is an address.")
     if number == MAX_WORD:
         remark = "The largest number that a slot can hold."
@@ -239,10 +238,7 @@ def word_forms(fact: FactView) -> tuple[WordForm, ...]:
     number = int(fact.word, 16)
     if fact.kind is not FactKind.STORAGE_SLOT or number == 0:
         return ()
-    text = _short_string(number)
-    address = ""
-    if number in PLAUSIBLE_ADDRESSES and number & (number + 1) and not text:
-        address = to_checksum_address(number.to_bytes(20, "big"))
+    text, address = _slot_guesses(number)
     is_long = len(str(number)) > MAX_SHOWN_DIGITS
     forms = [
         WordForm("Dec", f"{number:,}", str(number), not (is_long or text or address)),
@@ -251,6 +247,15 @@ def word_forms(fact: FactView) -> tuple[WordForm, ...]:
     forms += [WordForm("Text", f"“{text}”", text, is_guess=True)] if text else []
     forms += [WordForm("Address", address, address, is_guess=True)] if address else []
     return tuple(forms)
+
+
+def _slot_guesses(number: int) -> tuple[str, str]:
+    """A text and an address that the word may be; empty if that is unlikely."""
+    text = _short_string(number)
+    has_all_bits_set = not number & (number + 1)
+    if text or number not in PLAUSIBLE_ADDRESSES or has_all_bits_set:
+        return text, ""
+    return "", to_checksum_address(number.to_bytes(20, "big"))
 
 
 def _short_string(number: int) -> str:

@@ -11,17 +11,10 @@ from accounts.shared.wording import format_count
 from explorer.pages.decoding import DecodedValue, decode_fact
 from explorer.pages.headlines import absent_accounts
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import (
-    OLDER_PARAMETER,
-    AdjacentPages,
-    adjacent_pages,
-    cursor_of,
-    number_parser,
-)
+from explorer.pages.lists import cursor_of, number_parser
 from explorer.pages.sentences import Sentence, batch_sentences, field_name
 from queries.proving.facts import EVENT_KINDS
 from queries.reading.fact_lists import FactList, FactRequest, ListedFact
-from queries.reading.pagination import Page
 
 FACTS_PER_PAGE = 50
 MAX_BATCHES = 3  # listed beside facts
@@ -71,14 +64,15 @@ class FactGroup:
 class FactPage:
     groups: tuple[FactGroup, ...]
     sentences: Mapping[str, Sentence]  # by batch
-    adjacent: AdjacentPages
+    older: str  # cursors; empty if there is no such page
+    newer: str
 
 
 def fact_page(
     request: HttpRequest, newest: FactList, read: Callable[[int], FactList], links: PageLinks
 ) -> FactPage:
     """The page at the cursor: the start of a list, and a fact's place in it."""
-    cursor = cursor_of(request, number_parser(2), (OLDER_PARAMETER,))
+    cursor = cursor_of(request, number_parser(2))
     start, first = map(int, cursor.key) if cursor else (newest.start, 0)
     facts = newest if start == newest.start else read(start)
     page_starts = _page_starts(facts.facts, FACTS_PER_PAGE)
@@ -96,9 +90,7 @@ def fact_page(
         for key, group in groupby(facts.facts[first:end], _group_key)
     )
     batches = {entry.batch for group in groups for row in group.rows for entry in row.requests}
-    return FactPage(
-        groups, batch_sentences(batches, links), adjacent_pages(request, Page((), older, newer))
-    )
+    return FactPage(groups, batch_sentences(batches, links), older, newer)
 
 
 def _group_key(listed: ListedFact) -> tuple[int, int, str, str]:

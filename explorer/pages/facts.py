@@ -21,17 +21,15 @@ from explorer.pages.lists import chain_parameter
 from explorer.pages.proof_picture import proof_picture
 from explorer.pages.sentences import fact_sentence, key_sentence
 from explorer.pages.snippets import snippets
-from explorer.pages.trust import trust
 from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
 from queries.config.registries import verifier_address
 from queries.facts import BLOCK_AT_TIME
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.reading import batches
 from queries.reading.fact_lists import event_facts
 from queries.reading.fact_proof import read_fact_proof
-from queries.reading.facts import FactKey, FactView, FoundFact, find_fact, query_facts
+from queries.reading.facts import FactKey, FactView, FoundFact, find_fact
 from queries.schema.bodies import ADDRESS
 
 HEADER, EVENTS = "header", "events"  # the subjects of facts of a block in URLs
@@ -66,17 +64,6 @@ def fact_url(fact: FactView, page: str = "fact") -> str:
 
 def _subject_of_url(key: FactKey) -> str:
     return key.account or (EVENTS if ":" in key.name else HEADER)
-
-
-def batch_fact(_request: HttpRequest, batch_id: str, position: int, name: str) -> HttpResponse:
-    """Redirect from a fact's place in a batch to its permanent address."""
-    batch = batches.batch_view(batch_id)
-    query = batches.find_query(batch, position) if batch else None
-    facts = query_facts(query, batch.destination) if batch and query else ()
-    fact = next((fact for fact in facts if fact.name == name), None)
-    if fact is None:
-        raise Http404
-    return redirect(fact_url(fact), permanent=True)
 
 
 def fact(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
@@ -179,7 +166,7 @@ def _fact_context(
         **answer_context(fact, links),
         "found": selected,
         "others": [entry for entry in found if entry is not selected],
-        "trust": trust(route, links) if route else None,
+        "route": route,
         "sentence": fact_sentence(fact, links),
         "absent": proves_no_account(selected.query_facts),
         "registry": registry,

@@ -1,25 +1,14 @@
-"""Pages of a list: the requested cursor, and the links to newer and older pages."""
+"""Pages of a list: the requested cursor; `parts/older_newer.html` links to other pages."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 from django.http import Http404, HttpRequest
 
 from queries.ids import is_ulid
-from queries.reading.pagination import Cursor, Page, parse_cursor
+from queries.reading.pagination import Cursor, parse_cursor
 
 CURSOR_PARAMETERS = OLDER_PARAMETER, NEWER_PARAMETER = "before", "after"
 CursorKey = tuple[int | str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AdjacentPages:
-    """Links; empty if there is no such page."""
-
-    older: str
-    newer: str
-    first: str  # empty on the first page
 
 
 def cursor_of(
@@ -55,22 +44,3 @@ def parse_ulid(text: str) -> CursorKey | None:
 def number_parser(count: int) -> Callable[[str], CursorKey | None]:
     """A parser for `cursor_of`: keys of `count` numbers."""
     return lambda text: parse_cursor(text, count)
-
-
-def adjacent_pages(request: HttpRequest, page: Page[Any]) -> AdjacentPages:
-    is_first = request.GET.keys().isdisjoint(CURSOR_PARAMETERS)
-    return AdjacentPages(
-        older=_page_url(request, OLDER_PARAMETER, page.older) if page.older else "",
-        newer=_page_url(request, NEWER_PARAMETER, page.newer) if page.newer else "",
-        first="" if is_first else _page_url(request),
-    )
-
-
-def _page_url(request: HttpRequest, parameter: str = "", key: str = "") -> str:
-    """The URL of the same list with the same filters, at another cursor."""
-    query = request.GET.copy()
-    for name in CURSOR_PARAMETERS:
-        query.pop(name, None)
-    if parameter:
-        query[parameter] = key
-    return f"?{query.urlencode()}"

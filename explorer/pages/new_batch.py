@@ -23,7 +23,6 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.keys import manage
 from accounts.keys.check import count_request
 from accounts.reading import KeyChoice, key_choices
 from accounts.shared.errors import RefusalError
@@ -251,8 +250,6 @@ def new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits) -> Ht
     chosen = request.POST.get("do", "")
     if chosen == "submit":
         return _submit(request, page)
-    if chosen == "key":
-        page = _create_key(request, page)
     page = page.correct_choices()
     if chosen == "json":
         page = replace(page, form=replace(page.form, json=page.json))
@@ -329,13 +326,3 @@ def _submit(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     for warning in batch.warnings[:MAX_WARNINGS]:
         messages.warning(request, warning["sentence"])
     return redirect("batch", batch.id)
-
-
-def _create_key(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
-    owner = signed_in_account(request)
-    try:
-        manage.count_change(owner)
-        key = manage.add_key(owner, manage.FIRST_NAME)
-    except RefusalError as refusal:
-        return page.add_refusal(refusal)
-    return replace(page, keys=key_choices(owner), form=replace(page.form, key=key.id))

@@ -11,9 +11,8 @@ from accounts.shared.wording import format_count
 from explorer.pages.charts import route_gas_chart
 from explorer.pages.facts import check_wait_seconds
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import adjacent_pages, cursor_of, number_parser
+from explorer.pages.lists import cursor_of, number_parser
 from explorer.pages.reach import ReachForm
-from explorer.pages.trust import trust
 from explorer.wiring import compare_l1
 from queries.config.registries import (
     Registry,
@@ -43,7 +42,7 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     context = {
         "chains": [(chain, heads.get(id_)) for id_, chain in sorted(chains.items())],
         "cards": [
-            _route_context(registry, links, heads, figures[route])
+            _route_context(registry, heads, figures[route])
             for route, registry in registries.items()
         ],
         "form": ReachForm.read(request.GET, links),
@@ -52,14 +51,13 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 
 def _route_context(
-    registry: Registry, links: PageLinks, heads: Mapping[int, HeadView], results: RouteFigures
+    registry: Registry, heads: Mapping[int, HeadView], results: RouteFigures
 ) -> dict[str, object]:
     """Whom its readers trust, how far back it reaches, and what its facts have cost."""
     horizon = state_horizon(registry, heads)
     gas_id = f"gas-{registry.source}-{registry.destination}"
     return {
         "registry": registry,
-        "trust": trust(registry, links),
         "proves_its_code": proves_its_code(registry),
         "head": heads.get(registry.source),
         "accounts_until": format_time(horizon) if horizon < registry.horizon else "",
@@ -97,7 +95,7 @@ def registry(
     blocks = reading.blocks_of_registry(*route, cursor, limit)
     results = route_figures([route], timezone.now().astimezone(UTC).date())[route]
     context = {
-        **_route_context(registry, links, heads, results),
+        **_route_context(registry, heads, results),
         "l1_comparison": _l1_comparison(request, registry, links),
         "events_verifier": verifier_address(registry.address),
         "lookup": lookup_address(registry) if registry.lookup_urls else "",
@@ -106,7 +104,6 @@ def registry(
         "block_count": reading.route_block_count(*route),
         "destination_head": heads.get(registry.destination),
         "blocks": blocks,
-        "adjacent": adjacent_pages(request, blocks),
         "max_queries": reading.MAX_QUERIES,
     }
     return render(request, "registry.html", context)

@@ -6,22 +6,21 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.views.generic import TemplateView
 
-from accounts.shared.site_address import site_address
 from explorer.guides.render import GUIDES
 
 ICONS = {"favicon.ico": settings.BASE_DIR / "static" / "favicon.ico"}
 CONTACT_VALIDITY = timedelta(days=180)  # RFC 9116 recommends less than a year
 TEXT = "text/plain; charset=utf-8"
 
-
-def robots(request: HttpRequest) -> HttpResponse:
-    return _site_file(request, "site/robots.txt", TEXT)
-
-
-def sitemap(request: HttpRequest) -> HttpResponse:
-    """The pages that stay; search engines find batches and blocks by their links."""
-    return _site_file(request, "site/sitemap.xml", "application/xml", guides=GUIDES)
+robots = TemplateView.as_view(template_name="site/robots.txt", content_type=TEXT)
+# The pages that stay; search engines find batches and blocks by their links.
+sitemap = TemplateView.as_view(
+    template_name="site/sitemap.xml",
+    content_type="application/xml",
+    extra_context={"guides": GUIDES},
+)
 
 
 def security(request: HttpRequest) -> HttpResponse:
@@ -29,13 +28,5 @@ def security(request: HttpRequest) -> HttpResponse:
     if not settings.SECURITY_CONTACT:
         raise Http404
     today = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    expires = f"{today + CONTACT_VALIDITY:%Y-%m-%dT%H:%M:%SZ}"
-    contact = settings.SECURITY_CONTACT
-    return _site_file(request, "site/security.txt", TEXT, contact=contact, expires=expires)
-
-
-def _site_file(
-    request: HttpRequest, template: str, content_type: str, **context: object
-) -> HttpResponse:
-    context |= {"site": site_address(request)}
-    return render(request, template, context, content_type=content_type)
+    context = {"contact": settings.SECURITY_CONTACT, "expires": today + CONTACT_VALIDITY}
+    return render(request, "site/security.txt", context, content_type=TEXT)

@@ -13,7 +13,6 @@ from explorer.pages.links import PageLinks
 from explorer.pages.reach import ReachForm
 from explorer.pages.sentences import batch_sentences
 from explorer.pages.status import problems
-from explorer.pages.trust import trust
 from queries.reading.batches import listed_batches
 from queries.reading.figures import all_results, newest_proven_blocks, usual_seconds
 from queries.reading.service_status import chain_statuses
@@ -32,9 +31,7 @@ def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "since": "today" if first_day == today else f"since {first_day.day} {first_day:%B %Y}",
         "usual_seconds": usual_seconds(today),
         "price_chart": price_chart(),
-        "trusts": [
-            (registry, trust(registry, links)) for registry in links.routes.registries.values()
-        ],
+        "registries": list(links.routes.registries.values()),
     }
     return render(request, "start.html", context)
 

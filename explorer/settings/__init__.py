@@ -139,7 +139,6 @@ TEMPLATES = [
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
-USE_TZ = True
 USE_I18N = False
 FORMAT_MODULE_PATH = "explorer.formats"
 
@@ -221,7 +220,7 @@ STORAGES = {
     }
 }
 
-# Security of pages and cookies
+# Security of pages and cookies, besides Django's defaults
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -237,19 +236,14 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 CSRF_FAILURE_VIEW = "explorer.pages.errors.csrf_failure"
-X_FRAME_OPTIONS = "DENY"
-SECURE_REFERRER_POLICY = "same-origin"
-SECURE_CONTENT_TYPE_NOSNIFF = True
-SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not DEVELOPMENT
-SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_HTTPONLY = True
 # Browsers accept a cookie with this prefix only from this host itself, over https.
 SESSION_COOKIE_NAME = "session" if DEVELOPMENT else "__Host-session"
 CSRF_COOKIE_NAME = "visit" if DEVELOPMENT else "__Host-visit"
 MESSAGE_STORAGE = "explorer.http.middleware.MessageCookie"
 MESSAGE_COOKIE_NAME = "messages" if DEVELOPMENT else "__Host-messages"
-SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 0 if DEVELOPMENT else env.number("HSTS_SECONDS", 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.flag("HSTS_SUBDOMAINS", default=True)
 # `check --deploy` must not warn of HSTS that an operator turned off on purpose.

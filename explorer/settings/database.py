@@ -6,7 +6,6 @@ it readable by all. An existing file keeps its mode.
 """
 
 import os
-import re
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
@@ -85,15 +84,10 @@ def _parse_url(url: str) -> dict[str, Any]:
             "commands could use two databases. Use an absolute path, with four slashes: "
             "sqlite:////folder/file.sqlite3."
         )
-    options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    if set(options) - known_options:
+    if dict(parse_qsl(parts.query, keep_blank_values=True)).keys() - known_options:
         raise ImproperlyConfigured(
             "DATABASE_URL has an unknown option. "
             f"Known are: {', '.join(sorted(known_options)) or 'none, for SQLite'}."
-        )
-    if not re.fullmatch("[1-9][0-9]{0,3}", options.get("connect_timeout", "5")):
-        raise ImproperlyConfigured(
-            "DATABASE_URL's connect_timeout is not understood; set it to a number of seconds."
         )
     return config
 

@@ -7,7 +7,6 @@ secret itself by mistake. So errors are raised `from None`.
 
 import re
 from collections.abc import Mapping
-from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -22,6 +21,7 @@ FALSE = {"0", "false", "no", "off"}
 MAX_NUMBER = 2**31 - 1
 BROKERS = {"amqp", "amqps", "redis", "rediss"}
 LOCAL_NODE = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}", re.ASCII)
+HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]{2,39}\]")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -123,7 +123,7 @@ class Environment:
             raise _invalid_setting(
                 name, value, "begin it with https:// (http:// needs DEVELOPMENT=1)"
             )
-        host = self._host(name, host)
+        host = self._host(name, f"[{host}]" if ":" in host else host)
         # Browsers omit the scheme's default port from origins.
         suffix = "" if port in {None, DEFAULT_PORTS[parts.scheme]} else f":{port}"
         return f"{parts.scheme}://{host}{suffix}", host
@@ -139,10 +139,16 @@ class Environment:
         return value
 
     def _host(self, name: str, text: str) -> str:
-        try:
-            return host_name(text)
-        except ValueError as error:
-            raise _invalid_setting(name, text, str(error)) from None
+        """A host as requests name it."""
+        host = text.lower()
+        if not HOST.fullmatch(host) or ".." in host:
+            raise _invalid_setting(
+                name,
+                text,
+                "a host is letters, digits, hyphens and dots, or an IP address; IPv6 is written in "
+                "brackets, and other alphabets as xn--…",
+            )
+        return host
 
 
 def is_broker(address: str) -> bool:
@@ -157,29 +163,3 @@ def is_broker(address: str) -> bool:
 def _invalid_setting(name: str, value: str, advice: str) -> ImproperlyConfigured:
     problem = "is not understood" if "@" in value else f"is {value!r}"
     return ImproperlyConfigured(f"{name} {problem}; {advice}.")
-
-
-HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
-
-
-def host_name(text: str) -> str:
-    """Normalize a host to the form in requests. Raises ValueError with a sentence."""
-    host = text.lower()
-    try:
-        address = ip_address(host.removeprefix("[").removesuffix("]"))
-    except ValueError:
-        pass
-    else:
-        return f"[{address}]" if isinstance(address, IPv6Address) else str(address)
-    if not host.isascii():
-        raise ValueError(f"a host is written in ASCII: {_ascii_form(host)}")
-    if not HOST_NAME.fullmatch(host) or ".." in host:
-        raise ValueError("a host is letters, digits, hyphens and dots, or an IP address")
-    return host
-
-
-def _ascii_form(host: str) -> str:
-    try:
-        return host.encode("idna").decode()
-    except UnicodeError:
-        return "its xn-- form"

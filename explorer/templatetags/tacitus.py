@@ -43,6 +43,7 @@ for formatter in (
 ):
     register.filter(formatter)
 register.filter(field_name)
+register.filter(trust)
 
 
 @register.simple_tag
@@ -161,9 +162,9 @@ def cost_on(context: Context, chain_id: int, amount: int) -> str:
     return format_cost(amount, context["links"].currency(chain_id))
 
 
-@register.inclusion_tag("parts/trust_mark.html", takes_context=True)
-def trust_mark(context: Context, registry: Registry) -> dict[str, object]:
-    return {"registry": registry, "trust": trust(registry, context["links"])}
+@register.inclusion_tag("parts/trust_mark.html")
+def trust_mark(registry: Registry) -> dict[str, object]:
+    return {"registry": registry}
 
 
 @register.filter

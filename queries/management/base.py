@@ -2,6 +2,7 @@
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, _MutuallyExclusiveGroup
+from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -85,15 +86,23 @@ def url_host(url: str) -> str:
 
 def add_wait_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--wait", type=positive_int, default=600, help="seconds to wait for a receipt (%(default)s)"
+        "--wait",
+        type=whole_number(),
+        default=600,
+        help="seconds to wait for a receipt (%(default)s)",
     )
 
 
-def positive_int(text: str) -> int:
-    """Parse an option's value, as its `type`."""
-    if int(text) < 1:
-        raise ValueError
-    return int(text)
+def whole_number(maximum: int = 10**9) -> Callable[[str], int]:
+    """The `type` of an option that takes a number from 1 on."""
+
+    def parse(text: str) -> int:
+        is_number = text.isascii() and text.isdigit() and len(text) <= len(str(maximum))
+        if not is_number or not 1 <= int(text) <= maximum:
+            raise ArgumentTypeError(f"{text!r}; use a whole number from 1 to {maximum}.")
+        return int(text)
+
+    return parse
 
 
 def add_url_argument(

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 
 from queries.client.python.errors import NotProvenError
 from queries.client.python.proofs import read_proof
-from queries.management.base import positive_int
+from queries.management.base import whole_number
 from queries.proving.bundle_checks import MAX_BUNDLE_MIB
 from queries.proving.bundles import Bundle
 
@@ -16,7 +16,7 @@ def add_bundle_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="as GET /batch-queries/<id>/proof returns it")
     parser.add_argument(
         "--max-mib",
-        type=positive_int,
+        type=whole_number(),
         default=MAX_BUNDLE_MIB,
         metavar="N",
         help="maximum size of the file in MiB (%(default)s); it may need 8 times as much memory",

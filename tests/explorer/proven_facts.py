@@ -4,6 +4,7 @@ from typing import Any
 
 from django.test import Client
 
+from explorer.pages.facts import fact_url
 from queries.reading import batches
 from queries.reading.facts import FactView, query_facts
 from tests.queries.prover.service import CHAIN_ID, ETHER, Service
@@ -44,6 +45,10 @@ def facts_in(batch_id: str) -> dict[str, FactView]:
 
 def fact_page(batch_id: str, position: int, name: str, suffix: str = "") -> Any:
     """The page at the fact's permanent address, or below it."""
-    address = Client().get(f"/explorer/query/{batch_id}/{position}/{name}")["Location"]
-    path, _, query = address.partition("?")
-    return Client().get(f"{path}{suffix}?{query}")
+    batch = batches.batch_view(batch_id)
+    query = batches.find_query(batch, position) if batch else None
+    assert batch
+    assert query
+    facts = {fact.name: fact for fact in query_facts(query, batch.destination)}
+    path, _, parameters = fact_url(facts[name]).partition("?")
+    return Client().get(f"{path}{suffix}?{parameters}")

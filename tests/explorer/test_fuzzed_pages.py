@@ -37,7 +37,7 @@ PARTS = st.text(max_size=20) | st.sampled_from(
 )  # fmt: skip
 PATHS = (
     "", "explorer", "explorer/query", "explorer/query/BATCH", "explorer/query/BATCH/0",
-    "explorer/query/BATCH/0/BALANCE", "explorer/batches", "explorer/block/11155111",
+    "explorer/batches", "explorer/block/11155111",
     "explorer/account", f"explorer/account/{WALLET}", "explorer/transaction/11155111",
     "explorer/registry/11155111", "explorer/routes", "explorer/newest", "explorer/chains",
     "search", "docs",
@@ -55,7 +55,7 @@ PATHS = (
 PROVEN_PATHS = (
     "explorer/query/PROVEN", "explorer/query/PROVEN/changes",
     "explorer/query/PROVEN?from=0.1",
-    "explorer/query/PROVEN/0", "explorer/query/PROVEN/0/BALANCE",
+    "explorer/query/PROVEN/0",
     "explorer/fact/CHAIN/BLOCK/HOLDER/BALANCE", "explorer/fact/CHAIN/BLOCK/HOLDER/BALANCE/check",
     "explorer/fact/CHAIN/BLOCK/HOLDER/SLOT", "explorer/fact/CHAIN/BLOCK/header/TIMESTAMP",
     "explorer/query/PROVEN/facts.json",

@@ -87,6 +87,20 @@ def _all_facts(address: str) -> list[str]:
     return facts
 
 
+def test_a_page_of_facts_links_to_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fact_rows, "FACTS_PER_PAGE", 3)
+    prove(submit_balances(blocks=3))
+
+    def follow(address: str, rel: str) -> str:
+        link = re.search(rf'<a href="([^"]+)" rel="{rel}"', _get(address).text)
+        assert link, address
+        return ACCOUNT + link[1]
+
+    second = follow(ACCOUNT, "next")
+    third = follow(second, "next")
+    assert _facts(follow(third, "prev")) == _facts(second)
+
+
 def test_an_account_page_begins_with_the_newest_balance() -> None:
     prove(submit_balances(blocks=3))
     prove(submit_accounts({OTHER: {"props": ["BALANCE"]}}, BLOCK + 9))

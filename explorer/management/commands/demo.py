@@ -20,6 +20,7 @@ from explorer.demo.service import running_service, sign_in
 from explorer.demo.tour import Terminal, examples, show, show_lookup, things_to_try
 from queries.chain.json_rpc import JsonRpcError, NodeTransportError
 from queries.client.python import Tacitus
+from queries.management.base import whole_number
 
 MAX_PORT = 65_535
 CHECK_SECONDS = 0.5
@@ -34,18 +35,21 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--port", default="8000", help="the web server's (%(default)s)")
+        port = whole_number(MAX_PORT)
+        parser.add_argument(
+            "--port", type=port, default=8000, help="the web server's (%(default)s)"
+        )
         parser.add_argument("--once", action="store_true", help="stop when all is proven")
 
     def handle(self, **options: Any) -> None:
-        port = _free_port(options["port"])
+        _check_port(options["port"])
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # some terminals cannot encode the step marks
         terminal = Terminal(sys.stdout)  # Django's wrapper ends each text with a new line
         for number in STOP_SIGNALS:
             signal.signal(number, signal.default_int_handler)
         try:
-            _run(terminal, port, once=options["once"])
+            _run(terminal, options["port"], once=options["once"])
         except DemoError as error:
             terminal.line()
             terminal.line("All programs have stopped.")
@@ -58,20 +62,14 @@ class Command(BaseCommand):
             terminal.line("All programs have stopped.")
 
 
-def _free_port(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= MAX_PORT):
-        raise CommandError(
-            f"--port is {text!r}; use a whole number from 1 to {MAX_PORT}, such as "
-            "make demo PORT=8001"
-        )
+def _check_port(port: int) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", int(text)))
+            probe.bind(("127.0.0.1", port))
         except OSError as error:
             reason = " is in use" if error.errno == errno.EADDRINUSE else f": {error.strerror}"
-            raise CommandError(f"Port {text}{reason}. Use another: make demo PORT=8001") from None
-    return int(text)
+            raise CommandError(f"Port {port}{reason}. Use another: make demo PORT=8001") from None
 
 
 def _run(terminal: Terminal, port: int, *, once: bool) -> None:

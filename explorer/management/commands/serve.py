@@ -19,6 +19,7 @@ from accounts.shared.database_state import NOT_MIGRATED, is_migrated
 from accounts.sign_in.siwe import load_siwe
 from explorer.http.logs import log_warnings_and_exceptions
 from explorer.http.web_server import WebServer
+from queries.management.base import whole_number
 
 log = logging.getLogger("tacitus.serve")
 
@@ -32,17 +33,17 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
         parser.add_argument("--host", default="127.0.0.1", help="address to bind (%(default)s)")
-        # Not `type=int`: argparse would print its usage instead of a sentence.
-        parser.add_argument("--port", default="8000", help="port (%(default)s)")
-        parser.add_argument(
-            "--workers", default=str(processors), help="processes (%(default)s, one per processor)"
-        )
-        parser.add_argument("--threads", default="4", help="threads per process (%(default)s)")
+        for name, default, maximum, meaning in (
+            ("port", 8000, MAX_PORT, "port (%(default)s)"),
+            ("workers", processors, MAX_PROCESSES, "processes (%(default)s, one per processor)"),
+            ("threads", 4, MAX_THREADS, "threads per process (%(default)s)"),
+        ):
+            parser.add_argument(
+                f"--{name}", type=whole_number(maximum), default=default, help=meaning
+            )
 
     def handle(self, **options: Any) -> None:
-        port = _parse_option("port", options["port"], MAX_PORT)
-        workers = _parse_option("workers", options["workers"], MAX_PROCESSES)
-        threads = _parse_option("threads", options["threads"], MAX_THREADS)
+        port = options["port"]
         if not settings.DEVELOPMENT:
             _check_production_settings()
             if not settings.METRICS_TOKEN:
@@ -61,14 +62,7 @@ class Command(BaseCommand):
             self.stdout.flush()
 
         when_ready = print_address if settings.DEVELOPMENT else lambda: None
-        WebServer(listener, workers, threads, when_ready).run()
-
-
-def _parse_option(name: str, text: str, limit: int) -> int:
-    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(limit))
-    if is_number and 1 <= int(text) <= limit:
-        return int(text)
-    raise CommandError(f"--{name} is {text!r}; use a whole number from 1 to {limit}.")
+        WebServer(listener, options["workers"], options["threads"], when_ready).run()
 
 
 def _check_production_settings() -> None:

@@ -1,7 +1,7 @@
 """`manage.py cost`: the cost of registries and facts, at the current or another gas price."""
 
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from decimal import Decimal, InvalidOperation
 from random import Random
@@ -29,11 +29,11 @@ from queries.config.registries import (
     verifier_code,
 )
 from queries.config.routes import GWEI
-from queries.management.base import OperatorCommand, configured_routes, positive_int
+from queries.management.base import OperatorCommand, configured_routes
 from queries.management.commands.deploy_registry import estimate_deployment
 from queries.planning.readers import NO_SIGNER
 
-FACTS, MONTH = 100, 30  # facts a day; days
+MONTH = 30  # days
 ROW_NAMES = {1: "one balance alone", 10: "10 of a block, each", 100: "100 of a block, each"}
 
 
@@ -47,15 +47,8 @@ class Command(OperatorCommand):
             metavar="N",
             help="gas price (default: each destination's next block)",
         )
-        parser.add_argument(
-            "--facts-a-day",
-            type=positive_int,
-            default=FACTS,
-            metavar="N",
-            help="facts per day (%(default)s)",
-        )
 
-    def handle(self, *, gas_price_gwei: int | None, facts_a_day: int, **_: Any) -> None:
+    def handle(self, *, gas_price_gwei: int | None, **_: Any) -> None:
         routes = configured_routes()
         if not routes.registries:
             raise CommandError("ROUTES_FILE names no registry. manage.py init writes such a file.")
@@ -63,7 +56,7 @@ class Command(OperatorCommand):
             source, chain = routes.chains[registry.source], routes.chains[registry.destination]
             with closing(ChainClient(chain)) as destination:
                 self.stdout.write(f"{source.name} → {chain.name}, {registry.kind} registry")
-                for line in _cost_lines(registry, destination, gas_price_gwei, facts_a_day):
+                for line in _cost_lines(registry, destination, gas_price_gwei):
                     self.stdout.write(f"  {line}")
                 self.stdout.write("")
         self._print_node_calls(routes.limits)
@@ -76,9 +69,7 @@ class Command(OperatorCommand):
             self.stdout.write(f"  {calls_per_fact(count):.0f} for {ROW_NAMES[count]}")
 
 
-def _cost_lines(
-    registry: Registry, destination: ChainClient, price: int | None, facts: int
-) -> Iterator[str]:
+def _cost_lines(registry: Registry, destination: ChainClient, price: int | None) -> Iterator[str]:
     chain = destination.chain
     if price is None:
         price = destination.fees_after_block(destination.head(known_final=0).number).next_block_fee
@@ -89,18 +80,15 @@ def _cost_lines(
         limit = gwei(chain.max_gas_price)
         yield f"Above `max_gas_price_gwei`, {limit}: nothing is sent until gas is cheaper."
     yield _deployment_line(registry, destination, price)
-    headings = "a fact", f"{facts:,} a day", f"{MONTH} days", f"({chain.currency})"
-    yield _table_row("", "gas", headings)
-    costs = {}
+    costs = []
     for count in MEASURED_ACCOUNTS:
         balance = balance_cost(registry.kind, count)
-        gas, l1_fee = round(balance.gas), _data_fee(destination, balance)
-        costs[count] = gas * price + l1_fee
-        yield _table_row(ROW_NAMES[count], f"{gas:,}", _amounts_over_time(costs[count], facts))
-        if l1_fee:
-            yield _table_row("  of it L1 data fee", "", _amounts_over_time(l1_fee, facts))
+        gas, data_fee = round(balance.gas), _data_fee(destination, balance)
+        costs.append(gas * price + data_fee)
+        fee = f", {_amount(data_fee)} of it the L1 data fee" if data_fee else ""
+        yield f"{ROW_NAMES[count]:22}{gas:>10,} gas  {_amount(costs[-1])} {chain.currency}{fee}"
     if (budget := chain.daily_budget) is not None:
-        single, *_, hundred = (f"{budget // max(cost, 1):,}" for cost in costs.values())
+        single, hundred = (f"{budget // max(cost, 1):,}" for cost in (costs[0], costs[-1]))
         amount = short_amount(budget, chain.currency)
         yield (
             f"`daily_budget`, {amount}, pays for {single} single facts, or {hundred} by the "
@@ -112,10 +100,6 @@ def _data_fee(destination: ChainClient, work: MeasuredCost) -> int:
     """Estimate the L1 data fee in wei. Random bytes compress as badly as proofs."""
     (fee,) = destination.data_fees([Random(0).randbytes(round(work.bytes))])  # noqa: S311
     return fee
-
-
-def _table_row(name: str, gas: str, amounts: Iterable[str]) -> str:
-    return f"{name:22}{gas:>10}{''.join(f'{amount:>14}' for amount in amounts)}"
 
 
 def _deployment_line(registry: Registry, destination: ChainClient, price: int) -> str:
@@ -140,10 +124,9 @@ def _deployment_line(registry: Registry, destination: ChainClient, price: int) -
     return f"Deploying {subject}, once: {gas:,} gas, {cost}."
 
 
-def _amounts_over_time(wei: int, facts: int) -> list[str]:
-    """Amounts for a fact, a day and a month, with four significant digits."""
-    amounts = [Decimal(wei * count) / 10**18 for count in (1, facts, facts * MONTH)]
-    return [f"{amount:.4g}" if amount else "0" for amount in amounts]
+def _amount(wei: int) -> str:
+    """In whole units, with four significant digits."""
+    return f"{Decimal(wei) / 10**18:.4g}"
 
 
 def _parse_gwei(text: str) -> int:

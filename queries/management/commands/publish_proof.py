@@ -20,8 +20,8 @@ from queries.management.base import (
     add_wait_argument,
     configured_signer,
     node_chain,
-    positive_int,
     url_host,
+    whole_number,
 )
 from queries.management.bundle_files import add_bundle_arguments, read_bundle
 from queries.management.publishing import (
@@ -66,7 +66,7 @@ class Command(OperatorCommand):
         )
         parser.add_argument(
             "--max-gas-price-gwei",
-            type=positive_int,
+            type=whole_number(),
             default=DEFAULT_MAX_GAS_PRICE,
             metavar="N",
             help="the highest gas price to pay (%(default)s)",

@@ -4,12 +4,11 @@ import signal
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
 from django.db import connections
 
 from accounts.shared.wording import format_count
 from queries.engines.alarm import Alarm
-from queries.management.base import OperatorCommand
+from queries.management.base import OperatorCommand, whole_number
 from queries.prover import loop
 from queries.prover.start import start_prover
 
@@ -20,16 +19,20 @@ class Command(OperatorCommand):
     help = "Processes batches until it is stopped. Several may run at once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--threads", default="2", help="jobs at the same time (%(default)s)")
+        parser.add_argument(
+            "--threads",
+            type=whole_number(MAX_THREADS),
+            default=2,
+            help="jobs at the same time (%(default)s)",
+        )
 
     def handle(self, **options: Any) -> None:
-        threads = _parse_threads(options["threads"])
         new_context = start_prover()
         connections.close_all()  # this thread does not use the database again
         context, alarm = new_context(), Alarm()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: alarm.stop())
-        workers = loop.run(new_context, threads, alarm)
+        workers = loop.run(new_context, options["threads"], alarm)
         try:
             count = format_count(len(context.routes.registries), "route")
             self.stdout.write(f"Proving on {count} as {context.sender} (Ctrl-C ends it)")
@@ -41,9 +44,3 @@ class Command(OperatorCommand):
             for worker in workers:
                 worker.join()
         self.stdout.write("The prover has stopped. Unfinished jobs stay in the queue.")
-
-
-def _parse_threads(text: str) -> int:
-    if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MAX_THREADS:
-        return int(text)
-    raise CommandError(f"--threads is {text!r}; use a whole number from 1 to {MAX_THREADS}.")

@@ -98,15 +98,26 @@ def test_a_new_file_is_private_and_force_replaces_it_atomically(
         (["sepolia", "--node", NOWHERE], "--node takes NAME=URL; the names are ethereum,"),
         (["sepolia", "--node", f"{NOWHERE}?key=1"], "FAILED: That is not a known network."),
         (["sepolia", "--node", "sepolia"], "--node takes NAME=URL"),
-        (["sepolia", "--node", "sepolia=nowhere"], "A node's address: it is not an http or https"),
-        (["sepolia", "--node", "sepolia=@nowhere"], "A node's address: the file it names cannot"),
+        (["sepolia", "--node", "sepolia=nowhere"], "entry 1: it is not an http or https address."),
+        (["sepolia", "--node", "sepolia=@nowhere"], "entry 1: the file it names cannot be read"),
         (["sepolia", *["--node", f"sepolia={NOWHERE}"] * 2], "the same address is listed twice"),
         (
             ["base:ethereum", f"--node=base={NOWHERE}", f"--node=ethereum={NOWHERE}"],
             "signers vouch for block hashes. Name them: --signers 0x…,0x… --threshold N.",
         ),
         (["sepolia", "--signers", "0x12"], "--signers takes different checksummed addresses"),
-        (["sepolia", "--signers", TWO_SIGNERS], "--threshold is how many signers must agree: 1"),
+        (
+            [
+                "base:ethereum",
+                f"--node=base={NOWHERE}",
+                f"--node=ethereum={NOWHERE}1",
+                "--signers",
+                TWO_SIGNERS,
+                "--threshold",
+                "3",
+            ],
+            "threshold: it must be a whole number from 1 to 2.",
+        ),
     ],
 )
 def test_missing_and_invalid_arguments_are_reported(
