@@ -10,6 +10,7 @@ import pytest
 
 from explorer.demo.local_node import GAS_LIMIT, LocalNode, TransactionRevertedError, local_node
 from queries.chain import node_pool
+from queries.chain.errors import CallRevertedError, TooMuchGasError
 from queries.chain.json_rpc import JsonRpcError
 from queries.contracts.abi import selector
 from queries.proving.registry_calls import HORIZON
@@ -87,9 +88,7 @@ class DeployedContract:
             parameters = [(common | {"data": f"0x{call.hex()}"}, "latest") for call in part]
             answers += self.node.rpc.ask_many("eth_call", parameters)
         return [
-            call
-            for call, answer in zip(calls, answers, strict=True)
-            if not isinstance(answer, JsonRpcError)
+            call for call, answer in zip(calls, answers, strict=True) if not _is_revert(answer)
         ]
 
     def simulate(self, calls: Sequence[bytes]) -> list[Outcome]:
@@ -102,6 +101,15 @@ class DeployedContract:
             Outcome(answer["status"] == "0x1", bytes.fromhex(answer["returnData"][2:]))
             for answer in answers
         ]
+
+
+def _is_revert(answer: object) -> bool:
+    """Raises the node's error if it is about something else than the call."""
+    if not isinstance(answer, JsonRpcError):
+        return False
+    if answer.kind not in {CallRevertedError, TooMuchGasError}:
+        raise answer
+    return True
 
 
 # A registry with a switch for every check exceeds the code size limit.
