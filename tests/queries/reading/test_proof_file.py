@@ -11,12 +11,13 @@ import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.signer import decode_transaction
-from queries.models import BlockJob, Query, SentTransaction, UnsentProof
+from queries.models import BlockJob, JobTransaction, Query, SentTransaction, UnsentProof
 from queries.proving.bundle_checks import check_bundle
 from queries.proving.call_reading import RecoveredProofs, read_call
 from queries.proving.headers import decode_header
 from queries.proving.registry_calls import PROVE_SELECTOR, HeaderFlag
 from queries.reading.proof_file import build_proof_file
+from tests.explorer.proven_events import mine_transfer, prove_events
 from tests.queries.contracts.holder import SLOTS, compiled_holder
 from tests.queries.prover.bundles import checked_proof, proof_file, request_proof
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
@@ -116,6 +117,37 @@ def test_a_proof_of_a_block_that_a_reorg_replaced_is_refused(service: Service) -
     response = request_proof(service, batch)
     assert (response.status_code, response.json()["code"]) == (409, "proof_unavailable")
     assert response.json()["error"].endswith("the chain has another block there now.")
+
+
+def test_the_events_of_a_batch_come_from_calls_to_the_verifier(service: Service) -> None:
+    """Only the requested facts are listed, also if the call relied on a stored root."""
+    transfer = mine_transfer(service)
+    prove_events(service, transfer)
+    part = prove_events(service, transfer, receipts=[0], absent=[{"transaction": 1}])
+    (block,) = checked_proof(service, part).blocks
+    assert {fact.name for fact in block.facts} == {"RECEIPT:0", "ABSENT_TRANSACTION:1"}
+    assert len(block.event_calls) == 1
+    other = mine_transfer(service)
+    prove_events(service, other, header=["RECEIPTS_ROOT"])
+    batch = prove_events(service, other, logs=[{"transaction": 0, "log": 0}])
+    (block,) = checked_proof(service, batch).blocks
+    ((group,),) = block.events
+    assert group.block is None  # unlike in the call, which named it instead of a section
+
+
+def test_an_event_without_its_proof_or_of_a_replaced_block_is_refused(service: Service) -> None:
+    batch = prove_events(service, mine_transfer(service), receipts=[0])
+    word = Query.objects.get(batch=batch).all_values["RECEIPT:0"]
+    for change, sentence in (
+        (lambda: Query.objects.update(values={"RECEIPT:0": 64 * "1"}), "has another block there"),
+        (JobTransaction.objects.all().delete, "others had proven it before"),
+    ):
+        change()
+        answer = request_proof(service, batch)
+        assert (answer.status_code, answer.json()["code"]) == (409, "proof_unavailable")
+        assert answer.json()["error"].startswith("The proof of RECEIPT:0")
+        assert sentence in answer.json()["error"]
+        Query.objects.update(values={"RECEIPT:0": word})
 
 
 def test_it_spells_addresses_with_their_checksum(service: Service) -> None:
