@@ -87,9 +87,7 @@ class DeployedContract:
             part = calls[start : start + CALLS_PER_REQUEST]
             parameters = [(common | {"data": f"0x{call.hex()}"}, "latest") for call in part]
             answers += self.node.rpc.ask_many("eth_call", parameters)
-        return [
-            call for call, answer in zip(calls, answers, strict=True) if not _is_revert(answer)
-        ]
+        return [call for call, answer in zip(calls, answers, strict=True) if not _is_revert(answer)]
 
     def simulate(self, calls: Sequence[bytes]) -> list[Outcome]:
         """Run the calls one after the other in a simulated block."""

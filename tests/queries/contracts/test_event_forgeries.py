@@ -36,21 +36,6 @@ from tests.queries.contracts.recorded_events import (
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
 
-BLOCK, OTHER_BLOCK = 22432102, 21854576
-
-
-@pytest.fixture(scope="module")
-def block() -> Block:
-    return recorded_block(BLOCK)
-
-
-@pytest.fixture
-def verifier(shared_node: LocalNode, block: Block) -> Verifier:
-    verifier = Verifier(shared_node)
-    verifier.know(block)
-    verifier.know(recorded_block(OTHER_BLOCK))
-    return verifier
-
 
 @pytest.mark.parametrize("name", EVENT_FORGERIES)
 def test_a_forged_witness_is_refused(name: str, verifier: Verifier, block: Block) -> None:
@@ -113,7 +98,8 @@ def test_a_block_that_the_registry_does_not_know_proves_nothing(verifier: Verifi
 
 
 def test_the_list_of_another_block_is_refused(verifier: Verifier, block: Block) -> None:
-    other = recorded_block(OTHER_BLOCK)
+    other = recorded_block(21854576)
+    verifier.know(other)
     witness = build_event_witness([ReceiptGroup(other.receipts, {1: RECEIPT})])
     assert verifier.refusal(verify_call(block.section(RECEIPTS), witness)) == "RootMismatch"
 

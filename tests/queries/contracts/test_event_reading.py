@@ -7,15 +7,9 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode
-from queries.contracts.abi import call_data
 from queries.proving.block_items import Log, Receipt, Withdrawal, is_silent
 from queries.proving.errors import ProofError
-from queries.proving.event_reading import (
-    encode_event_groups,
-    prove_events_call,
-    read_event_witness,
-    read_events_call,
-)
+from queries.proving.event_reading import encode_event_groups, read_event_witness
 from queries.proving.event_witnesses import (
     BloomGroup,
     Group,
@@ -37,7 +31,6 @@ from tests.queries.contracts.recorded_events import (
     RecordedBlock,
     Verifier,
     block_with,
-    recorded_block,
     recorded_blocks,
     returned_facts,
     verify_call,
@@ -45,20 +38,7 @@ from tests.queries.contracts.recorded_events import (
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
 
-BLOCK = 22432102
 Facts = list[tuple[str, bytes]]
-
-
-@pytest.fixture(scope="module")
-def block() -> RecordedBlock:
-    return recorded_block(BLOCK)
-
-
-@pytest.fixture
-def verifier(shared_node: LocalNode, block: RecordedBlock) -> Verifier:
-    verifier = Verifier(shared_node)
-    verifier.know(block)
-    return verifier
 
 
 def facts_of_contract(lists: tuple[Any, ...]) -> Facts:
@@ -281,14 +261,3 @@ def test_a_forged_list_is_refused(name: str) -> None:
     forgery = TRIE_FORGERIES[name]
     with pytest.raises(ProofError):
         facts_offline(forgery.block(), [forgery.root_field], forgery.witness())
-
-
-@pytest.mark.parametrize("lengths", [(0, 0), (1, 31), (32, 33), (400, 5_000)])
-def test_calldata_is_read_as_it_is_written(lengths: tuple[int, int]) -> None:
-    section, witness = (bytes(range(256))[-1:] * length for length in lengths)
-    data = prove_events_call(section, witness)
-    assert data == call_data("prove(bytes,bytes)", section, witness)
-    assert read_events_call(data) == (section, witness)
-    for wrong in (data + bytes(32), data[:-32], b"\0" + data[1:], data[:35] + b"\x60" + data[36:]):
-        with pytest.raises(ProofError):
-            read_events_call(wrong)

@@ -32,7 +32,6 @@ from tests.queries.contracts.recorded_events import (
     Verifier,
     block_with,
     prove_events_call,
-    recorded_block,
 )
 from tests.rigs.deployed_contracts import DeployedContract, error_name
 
@@ -97,11 +96,6 @@ def routed_block(node: LocalNode, block: RecordedBlock, code: bytes = b"") -> Ro
     verifier.know(block)
     addresses = {SOURCE: verifier.address, OTHER_SOURCE: other.address}
     return Routed(deploy_router(node, addresses, code), verifier, block)
-
-
-@pytest.fixture(scope="module")
-def block() -> RecordedBlock:
-    return recorded_block(22432102)
 
 
 @pytest.fixture(scope="module")

@@ -56,11 +56,6 @@ class Claim(DeployedContract):
 
 
 @pytest.fixture
-def block() -> RecordedBlock:
-    return recorded_block(BLOCK)
-
-
-@pytest.fixture
 def log(block: RecordedBlock) -> Log:
     return block.receipts[TRANSACTION].logs[LOG]
 

@@ -1,0 +1,19 @@
+"""A recorded block, and an events verifier whose registry knows it."""
+
+import pytest
+
+from explorer.demo.local_node import LocalNode
+from tests.queries.contracts.recorded_events import RecordedBlock, Verifier, recorded_block
+
+
+@pytest.fixture(scope="module")
+def block() -> RecordedBlock:
+    """A block with 215 receipts."""
+    return recorded_block(22432102)
+
+
+@pytest.fixture
+def verifier(shared_node: LocalNode, block: RecordedBlock) -> Verifier:
+    verifier = Verifier(shared_node)
+    verifier.know(block)
+    return verifier
