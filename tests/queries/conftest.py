@@ -5,14 +5,16 @@ from collections.abc import Iterator
 import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
-from tests.queries.prover.service import Service, running_service
+from tests.queries.prover.service import ETHER, HOLDER, Service, running_service
 from tests.queries.prover.two_chains import TwoChains, two_chains
 from tests.rigs.deployed_contracts import day_old_genesis
 
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[LocalNode]:
+    """A chain on which `HOLDER` has 5 ether."""
     with local_node("--slots-in-an-epoch", "1", *day_old_genesis()) as running:
+        running.rpc.ask("anvil_setBalance", HOLDER, hex(5 * ETHER))
         yield running
 
 

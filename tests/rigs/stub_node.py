@@ -61,10 +61,6 @@ def result(value: object, asked: int = 1) -> bytes:
 # Answers that are not JSON-RPC
 
 
-def no_json(node: StubNode, _: object) -> None:
-    node.answer(b"<p>please log in</p>")
-
-
 def stall(node: StubNode, _: object) -> None:
     node.ended.wait(PATIENCE)
 
@@ -100,11 +96,6 @@ def drip_trailers(node: StubNode, _: object) -> None:
     node.drip(b"X-Long: a\r\n")
 
 
-def many_values(node: StubNode, _: object) -> None:
-    """Small as text, large once parsed."""
-    node.answer(b'{"jsonrpc": "2.0", "id": 1, "result": [[]' + b",[]" * 2**20 + b"]}")
-
-
 def endless(node: StubNode, _: object) -> None:
     node.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
     while not node.ended.is_set():
@@ -114,10 +105,6 @@ def endless(node: StubNode, _: object) -> None:
 def cut_off(node: StubNode, _: object) -> None:
     node.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + result("0x1"))
     node.close_connection = True
-
-
-def open_brackets(node: StubNode, _: object) -> None:
-    node.answer(b"[" * 200_000)
 
 
 def broken_headers(node: StubNode, _: object) -> None:
@@ -130,17 +117,20 @@ def no_http(node: StubNode, _: object) -> None:
 
 
 INVALID_ANSWERS: dict[str, Responder] = {
-    "no JSON": no_json,
+    "no JSON": lambda node, _: node.answer(b"<p>please log in</p>"),
     "a stall": stall,
     "nothing at all": hang_up,
     "headers byte by byte": drip_headers,
     "a body byte by byte": drip_body,
     "a chunk's size byte by byte": drip_chunk_size,
     "endless trailers": drip_trailers,
-    "a million empty lists": many_values,
+    # Small as text, large once parsed
+    "a million empty lists": lambda node, _: node.answer(
+        b'{"jsonrpc": "2.0", "id": 1, "result": [[]' + b",[]" * 2**20 + b"]}"
+    ),
     "an endless body": endless,
     "a body cut off": cut_off,
-    "200,000 open brackets": open_brackets,
+    "200,000 open brackets": lambda node, _: node.answer(b"[" * 200_000),
     "a malformed header": broken_headers,
     "a body that is not UTF-8": lambda node, _: node.answer(b"\xff\xfe\xfa"),
     "a number of 5,000 digits": lambda node, _: node.answer(b"9" * 5000),

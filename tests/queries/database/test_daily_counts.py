@@ -5,13 +5,9 @@ from django.db.models import Sum
 
 from queries import transitions
 from queries.database import daily_counts
-from queries.models import DailyCount, Query, SentTransaction
+from queries.models import DailyCount, Query
 from queries.statuses import StepName
-from queries.transactions.destination_reorgs import reopen
-from queries.transactions.receipts import count_final_cost
-from queries.transactions.shares import charge_batches
 from queries.transitions import Failure
-from tests.queries.api.batch_states import run_steps, send_transaction
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
 
 FAILURE = Failure("out_of_reach", "Too far.", StepName.BLOCKHASH_AVAILABLE, retryable=False)
@@ -62,20 +58,3 @@ def test_a_rejected_batch_is_counted_once() -> None:
         transitions.reject([batch_id], FAILURE)
     _finish(_queries(batch_id))
     assert _counts() == {"batches_rejected": 1}
-
-
-def test_gas_is_counted_once_when_a_transaction_is_final() -> None:
-    """A confirmed transaction may still be undone by a reorg."""
-    batch_id = _submitted()
-    run_steps(batch_id, StepName.INITIAL_STATE)
-    row = send_transaction(batch_id)
-    charge_batches(row, free=True)
-    reopen(row)
-    count_final_cost(row)
-    assert _counts() == {}
-    row = SentTransaction.objects.get()
-    row.mined_block, row.gas_used = 6_000_000, 170_480
-    charge_batches(row, free=True)
-    for _ in range(2):
-        count_final_cost(row)
-    assert _counts() == {"gas": 170_480, ROUTE_GAS: 170_480}

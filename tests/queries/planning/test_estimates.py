@@ -15,7 +15,7 @@ from accounts.keys import manage
 from accounts.keys.text import parse_key_id
 from accounts.models import Account, ApiKey
 from accounts.shared.wallets import Wallet
-from explorer.demo.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode
 from queries.api import estimates
 from queries.config.registries import VALID_UNTIL, Registry, RegistryKind
 from queries.config.routes import NodeAddress
@@ -24,20 +24,12 @@ from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
 from queries.proving.registry_calls import HORIZON
 from tests.accounts.concurrency import all_at_once
 from tests.queries.api.json_schema import Schemas
-from tests.queries.prover.service import CHAIN_ID, ETHER, Service, running_service
-from tests.rigs.deployed_contracts import day_old_genesis
+from tests.queries.prover.service import CHAIN_ID, Service, running_service
 from tests.rigs.stub_node import stall, stub_node
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1", *day_old_genesis()) as running:
-        running.rpc.ask("anvil_setBalance", HOLDER, hex(5 * ETHER))
-        yield running
 
 
 @pytest.fixture

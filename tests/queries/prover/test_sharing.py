@@ -6,23 +6,15 @@ from typing import Any
 import pytest
 from eth_account import Account as Key
 
-from explorer.demo.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode
 from queries.chain.client import ChainClient
 from queries.chain.signer import decode_transaction
 from queries.models import Query, SentTransaction
 from queries.proving.packing import CALLDATA_BYTES
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
-from tests.rigs.deployed_contracts import day_old_genesis
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1", *day_old_genesis()) as running:
-        running.rpc.ask("anvil_setBalance", HOLDER, hex(5 * ETHER))
-        yield running
 
 
 @pytest.fixture

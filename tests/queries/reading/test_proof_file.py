@@ -4,7 +4,6 @@ import json
 import secrets
 import time
 import tracemalloc
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,20 +26,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_databa
 ALL = ["NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH"]
 NEW = "0x00000000000000000000000000000000000000fF"
 NO_SIGNER = "0x000000000000000000000000000000000000dEaD"
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1", *day_old_genesis()) as running:
-        running.rpc.ask("anvil_setBalance", HOLDER, hex(7 * ETHER))
-        yield running
-
-
-@pytest.fixture
-def service(node: LocalNode) -> Iterator[Service]:
-    with running_service(node) as running:
-        running.mine(3)
-        yield running
 
 
 def everything(service: Service) -> dict[str, Any]:

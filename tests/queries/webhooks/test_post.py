@@ -30,14 +30,8 @@ PRIVATE = [
 PUBLIC = ["1.1.1.1", "8.8.8.8", "2606:4700:4700::1111", "64:ff9b::808:808"]
 
 
-@pytest.mark.parametrize("address", PRIVATE)
-def test_private_addresses_are_not_public(address: str) -> None:
-    assert not is_public(address)
-
-
-@pytest.mark.parametrize("address", PUBLIC)
-def test_public_addresses_are_public(address: str) -> None:
-    assert is_public(address)
+def test_only_public_addresses_are_public() -> None:
+    assert [address for address in (*PRIVATE, *PUBLIC) if is_public(address)] == PUBLIC
 
 
 def test_a_host_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,10 +131,11 @@ def test_a_slow_receiver_is_abandoned(slow: str, monkeypatch: pytest.MonkeyPatch
         assert 0.9 < time.monotonic() - begin < 4
 
 
-def test_a_slow_response_body_is_not_waited_for() -> None:
-    with slow_receiver("http", drip(b"HTTP/1.1 200 OK\r\n\r\n", b"a")) as url:
+@pytest.mark.parametrize("status", [b"200 OK", b"500 Oops"])
+def test_a_slow_response_body_is_not_waited_for(status: bytes) -> None:
+    with slow_receiver("http", drip(b"HTTP/1.1 %b\r\n\r\n" % status, b"a")) as url:
         begin = time.monotonic()
-        assert post(url, {}, b"{}", to_private=True).status == 200
+        assert post(url, {}, b"{}", to_private=True).status == int(status[:3])
         assert time.monotonic() - begin < 4
 
 
@@ -171,10 +166,3 @@ def test_the_first_line_of_a_refusal_is_returned_without_control_characters(
     response = b"HTTP/1.1 500 Oops\r\ncontent-length: %d\r\n\r\n" % len(body) + body
     with slow_receiver("http", drip(response, b"")) as url:
         assert post(url, {}, b"{}", to_private=True) == WebhookResponse(500, line)
-
-
-def test_a_slow_body_of_a_refusal_is_not_waited_for() -> None:
-    with slow_receiver("http", drip(b"HTTP/1.1 500 Oops\r\n\r\n", b"a")) as url:
-        begin = time.monotonic()
-        assert post(url, {}, b"{}", to_private=True).first_line in {"", "a"}
-        assert time.monotonic() - begin < 4
