@@ -11,7 +11,6 @@ from queries.transitions import Failure
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
 
 FAILURE = Failure("out_of_reach", "Too far.", StepName.BLOCKHASH_AVAILABLE, retryable=False)
-ROUTE_GAS = daily_counts.route_gas_key(SEPOLIA, SEPOLIA)
 ROUTE_FACTS = daily_counts.route_facts_key(SEPOLIA, SEPOLIA)
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
 
