@@ -106,30 +106,41 @@ def check_receipts(block: RecordedBlock, facts: tuple[Any, ...], indexes: Sequen
             assert hash_ == block.receipts[index].logs[place].hash
 
 
+NOWHERE, TOPICS = b"\x07" * 20, (b"\x01" * 32, b"\x02" * 32)
+
+
+def silent_items(block: RecordedBlock) -> tuple[bytes, bytes]:
+    """An address and a topic that are not in the block's bloom."""
+    bloom = block.header.payload(HeaderField.LOGS_BLOOM)
+    emitter, topic = (
+        next(item for i in range(256) if is_silent(bloom, item := bytes([i]) * length))
+        for length in (20, 32)
+    )
+    return emitter, topic
+
+
+def groups_of_each_kind(block: RecordedBlock, emitter: bytes, topic: bytes) -> list[Group]:
+    """Nine facts: at least one of each kind."""
+    absent = LogFilter(NOWHERE, (None, TOPICS[0], None, TOPICS[1]))
+    return [
+        TransactionGroup(block.transactions, [1, 216]),
+        ReceiptGroup(block.receipts, {1: ReceiptRequest(True, frozenset({0}), (absent,))}),
+        BloomGroup(block.header.payload(HeaderField.LOGS_BLOOM), [emitter, topic]),
+        WithdrawalGroup(block.withdrawals, [3, 17]),
+    ]
+
+
+def proof_of(block: RecordedBlock, *groups: Group) -> bytes:
+    section = block.section(*(group.field for group in groups))
+    return prove_events_call(section, build_event_witness(groups))
+
+
 def test_what_is_stored_can_be_read_and_is_not_written_again(
     verifier: Verifier, block: RecordedBlock
 ) -> None:
     receipt = block.receipts[1]
     log = receipt.logs[0]
-    absent = LogFilter(log.emitter, (b"\x01" * 32,))
-    silent = next(
-        item
-        for item in (bytes([i]) * 20 for i in range(256))
-        if is_silent(block.header.payload(HeaderField.LOGS_BLOOM), item)
-    )
-    topic = next(
-        item
-        for item in (bytes([i]) * 32 for i in range(256))
-        if is_silent(block.header.payload(HeaderField.LOGS_BLOOM), item)
-    )
-    groups: list[Group] = [
-        TransactionGroup(block.transactions, [1, 215]),
-        ReceiptGroup(block.receipts, {1: ReceiptRequest(True, frozenset({0}), (absent,))}),
-        BloomGroup(block.header.payload(HeaderField.LOGS_BLOOM), [silent, topic]),
-        WithdrawalGroup(block.withdrawals, [3, 16]),
-    ]
-    section = block.section(*(group.field for group in groups))
-    call = prove_events_call(section, build_event_witness(groups))
+    call = proof_of(block, *groups_of_each_kind(block, *silent_items(block)))
     first = verifier.node.send(verifier.address, call)
     again = verifier.node.send(verifier.address, call)
     assert (len(first.logs), len(again.logs)) == (9, 0)
@@ -155,18 +166,6 @@ def test_what_is_stored_can_be_read_and_is_not_written_again(
     assert read("withdrawalOf(uint256,uint256)", number, 3, returns=fields) == (
         number, 3, item.index, item.validator, f"0x{item.recipient.hex()}", item.amount,
     )  # fmt: skip
-    is_absent = "isIndexAbsent(uint256,uint8,uint256)"
-    assert read(is_absent, number, ROOT, 215, returns="bool")
-    assert read(is_absent, number, RECEIPTS, 215, returns="bool")
-    assert read(is_absent, number, HeaderField.WITHDRAWALS_ROOT, 16, returns="bool")
-    assert not read(is_absent, number, ROOT, 214, returns="bool")
-    no_log = "isLogAbsent(uint256,uint256,address,uint8,bytes32[])"
-    assert read(no_log, number, 1, emitter, 1, [b"\x01" * 32], returns="bool")
-    assert not read(no_log, number, 1, emitter, 2, [b"\x01" * 32], returns="bool")
-    is_silent_at = "isBlockSilent(uint256,bool,bytes32)"
-    assert read(is_silent_at, number, False, silent.rjust(32, b"\0"), returns="bool")
-    assert read(is_silent_at, number, True, topic, returns="bool")
-    assert not read(is_silent_at, number, True, silent.rjust(32, b"\0"), returns="bool")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +195,6 @@ def test_stored_roots_serve_instead_of_a_section(verifier: Verifier, block: Reco
 
 # Each fact answers its own question only
 
-NOWHERE, TOPICS = b"\x07" * 20, (b"\x01" * 32, b"\x02" * 32)
 Question = tuple[str, tuple[object, ...]]
 
 
@@ -231,24 +229,9 @@ def neighbours(question: Question, changes: list[list[object]]) -> Iterator[Ques
             yield signature, (*given[:place], value, *given[place + 1 :])
 
 
-def proof_of(block: RecordedBlock, *groups: Group) -> bytes:
-    section = block.section(*(group.field for group in groups))
-    return prove_events_call(section, build_event_witness(groups))
-
-
 def test_a_fact_answers_no_other_question(verifier: Verifier, block: RecordedBlock) -> None:
-    bloom = block.header.payload(HeaderField.LOGS_BLOOM)
-    emitter, topic = (
-        next(item for i in range(256) if is_silent(bloom, item := bytes([i]) * length))
-        for length in (20, 32)
-    )
-    absent = LogFilter(NOWHERE, (None, TOPICS[0], None, TOPICS[1]))
-    groups: list[Group] = [
-        TransactionGroup(block.transactions, [1, 216]),
-        ReceiptGroup(block.receipts, {1: ReceiptRequest(True, frozenset({0}), (absent,))}),
-        BloomGroup(bloom, [emitter, topic]),
-        WithdrawalGroup(block.withdrawals, [3, 17]),
-    ]
+    emitter, topic = silent_items(block)
+    groups = groups_of_each_kind(block, emitter, topic)
     stored = questions(block.number, emitter, topic)
     others = [other for entry in stored.items() for other in neighbours(*entry)]
     calls = [call_data(signature, *arguments) for signature, arguments in (*stored, *others)]
