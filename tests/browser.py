@@ -69,6 +69,14 @@ def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
     assert complaints == []
 
 
+@pytest.fixture
+def plain_page(browser: Browser) -> Iterator[Page]:
+    """A page without scripts."""
+    context = browser.new_context(java_script_enabled=False)
+    yield context.new_page()
+    context.close()
+
+
 @dataclass(frozen=True, slots=True)
 class Pictures:
     """Screenshots for people, taken with PICTURES=1 only, because they are slow."""

@@ -1,7 +1,7 @@
 """The page of a fact in a browser: its value, its check and its proof."""
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from queries.models import Query
@@ -61,19 +61,16 @@ def test_events_are_readable_at_all_widths(
 
 
 def test_a_slot_has_its_forms_without_scripts(
-    browser: Browser, live_server: LiveServer, service: Service
+    plain_page: Page, live_server: LiveServer, service: Service
 ) -> None:
     batch = proven_batch(service)
     word = (TEXT.ljust(31, b"\0") + bytes([2 * len(TEXT)])).hex()
     slot = f"{SLOT:064x}"
     Query.objects.filter(batch=batch, position=0).update(slot_values={slot: word})
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(_fact_url(live_server, batch, f"0x{slot}"))
-    shown = page.locator(".answer .decoded-value:visible")
+    plain_page.goto(_fact_url(live_server, batch, f"0x{slot}"))
+    shown = plain_page.locator(".answer .decoded-value:visible")
     expect(shown).to_have_text("“Sesterce”")
-    page.get_by_text("Hex", exact=True).click()
+    plain_page.get_by_text("Hex", exact=True).click()
     expect(shown).to_have_text(f"0x{word}")
-    page.get_by_text("Dec", exact=True).click()
+    plain_page.get_by_text("Dec", exact=True).click()
     expect(shown).to_have_text(f"{int(word, 16):,}")
-    context.close()

@@ -1,7 +1,7 @@
 """Guides in a browser: tabs, copying and navigation."""
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from tests.queries.api.served_api import HERE
@@ -31,15 +31,12 @@ def test_the_chosen_language_is_kept_and_its_code_can_be_copied(
     expect(page.locator(".pane:visible").first).to_contain_text("await fetch")
 
 
-def test_tabs_and_anchors_work_without_scripts(browser: Browser, live_server: LiveServer) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{live_server}/docs/first-fact")
-    page.locator("label", has_text="Python").first.click()
-    expect(page.locator(".pane:visible").first).to_contain_text("first_fact.py")
-    page.goto(f"{live_server}/docs/status#fee_too_low")
-    expect(page.locator("#fee_too_low")).to_be_in_viewport()
-    context.close()
+def test_tabs_and_anchors_work_without_scripts(plain_page: Page, live_server: LiveServer) -> None:
+    plain_page.goto(f"{live_server}/docs/first-fact")
+    plain_page.locator("label", has_text="Python").first.click()
+    expect(plain_page.locator(".pane:visible").first).to_contain_text("first_fact.py")
+    plain_page.goto(f"{live_server}/docs/status#fee_too_low")
+    expect(plain_page.locator("#fee_too_low")).to_be_in_viewport()
 
 
 def test_navigation_is_at_the_side_and_folded_on_a_phone(

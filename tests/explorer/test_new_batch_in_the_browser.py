@@ -99,28 +99,23 @@ def test_a_form_from_before_another_sign_in_keeps_its_input(
 
 
 def test_the_form_works_without_scripts(
-    page: Page, shared_service: Service, wallet: Wallet
+    page: Page, plain_page: Page, shared_service: Service, wallet: Wallet
 ) -> None:
     _open_form(page, shared_service, wallet)
-    assert page.context.browser is not None
-    context = page.context.browser.new_context(
-        java_script_enabled=False, storage_state=page.context.storage_state()
-    )
-    plain = context.new_page()
-    plain.goto(f"{shared_service.url}/dashboard/new-batch")
-    plain.get_by_label("Account", exact=True).fill("0x12")
-    plain.get_by_role("button", name="Check").click()
-    expect(plain.locator("#error-account")).to_contain_text("this has 2")
-    expect(plain.get_by_label("Account", exact=True)).to_have_attribute("aria-invalid", "true")
-    plain.get_by_label("Account", exact=True).fill(HOLDER)
-    plain.get_by_role("button", name="Check").click()
-    expect(plain.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
-    expect(plain.locator("#request-json")).to_contain_text(HOLDER)
-    plain.get_by_role("button", name="Edit as JSON").click()
-    expect(plain.get_by_label("The request as JSON")).to_have_value(re.compile(HOLDER))
-    plain.get_by_role("button", name="Submit the batch").click()
-    expect(plain.get_by_role("heading", level=1)).to_contain_text("balance of")
-    context.close()
+    plain_page.context.add_cookies(page.context.cookies())  # type: ignore[arg-type]
+    plain_page.goto(f"{shared_service.url}/dashboard/new-batch")
+    plain_page.get_by_label("Account", exact=True).fill("0x12")
+    plain_page.get_by_role("button", name="Check").click()
+    expect(plain_page.locator("#error-account")).to_contain_text("this has 2")
+    expect(plain_page.get_by_label("Account", exact=True)).to_have_attribute("aria-invalid", "true")
+    plain_page.get_by_label("Account", exact=True).fill(HOLDER)
+    plain_page.get_by_role("button", name="Check").click()
+    expect(plain_page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
+    expect(plain_page.locator("#request-json")).to_contain_text(HOLDER)
+    plain_page.get_by_role("button", name="Edit as JSON").click()
+    expect(plain_page.get_by_label("The request as JSON")).to_have_value(re.compile(HOLDER))
+    plain_page.get_by_role("button", name="Submit the batch").click()
+    expect(plain_page.get_by_role("heading", level=1)).to_contain_text("balance of")
 
 
 def test_the_account_pages_fit_and_are_accessible(

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from explorer.guides.render import GUIDES
@@ -144,24 +144,21 @@ def test_the_keyboard_suffices(page: Page, served: str) -> None:
 
 
 def test_the_frame_takes_one_line_and_its_menu_opens_without_a_script(
-    browser: Browser, served: str
+    plain_page: Page, served: str
 ) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{served}/docs")
-    link = page.get_by_role("navigation", name="Main").get_by_role("link", name="Routes")
+    plain_page.goto(f"{served}/docs")
+    link = plain_page.get_by_role("navigation", name="Main").get_by_role("link", name="Routes")
     for width in (1600, 1120, 1024, 768, 390, 320):
-        page.set_viewport_size({"width": width, "height": 844})
-        box = page.locator(".masthead").bounding_box()
+        plain_page.set_viewport_size({"width": width, "height": 844})
+        box = plain_page.locator(".masthead").bounding_box()
         assert box
         assert box["height"] < 70, width
         expect(link).to_be_visible(visible=width >= 1120)
-    page.locator("summary", has_text="Menu").click()
-    docs = page.get_by_role("navigation", name="Main").get_by_role("link", name="Docs")
+    plain_page.locator("summary", has_text="Menu").click()
+    docs = plain_page.get_by_role("navigation", name="Main").get_by_role("link", name="Docs")
     expect(docs).to_have_attribute("aria-current", "page")
     link.click()
-    expect(page).to_have_url(f"{served}/explorer/routes")
-    context.close()
+    expect(plain_page).to_have_url(f"{served}/explorer/routes")
 
 
 def test_times_are_exact_on_hover_and_no_tab_stops(page: Page, served: str) -> None:
@@ -216,29 +213,28 @@ def test_an_abbreviated_hash_is_copied_in_full_by_keyboard(page: Page, served: s
     assert page.evaluate("navigator.clipboard.readText()") == whole
 
 
-def test_filters_search_and_folds_work_without_a_script(browser: Browser, served: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(served)
-    expect(page.locator("svg.chart").first).to_be_visible()
-    page.locator(".figures summary, figure summary").first.click()
-    expect(page.locator("figure table").first).to_be_visible()
-    page.goto(f"{served}/explorer/routes")
-    page.get_by_label("in block, or at time").fill(f"{BLOCK + 69}")
-    page.get_by_role("button", name="Can I?").click()
-    expect(page.get_by_role("status")).to_contain_text("Your estimate will say.")
-    expect(page.get_by_role("link", name="Fill in a batch")).to_be_visible()
-    page.goto(f"{served}/explorer/batches")
-    page.get_by_label("Status").select_option("DONE")
-    page.get_by_role("button", name="Show").click()
-    expect(page.locator(".batch-rows tbody tr")).to_have_count(2)
-    page.get_by_label("Search for").fill(f"sepolia {BLOCK}")
-    page.get_by_role("button", name="Search").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text(f"Block {BLOCK:,} of Sepolia")
+def test_filters_search_and_folds_work_without_a_script(plain_page: Page, served: str) -> None:
+    plain_page.goto(served)
+    expect(plain_page.locator("svg.chart").first).to_be_visible()
+    plain_page.locator(".figures summary, figure summary").first.click()
+    expect(plain_page.locator("figure table").first).to_be_visible()
+    plain_page.goto(f"{served}/explorer/routes")
+    plain_page.get_by_label("in block, or at time").fill(f"{BLOCK + 69}")
+    plain_page.get_by_role("button", name="Can I?").click()
+    expect(plain_page.get_by_role("status")).to_contain_text("Your estimate will say.")
+    expect(plain_page.get_by_role("link", name="Fill in a batch")).to_be_visible()
+    plain_page.goto(f"{served}/explorer/batches")
+    plain_page.get_by_label("Status").select_option("DONE")
+    plain_page.get_by_role("button", name="Show").click()
+    expect(plain_page.locator(".batch-rows tbody tr")).to_have_count(2)
+    plain_page.get_by_label("Search for").fill(f"sepolia {BLOCK}")
+    plain_page.get_by_role("button", name="Search").click()
+    expect(plain_page.get_by_role("heading", level=1)).to_contain_text(
+        f"Block {BLOCK:,} of Sepolia"
+    )
     large = submit_balances(count=60)
     prove(large)
-    page.goto(f"{served}/explorer/query/{large}")
-    page.get_by_role("link", name="Next facts").click()
-    expect(page.locator(".fact-table tbody tr")).to_have_count(60 + 2 - 50)
-    assert page.locator("button.copy:visible").count() == 0
-    context.close()
+    plain_page.goto(f"{served}/explorer/query/{large}")
+    plain_page.get_by_role("link", name="Next facts").click()
+    expect(plain_page.locator(".fact-table tbody tr")).to_have_count(60 + 2 - 50)
+    assert plain_page.locator("button.copy:visible").count() == 0
