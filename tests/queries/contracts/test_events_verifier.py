@@ -193,6 +193,29 @@ def test_stored_roots_serve_instead_of_a_section(verifier: Verifier, block: Reco
     assert verifier.verify(b"", witness)[FactList.RECEIPTS][0][1] == 200
 
 
+def test_absence_of_all_recorded_emitters_that_the_bloom_can_show(
+    verifier: Verifier, block: RecordedBlock
+) -> None:
+    bloom = block.header.payload(HeaderField.LOGS_BLOOM)
+    present = {log.emitter for receipt in block.receipts for log in receipt.logs}
+    emitters = {
+        log.emitter
+        for other in recorded_blocks()
+        for receipt in other.receipts
+        for log in receipt.logs
+    }
+    silent = sorted(emitter for emitter in emitters if is_silent(bloom, emitter))
+    assert not present & set(silent)
+    facts = verifier.facts(block, BloomGroup(bloom, silent))
+    assert [bytes(item[12:]) for *_, item in facts[FactList.SILENT_BLOCKS]] == silent
+    for emitter in sorted(emitters - set(silent))[:20]:
+        call = verify_call(
+            block.section(HeaderField.LOGS_BLOOM),
+            build_event_witness([BloomGroup(bloom, [emitter])]),
+        )
+        assert verifier.refusal(call) == "NotSilent"
+
+
 # Each fact answers its own question only
 
 Question = tuple[str, tuple[object, ...]]
