@@ -25,7 +25,7 @@ from tests.queries.client.test_layouts import EXPECTED, compile_cached
 from tests.rigs.quiet_server import QuietHandler, handler_server
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service
 
-CLIENT = Path(tacitus.__file__).parent / "typescript"
+CLIENT = Path(tacitus.__file__).parents[1] / "typescript"
 BUILT = ("tacitus.mjs", "tacitus.d.ts", "source/api.ts", "source/constants.ts")
 JS = Path(__file__).parents[2] / "js"
 MODULES = JS / "node_modules"
