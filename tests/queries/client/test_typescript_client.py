@@ -41,7 +41,7 @@ from tests.queries.events.random_blocks import RandomBlock, random_sources
 from tests.rigs.quiet_server import QuietHandler, handler_server
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service
 
-CLIENT = Path(tacitus.__file__).parent / "typescript"
+CLIENT = Path(tacitus.__file__).parents[1] / "typescript"
 BUILT = ("tacitus.mjs", "tacitus.d.ts", "source/api.ts", "source/constants.ts")
 JS = Path(__file__).parents[2] / "js"
 MODULES = JS / "node_modules"
