@@ -108,8 +108,8 @@ def _event_call(fact: EventFact, block: int) -> bytes:
         case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
             parameters = (fact.field, fact.index)
         case FactKind.ABSENT_LOG if fact.filter:
-            topics = [topic for topic in fact.filter.topics if topic is not None]
-            parameters = (fact.index, fact.filter.emitter, fact.filter.mask, topics)
+            filter_ = fact.filter
+            parameters = fact.index, filter_.emitter, filter_.mask, filter_.named_topics
         case FactKind.SILENT_BLOCK:
             parameters = (len(fact.item) == len(EMPTY_WORD), fact.item.rjust(32, b"\0"))
     return call_data(_EVENT_VIEWS[fact.kind], block, *parameters)

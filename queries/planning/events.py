@@ -21,6 +21,7 @@ from queries.models import Query
 from queries.proving.block_items import (
     BLOOM_BYTES,
     NEWEST_TYPE,
+    BlockItem,
     Log,
     Receipt,
     Withdrawal,
@@ -57,6 +58,12 @@ class BlockContent:
         if not self.header.has_field(HeaderField.WITHDRAWALS_ROOT):
             raise EventNotFoundError("the block is older than withdrawals")
         return self.source.withdrawals(self.header)
+
+    def items(self, field: HeaderField) -> Sequence[BlockItem]:
+        """The list to whose trie this header field commits."""
+        if field is HeaderField.TRANSACTIONS_ROOT:
+            return self.transactions
+        return self.receipts if field is HeaderField.RECEIPTS_ROOT else self.withdrawals
 
     @cached_property
     def _indexes(self) -> dict[str, int]:

@@ -47,6 +47,15 @@ class IndexTrie:
         self.top = _build(entries, 0) if entries else None
         self.root = keccak256(self.top.encoded) if self.top else EMPTY_TRIE_ROOT
 
+    def path(self, index: int) -> tuple[Node, ...]:
+        """The nodes on the path of an index, root first."""
+        nodes, path, place = list[Node](), index_path(index), self.top
+        while place:
+            nodes.append(place.node)
+            step = next((step for step in place.below if path.startswith(step)), "")
+            path, place = path[len(step) :], place.below.get(step)
+        return tuple(nodes)
+
 
 def _build(entries: Sequence[tuple[str, bytes]], depth: int) -> IndexTrieNode:
     """The node at `depth` above these entries, which are sorted by path."""

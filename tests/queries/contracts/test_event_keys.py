@@ -8,17 +8,8 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
 from queries.proving.block_items import Receipt, is_silent
-from queries.proving.event_witnesses import (
-    BloomGroup,
-    FactList,
-    Group,
-    LogFilter,
-    ReceiptGroup,
-    ReceiptRequest,
-    TransactionGroup,
-    WithdrawalGroup,
-    build_event_witness,
-)
+from queries.proving.event_witnesses import FactList
+from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
 from tests.queries.contracts.recorded_events import (
@@ -28,6 +19,15 @@ from tests.queries.contracts.recorded_events import (
     prove_events_call,
     recorded_block,
     verify_call,
+)
+from tests.queries.events.groups import (
+    BloomGroup,
+    Group,
+    ReceiptGroup,
+    ReceiptRequest,
+    TransactionGroup,
+    WithdrawalGroup,
+    build_group_witness,
 )
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
@@ -82,7 +82,7 @@ def neighbours(question: Question, changes: list[list[object]]) -> Iterator[Ques
 
 def proof_of(block: RecordedBlock, *groups: Group) -> bytes:
     section = block.section(*(group.field for group in groups))
-    return prove_events_call(section, build_event_witness(groups))
+    return prove_events_call(section, build_group_witness(groups))
 
 
 def test_a_fact_answers_no_other_question(verifier: Verifier, block: RecordedBlock) -> None:
@@ -108,7 +108,7 @@ def test_a_fact_answers_no_other_question(verifier: Verifier, block: RecordedBlo
 
 def absence(block: RecordedBlock, index: int, filter_: LogFilter) -> bytes:
     group = ReceiptGroup(block.receipts, {index: ReceiptRequest(absent=(filter_,))})
-    return verify_call(block.section(RECEIPTS), build_event_witness([group]))
+    return verify_call(block.section(RECEIPTS), build_group_witness([group]))
 
 
 def test_a_log_is_found_by_any_of_its_topics(verifier: Verifier, block: RecordedBlock) -> None:

@@ -8,17 +8,8 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
 from queries.proving.block_items import is_silent
-from queries.proving.event_witnesses import (
-    BloomGroup,
-    FactList,
-    Group,
-    LogFilter,
-    ReceiptGroup,
-    ReceiptRequest,
-    TransactionGroup,
-    WithdrawalGroup,
-    build_event_witness,
-)
+from queries.proving.event_witnesses import FactList
+from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import prove_call
@@ -29,6 +20,15 @@ from tests.queries.contracts.recorded_events import (
     recorded_block,
     recorded_blocks,
     verify_call,
+)
+from tests.queries.events.groups import (
+    BloomGroup,
+    Group,
+    ReceiptGroup,
+    ReceiptRequest,
+    TransactionGroup,
+    WithdrawalGroup,
+    build_group_witness,
 )
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
@@ -140,7 +140,7 @@ def test_what_is_stored_can_be_read_and_is_not_written_again(
         WithdrawalGroup(block.withdrawals, [3, 16]),
     ]
     section = block.section(*(group.field for group in groups))
-    call = prove_events_call(section, build_event_witness(groups))
+    call = prove_events_call(section, build_group_witness(groups))
     first = verifier.node.send(verifier.address, call)
     again = verifier.node.send(verifier.address, call)
     assert (len(first.logs), len(again.logs)) == (9, 0)
@@ -199,7 +199,7 @@ def test_what_is_not_proven_is_no_answer(
 
 def test_stored_roots_serve_instead_of_a_section(verifier: Verifier, block: RecordedBlock) -> None:
     group = ReceiptGroup(block.receipts, {200: ReceiptRequest(receipt=True)})
-    witness = build_event_witness([group], [block.number])
+    witness = build_group_witness([group], [block.number])
     assert verifier.refusal(verify_call(b"", witness)) == "HeaderFieldNotProven"
     verifier.node.send(verifier.registry, prove_call([block.section(RECEIPTS)]))
     assert verifier.verify(b"", witness)[FactList.RECEIPTS][0][1] == 200
@@ -223,6 +223,6 @@ def test_absence_of_all_recorded_emitters_that_the_bloom_can_show(
     for emitter in sorted(emitters - set(silent))[:20]:
         call = verify_call(
             block.section(HeaderField.LOGS_BLOOM),
-            build_event_witness([BloomGroup(bloom, [emitter])]),
+            build_group_witness([BloomGroup(bloom, [emitter])]),
         )
         assert verifier.refusal(call) == "NotSilent"

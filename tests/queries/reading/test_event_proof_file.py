@@ -11,10 +11,10 @@ from queries.models import BlockJob, JobTransaction, Query, UnsentProof
 from queries.proving.bundle_checks import check_bundle
 from queries.proving.bundles import Bundle
 from queries.proving.event_reading import prove_events_call, read_event_witness
-from queries.proving.event_witnesses import ReceiptGroup, ReceiptRequest, build_event_witness
 from queries.proving.facts import EventFact
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section
+from tests.queries.events.groups import ReceiptGroup, ReceiptRequest, build_group_witness
 from tests.queries.prover.bundles import proof_file, request_proof
 from tests.queries.prover.service import CHAIN_ID, HOLDER, SIGNER_KEY, Service, running_service
 from tests.rigs.deployed_contracts import day_old_genesis
@@ -105,7 +105,7 @@ def test_events_come_from_calls_that_rely_on_stored_roots(service: Service) -> N
         ReceiptGroup(header_and_receipts(service.node, number)[1], {0: ReceiptRequest(True)})
         for number in (other, block)
     ]
-    call = prove_events_call(b"", build_event_witness(groups, [other, block]))
+    call = prove_events_call(b"", build_group_witness(groups, [other, block]))
     UnsentProof.objects.create(job=job, call=b"\x12" * 40)
     UnsentProof.objects.create(job=job, call=call)
     UnsentProof.objects.create(job=job, call=call)  # the same again is not needed
