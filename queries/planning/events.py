@@ -13,6 +13,7 @@ from accounts.shared.wording import format_count
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BloomInconclusiveError,
+    EventError,
     EventExistsError,
     EventNotFoundError,
     EventNotProvableError,
@@ -34,8 +35,6 @@ from queries.proving.rlp_items import is_list
 from queries.schema.bodies import EVENT_MEMBERS
 
 Event = dict[str, Any]  # a fact's name and word, and what it is about, for answers
-# Certain, because the header proves the whole content of its block.
-EVENT_ERRORS = (EventNotFoundError, EventExistsError, EventNotProvableError)
 
 
 @dataclass
@@ -118,7 +117,7 @@ def find_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event
 def _named(place: str) -> Iterator[None]:
     try:
         yield
-    except EVENT_ERRORS as error:
+    except EventError as error:
         raise type(error)(f"{place}: {error.sentence}.") from None
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from django.db import transaction
 from django.db.models import F
 
-from queries.chain.errors import ChainError
+from queries.chain.errors import ChainError, EventError
 from queries.database import bulk_sql
 from queries.models import Batch, Query
-from queries.planning.events import EVENT_ERRORS, BlockContent, set_events
+from queries.planning.events import BlockContent, set_events
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Reject
 from queries.proving.headers import Header
@@ -33,7 +33,7 @@ def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject
         earlier_count = query.event_count
         try:
             set_events(content, [query])
-        except EVENT_ERRORS as error:
+        except EventError as error:
             step = StepName.INITIAL_STATE
             failure = Failure(error.code, error.sentence, step, retryable=False)
             return replace(job_pass, queries=[query]).reject(failure)
