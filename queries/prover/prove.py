@@ -32,7 +32,7 @@ from queries.planning.calls import (
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.event_pieces import cut_events
 from queries.planning.events import BlockContent
-from queries.planning.hops import history_request, horizon_evidence
+from queries.planning.horizon import history_request, horizon_evidence
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Outcome, Reject
 from queries.prover.readback import wait_for_effect
