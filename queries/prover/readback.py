@@ -25,7 +25,6 @@ from queries.facts import BLOCK_AT_TIME
 from queries.models import SentTransaction, Share
 from queries.planning.calls import Anchor
 from queries.planning.event_pieces import cut_events
-from queries.planning.events import BlockContent
 from queries.prover.context import JobPass
 from queries.proving.accounts import AccountProof
 from queries.proving.facts import EventFact
@@ -129,9 +128,9 @@ def _check_and_prove_values(
 def _prove_events(job_pass: JobPass, header: Header, missing: Sequence[EventFact]) -> list[bytes]:
     """Calls that would prove these facts; none if the nodes no longer have the block's content."""
     anchor = Anchor(header, is_accumulated=True)
-    content = job_pass.content or BlockContent(job_pass.source, header)
+    job, content = job_pass.job.pk, job_pass.content(header)
     try:
-        pieces = cut_events(job_pass.job.pk, anchor, missing, content, job_pass.facts)
+        pieces = cut_events(job, anchor, missing, content, job_pass.facts)
     except ChainError:
         return []
     return [piece.own_call for piece in pieces]
