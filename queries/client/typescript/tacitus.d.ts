@@ -282,8 +282,6 @@ export type QueryResponse = {
     } | null;
     /** Once the batch is DONE: the contract that holds the values, which is the registry or its events verifier. */
     registry: Hex | null;
-    /** Its share of the batch's `spent`, in wei; null if it has none. It is set once a transaction has enough confirmations, maybe after the batch is DONE, and updated if a reorg changes it. */
-    cost: string | null;
 };
 export type Readiness = "PROVEN" | "READY" | "NOT_FINAL" | "NOT_KNOWN" | "OUT_OF_REACH" | "FAILS";
 export type RegistryKind = "native" | "optimism" | "output" | "attested";
