@@ -35,6 +35,15 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """An OpenAPI link: an endpoint that takes a value of this one's response."""
+
+    endpoint: str  # its name
+    parameter: str
+    pointer: str  # JSON pointer to the value in the response
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """A method of a path. The view takes the request and, if `needs_key`, the API key."""
 
@@ -46,6 +55,7 @@ class Endpoint:
     body: type[BaseModel] | None = None
     own_errors: tuple[ErrorCode, ...] = ()
     needs_key: bool = True
+    links: tuple[Link, ...] = ()
     example_changes: Mapping[str, object] = field(default_factory=dict)
     file: type[BaseModel] | None = None  # what the view's HTTP response contains
 

@@ -15,7 +15,7 @@ from queries.api import (
     responses,
     webhooks,
 )
-from queries.api.endpoint import PAGE_PARAMETERS, Endpoint, Parameter, path_parameter
+from queries.api.endpoint import PAGE_PARAMETERS, Endpoint, Link, Parameter, path_parameter
 from queries.attestations.body import AttestationBody
 from queries.config.routes import Routes
 from queries.error_codes import (
@@ -74,6 +74,7 @@ ENDPOINTS = (
             EndpointCode.IDEMPOTENCY_KEY_MALFORMED,
             EndpointCode.IDEMPOTENCY_KEY_REUSED,
         ),
+        links=(Link("batchQueryStatus", batches.BATCH_ID, "/internalId"),),
     ),
     Endpoint(
         "POST",
@@ -126,6 +127,7 @@ ENDPOINTS = (
             EndpointCode.PARAMETER_MALFORMED,
             EndpointCode.BATCH_UNKNOWN,
         ),
+        links=(Link("batchProof", "batch", "/internalId"),),
     ),
     Endpoint(
         "GET",
@@ -135,6 +137,7 @@ ENDPOINTS = (
         "existing clients.",
         parameters=(BATCH, DETAILS, FIRST_QUERY),
         own_errors=(EndpointCode.PARAMETER_MALFORMED, EndpointCode.BATCH_UNKNOWN),
+        links=(Link("batchProof", "batch", "/internalId"),),
     ),
     Endpoint(
         "POST",
@@ -174,6 +177,7 @@ ENDPOINTS = (
             *PAGE_PARAMETERS,
         ),
         own_errors=(EndpointCode.PARAMETER_MALFORMED,),
+        links=(Link("batchQueryStatus", batches.BATCH_ID, "/batches/0/internalId"),),
     ),
     Endpoint(
         "GET",
@@ -195,6 +199,7 @@ ENDPOINTS = (
         f"The webhooks of your batches, newest first, each with its last {MAX_ATTEMPTS} attempts.",
         parameters=PAGE_PARAMETERS,
         own_errors=(EndpointCode.PARAMETER_MALFORMED,),
+        links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
     ),
     Endpoint(
         "POST",
@@ -204,6 +209,7 @@ ENDPOINTS = (
         f"At most {REPLAYS_PER_HOUR} an hour for each account.",
         parameters=(path_parameter("event", "The event of a delivery."),),
         own_errors=(EndpointCode.DELIVERY_UNKNOWN, EndpointCode.TOO_MANY_REPLAYS),
+        links=(Link("batchQueryStatus", "batchQueryId", "/batchQueryId"),),
     ),
     Endpoint(
         "GET", "/webhook-secret", webhooks.webhook_secret, "The secret that signs your webhooks."
@@ -275,6 +281,7 @@ ENDPOINTS = (
         "proving is free or has a daily budget.",
         body=LaterRequest,
         own_errors=(*SUBMISSION_ERRORS, EndpointCode.FEE_MISSING),
+        links=(Link("getQueries", "request_id", "/request_id"),),
     ),
     Endpoint(
         "GET",
@@ -292,6 +299,7 @@ ENDPOINTS = (
             ),
         ),
         own_errors=(EndpointCode.PARAMETER_MALFORMED, EndpointCode.BATCH_UNKNOWN),
+        links=(Link("getActions", "query_id", "/queries/0/internal_id"),),
     ),
     Endpoint(
         "GET",

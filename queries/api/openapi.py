@@ -163,6 +163,14 @@ def _responses(endpoint: Endpoint) -> Schema:
         "description": "Success.",
         "content": _json_content(endpoint.response, example=endpoint.example),
     }
+    if endpoint.links:
+        success["links"] = {
+            link.endpoint: {
+                "operationId": link.endpoint,
+                "parameters": {link.parameter: f"$response.body#{link.pointer}"},
+            }
+            for link in endpoint.links
+        }
     responses: Schema = {str(HTTPStatus.OK.value): success}
     for status, codes in group_by_status((*endpoint.errors, *CommonCode)).items():
         responses[str(status.value)] = {
