@@ -5,6 +5,7 @@ is accepted, and checked later.
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -29,13 +30,7 @@ from queries.engines.wake import wake_provers
 from queries.error_codes import EndpointCode, RequestCode, SubmissionCode
 from queries.facts import fact_count, header_bits
 from queries.models import Batch, ChainRecord, Query
-from queries.schema.checked_batch import (
-    AccountRequest,
-    BlockRequest,
-    CheckedBatch,
-    Selector,
-    canonical,
-)
+from queries.schema.checked_batch import AccountRequest, BlockRequest, CheckedBatch, Selector
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
@@ -49,7 +44,8 @@ def store_batch(
 ) -> Batch:
     """Store the batch, or return the one that the same idempotency key stored before."""
     _check_idempotency_key(idempotency_key)
-    digest = hashlib.sha256(canonical(request)).hexdigest()
+    body = json.dumps(request.content, sort_keys=True)
+    digest = hashlib.sha256(body.encode()).hexdigest()
     if earlier := _earlier_batch(owner, idempotency_key, digest):
         return earlier
     _check_fee(request, free=routes.chains[request.destination].free)

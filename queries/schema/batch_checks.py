@@ -98,7 +98,8 @@ def read_batch(
     blocks = _read_data(body.data, destination, check)
     if body.webhook:
         _check_webhook(body.webhook, limits)
-    return CheckedBatch(destination, body.fee, blocks, body.webhook, tuple(check.warnings))
+    warnings = tuple(check.warnings)
+    return CheckedBatch(destination, body.fee, blocks, body.webhook, warnings, content)
 
 
 def _warn_of_unknown_fields(content: Mapping[str, object], check: _Check) -> None:
@@ -194,7 +195,6 @@ def _read_accounts(
     """Merge spellings of one account, and keep the order of the request."""
     merged: dict[str, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
     spellings: dict[str, dict[str, list[str]]] = {}
-    duplicates: dict[str, JsonPath] = {}
     for key, entry in accounts.items():
         entry_path = path.child(key)
         account = _read_account_key(key, entry_path, source, check.routes)
@@ -203,9 +203,7 @@ def _read_accounts(
             entry_path,
             f"one of its props ({join_names(AccountField.__members__)}) or one of its slots",
         )
-        if account in merged:
-            duplicates[account] = entry_path
-        else:
+        if account not in merged:
             check.accounts += 1
             check.check_limit("account", check.accounts, entry_path)
             if key not in {account, account.lower(), f"0x{account[2:].upper()}"}:
@@ -227,12 +225,6 @@ def _read_accounts(
         # Repetitions do not count, but a list cannot be longer than a batch.
         check.check_limit("slot", len(entry.slots), slots_path)
     check.check_limit("account", len(accounts), path)
-    for account, entry_path in duplicates.items():
-        check.warn(
-            f"{account} appears more than once in this block, in different case. The requests are "
-            "merged.",
-            entry_path,
-        )
     return tuple(
         AccountRequest(account, tuple(props), tuple(slots), spellings[account])
         for account, (props, slots) in merged.items()
