@@ -268,6 +268,10 @@ class EventNotProvableError(EventError):
     template = "The proof is too large for a transaction, or the transaction's type is not known."
 
 
+class TransactionTypeError(EventNotProvableError):
+    template = "{why}"
+
+
 # Node errors by code or by a pattern in the message. The first match counts.
 NODE_ERRORS: tuple[tuple[int | str, type[ChainError]], ...] = (
     # Reverts come first, because a contract chooses the text that follows.

@@ -108,7 +108,7 @@ def find_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event
                     limit = format_count(settings.BATCH_EVENTS, "match", "matches")
                     raise EventNotProvableError(f"a block may have at most {limit} here")
             except EventError as error:
-                sentence = f"{member}[{position}]: {error.sentence}."
+                sentence = f"{member}[{position}]: {error.sentence.rstrip('.')}."
                 raise type(error)(sentence) from None
     return list(events.values())
 
