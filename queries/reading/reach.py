@@ -165,8 +165,4 @@ class _RouteState:
         return any(proven[:MAX_JOBS])
 
     def _above(self, rows: QuerySet[Any], block: int) -> QuerySet[Any]:
-        return rows.filter(
-            source=self.registry.source,
-            destination=self.registry.destination,
-            block__range=(block, block + HISTORY_RING),
-        )
+        return rows.filter(**self.registry.route, block__range=(block, block + HISTORY_RING))
