@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 from pydantic import BaseModel
 
@@ -126,22 +127,34 @@ def _section(endpoint: Endpoint) -> Iterable[str]:
 
 
 def _model_table(model: type[BaseModel], mode: Mode) -> str:
-    schemas = schemas_of([model], mode)
-    return _member_table(schemas[model.__name__], schemas, is_request=mode == "validation")
+    schemas, name = schemas_of([model], mode), model.__name__
+    if name in _nested_objects():
+        return f"Its fields: see [{name}](#{name.lower()})."
+    return _member_table(schemas[name], schemas, is_request=mode == "validation")
+
+
+@cache
+def _all_schemas() -> dict[str, Schema]:
+    bodies = [endpoint.body for endpoint in ENDPOINTS if endpoint.body]
+    responses = [endpoint.response for endpoint in ENDPOINTS]
+    return schemas_of(responses, "serialization") | schemas_of(bodies, "validation")
+
+
+@cache
+def _nested_objects() -> dict[str, Schema]:
+    """The models of objects in other objects."""
+    schemas = _all_schemas()
+    objects = {name: schema for name, schema in schemas.items() if "properties" in schema}
+    text = json.dumps(schemas)
+    return {name: schema for name, schema in objects.items() if f'/{name}"' in text}
 
 
 def _object_sections() -> Iterable[str]:
-    bodies = [endpoint.body for endpoint in ENDPOINTS if endpoint.body]
-    responses = [endpoint.response for endpoint in ENDPOINTS]
-    in_requests = schemas_of(bodies, "validation")
-    schemas = schemas_of(responses, "serialization") | in_requests
-    shown = {model.__name__ for model in (*bodies, *responses)}
     yield "### Objects in requests and answers"
-    for name, schema in sorted(schemas.items()):
-        if name not in shown and "properties" in schema:
-            yield f"#### {name}"
-            yield schema.get("description", "")
-            yield _member_table(schema, schemas, is_request=name in in_requests)
+    for name, schema in sorted(_nested_objects().items()):
+        yield f"#### {name}"
+        yield schema.get("description", "")
+        yield _member_table(schema, _all_schemas(), is_request=name.endswith("Body"))
 
 
 def _code_links(codes: Iterable[ErrorCode]) -> str:
