@@ -206,33 +206,32 @@ def build_queries(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Quer
     """Build the rows of the queries, unsaved."""
     positions = count()
     for block in blocks:
-        rows = [_account_query(account, block.chain, block.source) for account in block.accounts]
+        rows = [(_account_query(account), account.spellings) for account in block.accounts]
         if block.events:
             event_count = sum(map(len, block.events.values()))
-            rows.insert(0, Query(event_request=dict(block.events), event_count=event_count))
+            query = Query(event_request=dict(block.events), event_count=event_count)
+            rows.insert(0, (query, {}))
         if block.header_fields:
-            rows.insert(0, Query(header_fields=header_bits(block.header_fields)))
-        for query in rows:
+            rows.insert(0, (Query(header_fields=header_bits(block.header_fields)), {}))
+        for query, spellings in rows:
             query.batch, query.position, query.source = batch, next(positions), block.source
+            query.spelling = _spelling(query, block.chain, spellings)
             query.initial_state_began_at = batch.submitted_at
             if block.selector.is_time:
                 query.timestamp = block.selector.number
             else:
                 query.block = block.selector.number
-            if not (query.account or query.name):
-                query.spelling = _spelling(query, block.chain, {})
             yield query
 
 
-def _account_query(account: AccountRequest, chain: str, source: int) -> Query:
-    query = Query(source=source, props=sum(1 << prop for prop in account.props))
+def _account_query(account: AccountRequest) -> Query:
+    query = Query(props=sum(1 << prop for prop in account.props))
     if "." in account.account:
         query.name = account.account
     else:
         query.account = account.account
     query.slots = [slot.hex() for slot in account.slots]
     query.slot_count = len(query.slots)
-    query.spelling = _spelling(query, chain, account.spellings)
     return query
 
 
