@@ -74,7 +74,8 @@ def read_fact_proof(query: int, fact: FactView) -> FactProof | None:
             read_call(PROVE_SELECTOR + section, recovered)
         if not section:  # the registry stored the root before
             header_transaction = None
-    proof = _find_account_proof(header, fact, recovered, row.job) if fact.account else None
+    has_account = fact.kind in {FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT}
+    proof = _find_account_proof(header, fact, recovered, row.job) if has_account else None
     storage = [node for slot in proof.slots for node in slot.path.hashed_nodes] if proof else []
     return FactProof(
         _node(header.encoded),
@@ -84,7 +85,7 @@ def read_fact_proof(query: int, fact: FactView) -> FactProof | None:
         tuple(map(_node, proof.path.hashed_nodes if proof else [])),
         tuple(map(_node, storage)),
         proof.state if proof and proof.exists else None,
-        is_stored=proof is not None or bool(witness) or not (fact.account or fact.event),
+        is_stored=proof is not None or bool(witness) or not (has_account or fact.event),
         root=root,
         witness=len(witness),
     )
