@@ -325,8 +325,6 @@ class Query(models.Model):
     account_transaction = models.ForeignKey(
         SentTransaction, models.PROTECT, null=True, related_name="+"
     )
-    # Wei: its share of what its batch has spent. Empty: no transaction for its block counts yet.
-    cost = models.CharField(max_length=64, default="")
     # Thousands of slots take a megabyte. These columns come last, because SQLite reads a row up to
     # the requested column.
     slots = models.JSONField(default=list)  # of 64 hex digits

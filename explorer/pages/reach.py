@@ -10,8 +10,9 @@ from django.http import QueryDict
 from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import selector_from_input
 from queries.config.routes import Chain
-from queries.reading.reach import BlockAt, Reach, block_reach
+from queries.reading.reach import Reach, block_reach
 from queries.schema.bodies import SELECTOR_PATTERN
+from queries.schema.checked_batch import Selector
 
 MAX_TEXT = 80
 
@@ -26,7 +27,7 @@ class ReachForm:
     destination: int | None
     block: str
     is_sent: bool = False
-    wanted: BlockAt | None = None  # None if the text is no block
+    wanted: Selector | None = None  # None if the text is no block
     reach: Reach | None = None
 
     @classmethod
@@ -58,9 +59,9 @@ def _choice(text: str, chains: tuple[Chain, ...]) -> int | None:
     return next(chosen, chains[0].id if chains else None)
 
 
-def _block_at(text: str) -> BlockAt | None:
+def _block_at(text: str) -> Selector | None:
     selector = selector_from_input(text)
     if not re.fullmatch(SELECTOR_PATTERN, selector, re.ASCII):
         return None
     kind, _, digits = selector.partition(":")
-    return BlockAt(int(digits), is_time=kind == "timestamp")
+    return Selector(int(digits), is_time=kind == "timestamp")

@@ -135,19 +135,14 @@ def find_batch(batch_id: str, path: str) -> BatchView:
 
 
 def batch_queries(request: HttpRequest, key: ApiKey) -> responses.BatchListResponse:
-    status, cursor = _status_filter(request), cursor_parameter(request)
+    status, cursor = request.GET.get(STATUS), cursor_parameter(request)
+    if status is not None and status not in BatchStatus.values:
+        raise malformed_parameter(STATUS, status, f"one of {join_names(BatchStatus.values)}")
     page = reading.listed_batches(
-        owner=key.owner, status=status, cursor=cursor, limit=page_size(request)
+        owner=key.owner, status=status or "", cursor=cursor, limit=page_size(request)
     )
     batches = [_batch_response(batch) for batch in page.rows]
     return responses.BatchListResponse(batches=batches, cursor=page.older or None)
-
-
-def _status_filter(request: HttpRequest) -> str:
-    text = request.GET.get(STATUS)
-    if text is not None and text not in BatchStatus.values:
-        raise malformed_parameter(STATUS, text, f"one of {join_names(BatchStatus.values)}")
-    return text or ""
 
 
 def chain_connections(_request: HttpRequest, routes: Routes) -> responses.ConnectionListResponse:

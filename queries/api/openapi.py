@@ -25,26 +25,14 @@ _DESCRIPTION = (
     "poll its status until it is DONE or REJECTED, then read the facts on chain. Each refusal has "
     "one shape: `error` is a sentence, `code` says the same to programs, `path` names the value at "
     "fault, and if `retryable` is false, sending the same again will not help. "
+    "RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) say what the key has left; "
+    "Retry-After comes with 429 and 503, and X-Request-ID, by which the operator finds the request "
+    "in the log, with every response. "
     "HEAD works wherever GET does. Pages of other origins may send requests with a key (CORS), "
     "unless the operator turns that off; OPTIONS answers preflight requests. "
     "The server itself refuses what is not HTTP with 400, a URL of more than 8,190 bytes with "
     "414, and more than 100 headers or one of more than 8,190 bytes with 431, each in HTML."
 )
-_RATE_LIMIT_HEADERS = {
-    "RateLimit-Limit": "The requests that the key has in a minute.",
-    "RateLimit-Remaining": "Requests left in this minute.",
-    "RateLimit-Reset": "Seconds until the limit resets.",
-}
-_COMMON_HEADERS = {"X-Request-ID": "With it the operator finds the request in the log."}
-_STATUS_HEADERS = {
-    HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Says that an API key is required."},
-    HTTPStatus.METHOD_NOT_ALLOWED: {"Allow": "The methods that the path takes."},
-    HTTPStatus.TOO_MANY_REQUESTS: {
-        "Retry-After": "Seconds until the limit allows another request."
-    },
-    HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "Seconds after which to try again."},
-}
-_INTEGER_HEADERS = {*_RATE_LIMIT_HEADERS, "Retry-After"}
 
 
 def openapi(
@@ -173,7 +161,6 @@ def _json_content(model: type[BaseModel], **members: object) -> Schema:
 def _responses(endpoint: Endpoint) -> Schema:
     success: Schema = {
         "description": "Success.",
-        "headers": _headers(HTTPStatus.OK, needs_key=endpoint.needs_key),
         "content": _json_content(endpoint.response, example=endpoint.example),
     }
     if endpoint.links:
@@ -187,22 +174,7 @@ def _responses(endpoint: Endpoint) -> Schema:
     responses: Schema = {str(HTTPStatus.OK.value): success}
     for status, codes in group_by_status((*endpoint.errors, *CommonCode)).items():
         responses[str(status.value)] = {
-            "headers": _headers(status, needs_key=endpoint.needs_key),
             "description": "\n".join(f"`{code.code}`: {code.meaning}" for code in codes),
             "content": _json_content(ErrorResponse),
         }
     return responses
-
-
-def _headers(status: HTTPStatus, *, needs_key: bool) -> Schema:
-    """The headers that a response with this status may have."""
-    is_counted = needs_key and status is not HTTPStatus.UNAUTHORIZED
-    rate_limit = _RATE_LIMIT_HEADERS if is_counted else {}
-    meanings = rate_limit | _STATUS_HEADERS.get(status, {}) | _COMMON_HEADERS
-    return {
-        name: {
-            "description": meaning,
-            "schema": {"type": "integer" if name in _INTEGER_HEADERS else "string"},
-        }
-        for name, meaning in meanings.items()
-    }

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from functools import cache
 
 from pydantic import BaseModel
 
@@ -16,7 +16,7 @@ from queries.api.responses import ErrorResponse
 from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
 from queries.error_codes import RequestCode
 from queries.schema.batch_checks import BatchLimits
-from queries.schema.json_schema import Member, example_of, members_of
+from queries.schema.json_schema import Member, Mode, Schema, example_of, members_of, schemas_of
 from queries.statuses import BatchStatus
 from queries.webhooks.payload import MAX_QUERIES
 from queries.webhooks.post import REQUEST_SECONDS
@@ -38,9 +38,6 @@ STATUS_MEANINGS = {
         "Look up `rejection.code` below; if `retryable` is true, submit it again.",
     ),
 }
-
-
-MAX_BATCH_CODES = 9  # of a section that may not leave them out
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -84,14 +81,16 @@ def _first_sentence(text: str) -> str:
 
 
 def endpoint_sections() -> str:
-    described = dict[str, Endpoint]()
-    sections = (part for endpoint in ENDPOINTS for part in _section(endpoint, described))
-    common = f"Any endpoint that needs a key may answer with {_code_links(KeyCode)}."
-    return "\n\n".join((common, *sections))
+    """A section for each endpoint, and one for each kind of object in their bodies."""
+    common = (
+        f"Any endpoint that needs a key may answer with {_code_links(KeyCode)}; one that takes a "
+        f"batch, with {_code_links(RequestCode)}."
+    )
+    sections = (part for endpoint in ENDPOINTS for part in _section(endpoint))
+    return "\n\n".join((common, *sections, *_object_sections()))
 
 
-def _section(endpoint: Endpoint, described: dict[str, Endpoint]) -> Iterable[str]:
-    """`described`: by the name of a model, the endpoint whose section has its table."""
+def _section(endpoint: Endpoint) -> Iterable[str]:
     yield f"### `{endpoint.method} {endpoint.path}`"
     yield endpoint.summary + ("" if endpoint.needs_key else " No key is needed.")
     if endpoint.parameters:
@@ -107,27 +106,16 @@ def _section(endpoint: Endpoint, described: dict[str, Endpoint]) -> Iterable[str
             yield f"<!-- fold: Request: {title[0].lower()}{title[1:]} -->"
             yield _json_block(example)
         yield "<!-- fold: Fields of the request -->"
-        members = members_of(endpoint.body, "validation")
-        yield _member_table(_new_members(members, endpoint, described), is_request=True)
+        yield _model_table(endpoint.body, "validation")
     yield "<!-- fold: Answer -->"
     yield _json_block(endpoint.example)
-    members = members_of(endpoint.response, "serialization")
-    bases = [base for base in endpoint.response.__mro__ if issubclass(base, BaseModel)]
-    if base := next((base for base in bases if base.__name__ in described), None):
-        inherited = {*members_of(base, "serialization")}
-        members = tuple(member for member in members if member not in inherited)
-        more = ", and those below" if members else ""
-        yield f"Its fields are those of {_link(described[base.__name__])}{more}."
-    described |= {base.__name__: endpoint for base in bases if base.model_fields} | described
-    if members:
-        yield "<!-- fold: Fields of the answer -->"
-        yield _member_table(_new_members(members, endpoint, described))
-    if errors := endpoint.own_errors:
-        if sum(isinstance(code, RequestCode) for code in errors) > MAX_BATCH_CODES:
-            first = described.setdefault(RequestCode.__name__, endpoint)
-            if first is not endpoint:
-                yield f"A malformed batch is refused with the codes of {_link(first)}."
-                errors = tuple(code for code in errors if not isinstance(code, RequestCode))
+    yield "<!-- fold: Fields of the answer -->"
+    yield _model_table(endpoint.response, "serialization")
+    errors = endpoint.own_errors
+    if set(RequestCode) <= set(errors):
+        yield "A malformed batch is refused with the codes above."
+        errors = tuple(code for code in errors if not isinstance(code, RequestCode))
+    if errors:
         yield "<!-- fold: Errors -->"
         yield table(
             ("status", "codes"),
@@ -138,24 +126,39 @@ def _section(endpoint: Endpoint, described: dict[str, Endpoint]) -> Iterable[str
         )
 
 
+def _model_table(model: type[BaseModel], mode: Mode) -> str:
+    schemas, name = schemas_of([model], mode), model.__name__
+    if name in _nested_objects():
+        return f"Its fields: see [{name}](#{name.lower()})."
+    return _member_table(schemas[name], schemas, is_request=mode == "validation")
+
+
+@cache
+def _all_schemas() -> dict[str, Schema]:
+    bodies = [endpoint.body for endpoint in ENDPOINTS if endpoint.body]
+    responses = [endpoint.response for endpoint in ENDPOINTS]
+    return schemas_of(responses, "serialization") | schemas_of(bodies, "validation")
+
+
+@cache
+def _nested_objects() -> dict[str, Schema]:
+    """The models of objects in other objects."""
+    schemas = _all_schemas()
+    objects = {name: schema for name, schema in schemas.items() if "properties" in schema}
+    text = json.dumps(schemas)
+    return {name: schema for name, schema in objects.items() if f'/{name}"' in text}
+
+
+def _object_sections() -> Iterable[str]:
+    yield "### Objects in requests and answers"
+    for name, schema in sorted(_nested_objects().items()):
+        yield f"#### {name}"
+        yield schema.get("description", "")
+        yield _member_table(schema, _all_schemas(), is_request=name.endswith("Body"))
+
+
 def _code_links(codes: Iterable[ErrorCode]) -> str:
     return ", ".join(f"[`{code.code}`](status.md#{code.code})" for code in codes)
-
-
-def _new_members(
-    members: Iterable[Member], endpoint: Endpoint, described: dict[str, Endpoint]
-) -> Iterable[Member]:
-    """The members; one whose object an earlier section describes links there instead."""
-    skipped: tuple[str, ...] = ()
-    for member in members:
-        if member.path.startswith(skipped):
-            continue
-        first = described.setdefault(member.model, endpoint) if member.model else endpoint
-        if first is endpoint:
-            yield member
-            continue
-        skipped = (f"{member.path}.", f"{member.path}[")
-        yield replace(member, meaning=f"{member.meaning} Its fields: see {_link(first)}.".strip())
 
 
 LOCATIONS = {"path": " In the path.", "header": " A header."}
@@ -170,12 +173,12 @@ def _json_block(content: object) -> str:
     return f"```json\n{json.dumps(content, indent=2, ensure_ascii=False)}\n```"
 
 
-def _member_table(members: Iterable[Member], *, is_request: bool = False) -> str:
+def _member_table(schema: Schema, schemas: Mapping[str, Schema], *, is_request: bool) -> str:
     rows = []
-    for member in members:
+    for member in members_of(schema, schemas):
         kind, meaning = _type_and_meaning(member)
         required = ", required" if is_request and member.required else ""
-        rows.append((f"`{member.path}`", f"{kind}{required}", meaning))
+        rows.append((f"`{member.name}`", f"{kind}{required}", meaning))
     return table(("field", "type", "meaning"), rows)
 
 

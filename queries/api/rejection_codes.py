@@ -3,18 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from queries.chain.errors import (
-    AnotherBlockAccumulatedError,
-    BloomInconclusiveError,
-    ChainError,
-    ChainRefusalError,
-    EnsOffChainError,
-    EnsUnresolvedError,
-    EventExistsError,
-    EventNotFoundError,
-    EventNotProvableError,
-    StateRootEmptyError,
-)
+from queries.chain.errors import ChainError
 from queries.error_codes import EndpointCode, RequestCode
 from queries.intake.cancel import CANCELLED
 from queries.planning.anchors import OutOfReach
@@ -26,17 +15,6 @@ WAIT_ONLY_CODES = EXEMPT_FROM_MAX_AGE - {WaitCode.NOT_ATTESTED} | {
     WaitCode.NOT_CLAIMED,
     WaitCode.NO_PROVER,
     WaitCode.DESTINATION_REMOVED,
-}
-# Once a quorum confirms these, no batch waits for them to change.
-CERTAIN = {
-    AnotherBlockAccumulatedError,
-    BloomInconclusiveError,
-    EnsOffChainError,
-    EnsUnresolvedError,
-    EventExistsError,
-    EventNotFoundError,
-    EventNotProvableError,
-    StateRootEmptyError,
 }
 OTHER_REJECTIONS = {
     OutOfReach.code: (
@@ -83,10 +61,10 @@ def _codes() -> Iterator[BatchCode]:
     for wait in WaitCode:
         yield BatchCode(wait.value, wait.meaning, waits=True, rejects=wait not in WAIT_ONLY_CODES)
     for error in _subclasses(ChainError):
-        if error is not ChainRefusalError:
+        if "code" in vars(error):
             sentence = error.create("the chain", "the JSON-RPC method").sentence
-            meaning, waits = sentence[0].upper() + sentence[1:], error not in CERTAIN
-            yield BatchCode(error.code, meaning, waits, rejects=True)
+            meaning = sentence[0].upper() + sentence[1:]
+            yield BatchCode(error.code, meaning, waits=not error.is_certain, rejects=True)
     for refusal in (
         RequestCode.ROUTE_UNSUPPORTED,
         RequestCode.BLOCK_BEYOND_HEAD,

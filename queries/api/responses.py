@@ -239,11 +239,6 @@ class QueryResponse(ApiModel):
         description="Once the batch is DONE: the contract that holds the values, which is the "
         "registry or its events verifier."
     )
-    cost: Wei | None = Field(
-        description="Its share of the batch's `spent`, in wei; null if it has none. It is "
-        "set once a transaction has enough confirmations, maybe after the batch is DONE, and "
-        "updated if a reorg changes it."
-    )
 
 
 class StatusResponse(BatchResponse):

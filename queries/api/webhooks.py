@@ -7,7 +7,7 @@ from pydantic import Field
 
 from accounts.models import ApiKey
 from accounts.shared.errors import RefusalError
-from accounts.shared.wording import quote_text
+from accounts.shared.wording import format_duration, quote_text
 from queries.api.request_parts import cursor_parameter, page_size
 from queries.api.responses import (
     Address,
@@ -124,11 +124,5 @@ def webhook_secret(_request: HttpRequest, key: ApiKey) -> WebhookSecretResponse:
 
 
 def retry_pauses() -> list[str]:
-    """The pause after each failed attempt, such as "5 s" or "2 h"."""
-    return [_duration(int(pause.total_seconds())) for pause in RETRY_PAUSES]
-
-
-def _duration(seconds: int) -> str:
-    units = (("h", 3_600), ("min", 60), ("s", 1))
-    unit, size = next((unit, size) for unit, size in units if seconds % size == 0)
-    return f"{seconds // size} {unit}"
+    """The pause after each failed attempt, such as "5 seconds" or "2 hours"."""
+    return [format_duration(int(pause.total_seconds())) for pause in RETRY_PAUSES]

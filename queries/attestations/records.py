@@ -5,7 +5,6 @@ with another hash is refused, because the registry keeps the first.
 """
 
 from itertools import groupby
-from typing import Any
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 
@@ -44,7 +43,8 @@ def store_attestation(
     if only_wanted and block not in attested_blocks(signer, registry, block):
         _refuse_unwanted(registry, block)
     row, is_new = Attestation.objects.get_or_create(
-        **_route_columns(registry),
+        **registry.route,
+        registry=registry.address,
         block=block,
         signer=signer,
         defaults={
@@ -61,7 +61,8 @@ def store_attestation(
         )
     if is_new:
         now = shared_now()
-        _route_jobs(registry).filter(block__lte=block, due_at__gt=now).update(due_at=now)
+        jobs = BlockJob.objects.filter(**registry.route, block__lte=block, due_at__gt=now)
+        jobs.update(due_at=now)
     return signer
 
 
@@ -74,24 +75,16 @@ def wanted_blocks(registry: Registry) -> QuerySet[BlockJob, int]:
     waiting = Query.objects.filter(job=OuterRef("pk"), has_ended=False)
     has_time = Exists(waiting.filter(timestamp__isnull=False))
     number = F("block") + Case(When(has_time, then=1), default=0)
-    rows = _route_jobs(registry).filter(Exists(waiting)).annotate(number=number)
+    rows = BlockJob.objects.filter(Exists(waiting), **registry.route).annotate(number=number)
     return rows.order_by("-number").values_list("number", flat=True).distinct()
 
 
 def attested_blocks(signer: str, registry: Registry, *blocks: int) -> set[int]:
     """The blocks that this signer has attested; if blocks are given, only among these."""
-    rows = Attestation.objects.filter(**_route_columns(registry), signer=signer)
+    rows = Attestation.objects.filter(**registry.route, registry=registry.address, signer=signer)
     if blocks:
         rows = rows.filter(block__in=blocks)
     return set(rows.values_list("block", flat=True))
-
-
-def _route_columns(registry: Registry) -> dict[str, Any]:
-    return {
-        "source": registry.source,
-        "destination": registry.destination,
-        "registry": registry.address,
-    }
 
 
 def _check_signer(registry: Registry, signed: SignedAttestation) -> str:
@@ -129,14 +122,12 @@ def _refuse_unwanted(registry: Registry, block: int) -> None:
         )
 
 
-def _route_jobs(registry: Registry) -> QuerySet[BlockJob]:
-    return BlockJob.objects.filter(source=registry.source, destination=registry.destination)
-
-
 def find_attest_call(registry: Registry, blocks: range) -> tuple[bytes, int] | None:
     """The `attest` call for the lowest block that enough signers agree on, and its number."""
-    rows = Attestation.objects.filter(**_route_columns(registry), signer__in=registry.signers)
-    rows = rows.filter(block__range=(blocks.start, blocks.stop - 1)).order_by("block", "block_hash")
+    rows = Attestation.objects.filter(**registry.route, registry=registry.address)
+    rows = rows.filter(
+        signer__in=registry.signers, block__range=(blocks.start, blocks.stop - 1)
+    ).order_by("block", "block_hash")
     for (block, block_hash), group in groupby(rows, lambda row: (row.block, row.block_hash)):
         same_hash = sorted(group, key=lambda row: int(row.signer, 16))
         if len(same_hash) >= registry.threshold:

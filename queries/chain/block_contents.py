@@ -1,28 +1,33 @@
 """Read a block's receipts, transactions and withdrawals, checked by the roots in its header."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import TypeVar
 
 from queries.chain.errors import (
     BlockUnknownError,
+    EventNotFoundError,
     HistoryPrunedError,
     InvalidAnswersError,
     MethodMissingError,
     NodeError,
     NodesRefuseError,
     ParametersRejectedError,
+    TransactionTypeError,
 )
 from queries.chain.node_pool import NodePool
 from queries.proving.block_items import Receipt, Withdrawal, receipt_from_json, withdrawal_from_json
 from queries.proving.block_transactions import transaction_from_json
-from queries.proving.errors import RootMismatchError
+from queries.proving.errors import RootMismatchError, TransactionTypeUnknownError
 from queries.proving.headers import Header, HeaderField
 from queries.proving.index_tries import IndexTrie
 from queries.proving.json_values import MAX_VALUES, encode_hex, read_list, read_object
 from queries.proving.keccak import EMPTY_TRIE_ROOT
 
 GET_BLOCK_BY_HASH, SINGLE_RECEIPT = "eth_getBlockByHash", "eth_getTransactionReceipt"
+
+Item = TypeVar("Item")
 
 
 class BlockContents(NodePool):
@@ -67,13 +72,21 @@ def _read_receipts(header: Header, answer: object) -> list[Receipt]:
     if answer is None:
         raise NodeError(BlockUnknownError)
     receipts = read_list(answer, "receipts", MAX_VALUES)
-    return _check_receipts(header, list(map(receipt_from_json, receipts)))
+    return _check_receipts(header, _read_items(receipt_from_json, receipts))
 
 
 def _read_receipt(answer: object) -> Receipt:
     if answer is None:
         raise NodeError(HistoryPrunedError)
-    return receipt_from_json(answer)
+    (receipt,) = _read_items(receipt_from_json, [answer])
+    return receipt
+
+
+def _read_items(read: Callable[[object], Item], answers: Iterable[object]) -> list[Item]:
+    try:
+        return list(map(read, answers))
+    except TransactionTypeUnknownError as error:
+        raise NodeError(TransactionTypeError, error.summary) from None
 
 
 def _check_receipts(header: Header, receipts: list[Receipt]) -> list[Receipt]:
@@ -82,13 +95,15 @@ def _check_receipts(header: Header, receipts: list[Receipt]) -> list[Receipt]:
 
 
 def _read_transactions(header: Header, block: object) -> list[bytes]:
-    transactions = list(map(transaction_from_json, _read_list("transactions", block)))
+    transactions = _read_items(transaction_from_json, _read_list("transactions", block))
     _check_root(header, HeaderField.TRANSACTIONS_ROOT, transactions)
     return transactions
 
 
 def _read_withdrawals(header: Header, block: object) -> list[Withdrawal]:
     withdrawals = list(map(withdrawal_from_json, _read_list("withdrawals", block)))
+    if not withdrawals:  # of an OP-stack chain, whose headers have another root here since Isthmus
+        raise NodeError(EventNotFoundError)
     _check_root(header, HeaderField.WITHDRAWALS_ROOT, list(map(Withdrawal.encode, withdrawals)))
     return withdrawals
 

@@ -161,7 +161,12 @@ class ChainClient(BlockContents):
                 [partial(check_proof, header.state_root, part, checked) for part in request],
             )
         remaining = iter(proofs)
-        return [_join_parts(list(islice(remaining, len(split)))) for split in parts]
+        joined = []
+        for split in parts:
+            first, *others = islice(remaining, len(split))
+            slots = [slot for proof in (first, *others) for slot in proof.slots]
+            joined.append(replace(first, slots=tuple(slots)))
+        return joined
 
     def call_contracts(
         self, calls: Sequence[Call], block: object = "latest", gas: int | None = None
@@ -302,7 +307,3 @@ def _group_requests(requested: Sequence[AccountSlots], limit: int) -> list[list[
     totals = accumulate((1 + len(slots) for _, slots in requested), initial=0)
     numbered = zip((total // limit for total in totals), requested, strict=False)
     return [[entry for _, entry in group] for _, group in groupby(numbered, itemgetter(0))]
-
-
-def _join_parts(parts: Sequence[AccountProof]) -> AccountProof:
-    return replace(parts[0], slots=tuple(slot for part in parts for slot in part.slots))

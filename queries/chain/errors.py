@@ -16,6 +16,7 @@ class ChainError(Exception):
     code: ClassVar[str]  # for programs
     template: ClassVar[str]  # the sentence for people
     retryable: ClassVar[bool] = True  # whether the same work can succeed later
+    is_certain: ClassVar[bool] = False  # once a quorum confirms it, nobody waits for a change
 
     def __init__(self, sentence: str, data: bytes = b"") -> None:
         super().__init__(sentence)
@@ -77,6 +78,7 @@ class StateRootEmptyError(ChainRefusalError):
     code = "state_root_empty"
     template = "The block's header has an empty state root, so no account of {chain} can be proven."
     retryable = False
+    is_certain = True
 
 
 class AlreadyKnownError(ChainRefusalError):
@@ -222,30 +224,38 @@ class AnotherBlockAccumulatedError(ChainError):
     code = "another_block_accumulated"
     template = "The registry on {chain} holds a header that the source chain does not have{why}."
     retryable = False
+    is_certain = True
 
 
 class EnsUnresolvedError(ChainError):
     code = "ens_unresolved"
     template = "Neither the name's own resolver nor a parent's has an address for it."
     retryable = False
+    is_certain = True
 
 
 class EnsOffChainError(ChainError):
     code = "ens_off_chain"
     template = "The resolver asks for an off-chain lookup."
     retryable = False
+    is_certain = True
 
 
-class EventNotFoundError(ChainError):
+class EventError(ChainError):
+    """A fact about a block's content cannot be proven. The header proves the whole content."""
+
+    retryable = False
+    is_certain = True
+
+
+class EventNotFoundError(EventError):
     code = "event_not_found"
     template = "The block has no such log, receipt, transaction or withdrawal."
-    retryable = False
 
 
-class EventExistsError(ChainError):
+class EventExistsError(EventError):
     code = "event_exists"
     template = "The block has what should be proven to be absent."
-    retryable = False
 
 
 class BloomInconclusiveError(EventExistsError):
@@ -253,10 +263,13 @@ class BloomInconclusiveError(EventExistsError):
     template = "The block's bloom cannot show that no log has this address or topic."
 
 
-class EventNotProvableError(ChainError):
+class EventNotProvableError(EventError):
     code = "event_not_provable"
     template = "The proof is too large for a transaction, or the transaction's type is not known."
-    retryable = False
+
+
+class TransactionTypeError(EventNotProvableError):
+    template = "{why}"
 
 
 # Node errors by code or by a pattern in the message. The first match counts.

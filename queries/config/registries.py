@@ -70,6 +70,11 @@ class Registry:
         tuple[GatewayUrl, ...], Field(description="a list of addresses of gateways")
     ] = ()
 
+    @property
+    def route(self) -> dict[str, int]:
+        """By the names of columns."""
+        return {"source": self.source, "destination": self.destination}
+
 
 def registry_artifact(kind: RegistryKind) -> Artifact:
     return load_artifact(f"{kind.capitalize()}Registry")

@@ -5,6 +5,7 @@ is accepted, and checked later.
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -29,13 +30,7 @@ from queries.engines.wake import wake_provers
 from queries.error_codes import EndpointCode, RequestCode, SubmissionCode
 from queries.facts import fact_count, header_bits
 from queries.models import Batch, ChainRecord, Query
-from queries.schema.checked_batch import (
-    AccountRequest,
-    BlockRequest,
-    CheckedBatch,
-    Selector,
-    canonical,
-)
+from queries.schema.checked_batch import AccountRequest, BlockRequest, CheckedBatch, Selector
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
@@ -49,7 +44,8 @@ def store_batch(
 ) -> Batch:
     """Store the batch, or return the one that the same idempotency key stored before."""
     _check_idempotency_key(idempotency_key)
-    digest = hashlib.sha256(canonical(request)).hexdigest()
+    body = json.dumps(request.content, sort_keys=True)
+    digest = hashlib.sha256(body.encode()).hexdigest()
     if earlier := _earlier_batch(owner, idempotency_key, digest):
         return earlier
     _check_fee(request, free=routes.chains[request.destination].free)
@@ -210,33 +206,32 @@ def build_queries(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Quer
     """Build the rows of the queries, unsaved."""
     positions = count()
     for block in blocks:
-        rows = [_account_query(account, block.chain, block.source) for account in block.accounts]
+        rows = [(_account_query(account), account.spellings) for account in block.accounts]
         if block.events:
             event_count = sum(map(len, block.events.values()))
-            rows.insert(0, Query(event_request=dict(block.events), event_count=event_count))
+            query = Query(event_request=dict(block.events), event_count=event_count)
+            rows.insert(0, (query, {}))
         if block.header_fields:
-            rows.insert(0, Query(header_fields=header_bits(block.header_fields)))
-        for query in rows:
+            rows.insert(0, (Query(header_fields=header_bits(block.header_fields)), {}))
+        for query, spellings in rows:
             query.batch, query.position, query.source = batch, next(positions), block.source
+            query.spelling = _spelling(query, block.chain, spellings)
             query.initial_state_began_at = batch.submitted_at
             if block.selector.is_time:
                 query.timestamp = block.selector.number
             else:
                 query.block = block.selector.number
-            if not (query.account or query.name):
-                query.spelling = _spelling(query, block.chain, {})
             yield query
 
 
-def _account_query(account: AccountRequest, chain: str, source: int) -> Query:
-    query = Query(source=source, props=sum(1 << prop for prop in account.props))
+def _account_query(account: AccountRequest) -> Query:
+    query = Query(props=sum(1 << prop for prop in account.props))
     if "." in account.account:
         query.name = account.account
     else:
         query.account = account.account
     query.slots = [slot.hex() for slot in account.slots]
     query.slot_count = len(query.slots)
-    query.spelling = _spelling(query, chain, account.spellings)
     return query
 
 

@@ -229,7 +229,6 @@ class Migration(migrations.Migration):
                 ('account_accumulated_completed_at', models.DateTimeField(null=True)),
                 ('has_ended', models.BooleanField(default=False)),
                 ('failed', models.BooleanField(default=False)),
-                ('cost', models.CharField(default='', max_length=64)),
                 ('slots', models.JSONField(default=list)),
                 ('slot_values', models.JSONField(null=True)),
                 ('spelling', models.JSONField(null=True)),

@@ -1,17 +1,27 @@
 """How the registry can know a block: by its hash, by headers or a hop from a known later block, or
 after a transaction that prepares for it.
+
+Hops prove an older block's hash in the state of a newer block, which holds the hashes of the 8,191
+blocks before it (EIP-2935). For older blocks several hops follow one another.
 """
 
 from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
+from django.db.models import Max
+
+from accounts.shared.wording import format_count
 from queries.attestations.records import find_attest_call
+from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
+    PROOF_TOO_OLD,
     AnotherBlockAccumulatedError,
     BlockUnknownError,
+    HistoryMissingError,
     SourceReorgError,
     StateNotAvailableError,
 )
@@ -20,19 +30,36 @@ from queries.chain.registry import EMPTY_WORD, HASH_HISTORY, RegistryBlock, Regi
 from queries.chain.registry_checks import BLOCKHASH_WINDOW, HISTORY_WINDOW
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data, selector
-from queries.models import Attestation, BlockJob
+from queries.models import Attestation, BlockJob, NodeRecord
 from queries.planning.calls import Anchor, Preparation
-from queries.planning.hops import FetchHeaders, FetchProofs, HopBuilder
 from queries.planning.readers import ChainReaders
+from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.packing import CALLDATA_BYTES, HEADERS_PER_HOP
-from queries.proving.registry_calls import HISTORY_RING
+from queries.proving.registry_calls import (
+    HISTORY_RING,
+    HeaderStep,
+    accumulated_section,
+    headers_section,
+    history_slot,
+    prove_call,
+)
+from queries.proving.witnesses import AccountToStore, build_witness
 from queries.wait_reasons import Reason, WaitCode
 
 # Two epochs: this many blocks may leave the windows before the transaction is mined and final.
 MARGIN = 2 * 32
 MESSAGE_PASSER = bytes.fromhex("4200000000000000000000000000000000000016")  # of an OP-stack chain
+
+
+HISTORY = bytes.fromhex(HASH_HISTORY[2:])
+NO_PROOF = (BlockUnknownError, *PROOF_TOO_OLD)
+
+# Fetches the headers from one block to another, child after child.
+FetchHeaders = Callable[[int, int], Sequence[Header]]
+# Fetches proofs of the state of accounts at a block.
+FetchProofs = Callable[[Header, Sequence[AccountSlots]], Sequence[AccountProof]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +124,6 @@ class AnchorSearch:
     def games(self) -> Games:
         return Games(self.registry, self.destination)
 
-    @property
-    def hop_builder(self) -> HopBuilder:
-        return HopBuilder(
-            self.registry, self.fetch_headers, self.fetch_proofs, self.use_own_records
-        )
-
     def find(self, header: Header, state: RegistryBlock) -> AnchorResult:
         """How the missing facts of the block can be proven now, or why they cannot be yet."""
         if state.has_conflict:
@@ -139,13 +160,11 @@ class AnchorSearch:
         if near_starts:
             start = max(near_starts)  # more nodes have the state of newer blocks
             header, is_accumulated = self._header(start), starts[start]
-            hop = self.hop_builder.section(header, target, is_accumulated=is_accumulated)
+            hop = self._hop_section(header, target, is_accumulated=is_accumulated)
             return replace(anchor, hop=hop, hop_from=start)
         if starts:
-            start, rules = min(starts), self.destination.chain.gas_rules
-            return self.hop_builder.preparation(
-                start, target.number, is_accumulated=starts[start], rules=rules
-            )
+            start = min(starts)
+            return self._prepare_hops(start, target.number, is_accumulated=starts[start])
         later = range(target.number, self.source_head + 1)
         return self._hash_preparation(target, later) or self._not_known(target)
 
@@ -222,6 +241,70 @@ class AnchorSearch:
             starts.setdefault(max(last, window.start), False)
         return starts
 
+    def _hop_section(
+        self, start: Header, target: Header, *, is_accumulated: bool, accumulate: bool = False
+    ) -> bytes:
+        """The section that shows a block, and the hash of an older one in its state."""
+        try:
+            (proof,) = self.fetch_proofs(start, [(HISTORY, [history_slot(target.number)])])
+        except NO_PROOF as error:
+            raise type(error)(
+                f"Block {target.number:,} is reached by a hop from block {start.number:,}, and no "
+                f"node of chain {self.registry.source} proves the state of that one."
+                f"{self._proof_window()}"
+            ) from None
+        if proof.slots[0].value != int.from_bytes(target.hash):
+            raise HistoryMissingError(
+                f"The state of block {start.number:,} of chain {self.registry.source} does not "
+                f"hold the hash of block {target.number:,} (EIP-2935)."
+            )
+        witness = build_witness([AccountToStore(proof, frozenset())])
+        if is_accumulated:
+            words = start.number, start.timestamp, start.hash
+            return accumulated_section(*words, witness, is_hop=True)
+        return headers_section([HeaderStep(start, witness, accumulate, is_hop=True)])
+
+    def _prepare_hops(self, start: int, target: int, *, is_accumulated: bool) -> Preparation:
+        """The first hops from `start` towards the target, as many as fit into one transaction. Hops
+        stop at blocks whose numbers are multiples of 8,191, so that proofs of all older blocks can
+        start there.
+        """
+        rules = self.destination.chain.gas_rules
+        stops = range((start - 1) // HISTORY_RING * HISTORY_RING, target - 1, -HISTORY_RING)
+        sections, call, header = list[bytes](), b"", self._header(start)
+        for number in stops:
+            stop, is_first = self._header(number), not sections
+            section = self._hop_section(
+                header, stop, is_accumulated=is_accumulated and is_first, accumulate=not is_first
+            )
+            arrival = headers_section([HeaderStep(stop, accumulate=True)])
+            longer_call = prove_call([*sections, section, arrival])
+            gas = rules.floor_byte * len(longer_call) + rules.new_slot * (len(sections) + 1)
+            if sections and (len(longer_call) > CALLDATA_BYTES or gas > rules.items_gas):
+                break
+            header, call = stop, longer_call
+            sections.append(section)
+        count = format_count(len(stops), "hop")
+        pending = f"A transaction with hops is not mined yet ({count} in all)."
+        return Preparation(
+            call,
+            stops[-1],
+            "The block is far before the nearest one that the registry knows: "
+            f"{count} must be sent first.",
+            Reason(WaitCode.HOPS_PENDING, pending),
+            hops=len(stops),
+            hops_in_call=len(sections),
+            hop_sections=b"".join(sections),
+            hop_start=start,
+        )
+
+    def _proof_window(self) -> str:
+        if not self.use_own_records:
+            return ""
+        nodes = NodeRecord.objects.filter(chain=self.registry.source, proof_window__gte=0)
+        window = nodes.aggregate(max=Max("proof_window"))["max"]
+        return "" if window is None else f" They prove the last {format_count(window, 'block')}."
+
     def _hash_preparation(self, target: Header, blocks: range) -> Preparation | None:
         """A transaction that makes the hash of one of these blocks known, if there is one."""
         if self.registry.kind is RegistryKind.ATTESTED and self.use_own_records:
@@ -280,9 +363,8 @@ class AnchorSearch:
 
 def _own_blocks(registry: Registry, first: int, limit: int) -> list[int]:
     """Blocks within a hop's reach that this server may have accumulated, and attested blocks."""
-    route = {"source": registry.source, "destination": registry.destination}
-    jobs = BlockJob.objects.filter(**route, block__range=(first, first + HISTORY_RING))
+    jobs = BlockJob.objects.filter(**registry.route, block__range=(first, first + HISTORY_RING))
     jobs = jobs.exclude(header=b"").order_by("-block")
-    rows = Attestation.objects.filter(**route, registry=registry.address, block__gte=first)
+    rows = Attestation.objects.filter(**registry.route, registry=registry.address, block__gte=first)
     attested = rows.order_by("block").values_list("block", flat=True)
     return [*jobs.values_list("block", flat=True)[:limit], *attested[:limit]]

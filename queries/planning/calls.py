@@ -336,14 +336,11 @@ def _join_ranges(
     if not 0 <= overlap_start < len(lower):
         return None
     pairs = [[step for step in pair if step] for pair in zip_longest(lower[overlap_start:], upper)]
-    if not all(_can_merge(steps) for steps in pairs):
-        return None
+    for steps in pairs:
+        is_same = len({step.header.hash for step in steps}) == 1
+        if not is_same or sum(bool(step.witness) for step in steps) > 1:
+            return None
     return [*lower[:overlap_start], *map(_merge, pairs)]
-
-
-def _can_merge(steps: Sequence[HeaderStep]) -> bool:
-    same = len({step.header.hash for step in steps}) == 1
-    return same and sum(bool(step.witness) for step in steps) <= 1
 
 
 def _merge(steps: Sequence[HeaderStep]) -> HeaderStep:

@@ -73,7 +73,7 @@ class Price:
         return Price(transactions, size, gas, self.gas_price, cost)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BlockEstimate:
     """What the job for a block would send."""
 
@@ -87,7 +87,7 @@ class BlockEstimate:
     proven_facts: Sequence[Sequence[str]] = ()  # by query, the facts in the registry
     hops: int = 0
     facts_price: Price | None = None  # None: unknown
-    preparations: Mapping[object, Price] = field(default_factory=dict)  # by call; all hops as one
+    preparations: dict[object, Price] = field(default_factory=dict)  # by call; all hops as one
     leaves: Mapping[int, bytes] = field(default_factory=dict)  # in the registry after that
     pieces: tuple[Piece, ...] = ()  # that may share transactions with other blocks
 
@@ -99,6 +99,15 @@ class BlockEstimate:
     def price(self) -> Price | None:
         """The price without other blocks."""
         return self.facts_price and sum(self.preparations.values(), self.facts_price)
+
+    def fail(self, error: ChainError) -> None:
+        """Raises the error if a retry may help."""
+        if error.retryable:
+            raise error
+        self.proven_facts, self.hops, self.preparations = (), 0, {}
+        self.readiness, self.code, self.sentence = Readiness.FAILS, error.code, error.sentence
+        if type(error) is CallRevertedError:
+            self.code, self.sentence = WaitCode.REGISTRY_REFUSES, describe_refusal(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,65 +159,53 @@ def _preparation_price(blocks: Sequence[BlockEstimate]) -> Price:
 def _estimate_blocks(
     chains: ChainReaders, destination: int, queries: Sequence[Query]
 ) -> Iterator[BlockEstimate]:
-    yield from _set_blocks_at_times(chains, queries)
-    queries_by_block: dict[tuple[int, int], list[Query]] = {}
-    for query in queries:
-        if query.block is not None:
-            queries_by_block.setdefault((query.source, query.block), []).append(query)
-    for (source, _), block_queries in queries_by_block.items():
-        registry = chains.routes.registries[source, destination]
-        estimate = BlockEstimate(
-            source, tuple(block_queries), chains.provable_head(registry).final_number
-        )
-        try:
-            yield _estimate_block(chains, registry, estimate)
-        except ChainError as error:
-            yield _failed_estimate(estimate, error)
-
-
-def _set_blocks_at_times(chains: ChainReaders, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
-    """Set the blocks of queries that name a time. Yields estimates of times without a block."""
-    queries_by_time: dict[tuple[int, int], list[Query]] = {}
-    for query in queries:
-        if query.timestamp is not None:
-            queries_by_time.setdefault((query.source, query.timestamp), []).append(query)
-    for (source, seconds), time_queries in queries_by_time.items():
-        estimate = BlockEstimate(source, tuple(time_queries), chains.head(source).final_number)
+    for (source, seconds), group in _group_queries(queries, "timestamp").items():
+        estimate = BlockEstimate(source, group, chains.head(source).final_number)
         try:
             block, reason = chains.block_at_time(source, seconds)
         except ChainError as error:
-            yield _failed_estimate(estimate, error)
+            estimate.fail(error)
+            yield estimate
             continue
-        for query in time_queries:
+        for query in group:
             query.block = block
-        if block is None:
-            sentence = reason.sentence if reason else ""
-            yield replace(estimate, readiness=Readiness.NOT_FINAL, sentence=sentence)
+        if block is None and reason:
+            estimate.readiness, estimate.sentence = Readiness.NOT_FINAL, reason.sentence
+            yield estimate
+    for (source, _), group in _group_queries(queries, "block").items():
+        registry = chains.routes.registries[source, destination]
+        estimate = BlockEstimate(source, group, chains.provable_head(registry).final_number)
+        try:
+            _estimate_block(chains, registry, estimate)
+        except ChainError as error:
+            estimate.fail(error)
+        yield estimate
 
 
-def _failed_estimate(estimate: BlockEstimate, error: ChainError) -> BlockEstimate:
-    if error.retryable:
-        raise error
-    code, sentence = error.code, error.sentence
-    if type(error) is CallRevertedError:
-        code, sentence = WaitCode.REGISTRY_REFUSES.value, describe_refusal(error)
-    return replace(estimate, readiness=Readiness.FAILS, code=code, sentence=sentence)
+def _group_queries(
+    queries: Sequence[Query], column: str
+) -> dict[tuple[int, int], tuple[Query, ...]]:
+    """By source and this column, in their order, without queries for which it is null."""
+    groups: dict[tuple[int, int], tuple[Query, ...]] = {}
+    for query in queries:
+        if (value := getattr(query, column)) is not None:
+            key = query.source, value
+            groups[key] = (*groups.get(key, ()), query)
+    return groups
 
 
-def _estimate_block(
-    chains: ChainReaders, registry: Registry, estimate: BlockEstimate
-) -> BlockEstimate:
+def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEstimate) -> None:
     head, source = chains.provable_head(registry), chains.client(estimate.source)
     has_time = any(query.timestamp is not None for query in estimate.queries)
     if has_time or any(query.name for query in estimate.queries):
         # Blocks and accounts that are looked up are stored for good: they wait for a final block.
         head = chains.head(estimate.source)
-        estimate = replace(estimate, last_final=head.final_number)
+        estimate.last_final = head.final_number
     last = (estimate.block or 0) + has_time  # a time is proven with the header after the block's
     if reason := head.wait_reason(last):
-        estimate = replace(estimate, readiness=Readiness.NOT_FINAL, sentence=reason.sentence)
+        estimate.readiness, estimate.sentence = Readiness.NOT_FINAL, reason.sentence
     if last > head.number:
-        return estimate
+        return
     header = source.header(estimate.block or 0)
     chains.set_accounts(header, estimate.queries)
     content = BlockContent(source, header)
@@ -217,37 +214,34 @@ def _estimate_block(
     state = chains.facts(registry).read_block(
         header, (read for query_reads in reads for read in query_reads.values())
     )
-    proven_facts = [
+    estimate.proven_facts = [
         [name for name, read in query_reads.items() if state.words[read] is not None]
         for query_reads in reads
     ]
-    estimate = replace(estimate, proven_facts=proven_facts)
     if state.is_complete:
-        return replace(estimate, readiness=Readiness.PROVEN, sentence="", facts_price=Price())
+        estimate.readiness, estimate.sentence = Readiness.PROVEN, ""
+        estimate.facts_price = Price()
+        return
     search, trial = AnchorSearch.create(chains, registry), _Trial(chains, registry, content=content)
     anchor = search.find(header, state)
     while isinstance(anchor, Preparation):
-        estimate = replace(
-            estimate,
-            hops=estimate.hops + anchor.hops,
-            sentence=estimate.sentence or anchor.sentence,
-        )
+        estimate.hops += anchor.hops
+        estimate.sentence = estimate.sentence or anchor.sentence
         price = trial.price([ProveCall(anchor.call)])
         if price is None:
-            return replace(estimate, sentence=f"{anchor.sentence} {NOT_PRICED}")
+            estimate.sentence = f"{anchor.sentence} {NOT_PRICED}"
+            return
         price = price.scale(anchor.hops / anchor.hops_in_call) if anchor.hops else price
-        key = "hops" if anchor.hops else anchor.call
-        estimate = replace(estimate, preparations={**estimate.preparations, key: price})
+        estimate.preparations["hops" if anchor.hops else anchor.call] = price
         trial.accumulate(source.header(anchor.next_start))
         anchor = replace(search, assumed_mined=anchor).find(header, state)
     if isinstance(anchor, Anchor):
-        return trial.estimate_facts(estimate, anchor, group_facts(state.unproven_facts))
-    if isinstance(anchor, OutOfReach):
-        estimate = replace(estimate, code=anchor.code, sentence=anchor.sentence(header.number))
-        return replace(estimate, readiness=Readiness.OUT_OF_REACH, distance=anchor.distance)
-    if estimate.readiness is not Readiness.NOT_FINAL:
-        estimate = replace(estimate, readiness=Readiness.NOT_KNOWN, sentence=anchor.reason.sentence)
-    return estimate
+        trial.estimate_facts(estimate, anchor, group_facts(state.unproven_facts))
+    elif isinstance(anchor, OutOfReach):
+        estimate.readiness, estimate.code = Readiness.OUT_OF_REACH, anchor.code
+        estimate.sentence, estimate.distance = anchor.sentence(header.number), anchor.distance
+    elif estimate.readiness is not Readiness.NOT_FINAL:
+        estimate.readiness, estimate.sentence = Readiness.NOT_KNOWN, anchor.reason.sentence
 
 
 class _Trial:
@@ -288,25 +282,24 @@ class _Trial:
             return None
         return price
 
-    def estimate_facts(
-        self, estimate: BlockEstimate, anchor: Anchor, missing: FactGroups
-    ) -> BlockEstimate:
+    def estimate_facts(self, estimate: BlockEstimate, anchor: Anchor, missing: FactGroups) -> None:
         pieces = self._fetch_pieces(anchor, missing)
         has_accounts = any(piece.requests for piece in pieces) or not missing.accounts
         is_whole = has_accounts and (any(piece.to for piece in pieces) or not missing.events)
-        sentence = estimate.sentence or ("" if is_whole else HEADER_FIRST)
-        estimate = replace(estimate, hops=estimate.hops + bool(anchor.hop), sentence=sentence)
+        estimate.sentence = estimate.sentence or ("" if is_whole else HEADER_FIRST)
+        estimate.hops += bool(anchor.hop)
         price = self.price(join_pieces(pieces))
         if price and is_whole:
-            return replace(estimate, facts_price=price, leaves=self._leaves, pieces=tuple(pieces))
-        if price:
+            estimate.leaves, estimate.pieces = self._leaves, tuple(pieces)
+        elif price:
             self.accumulate(anchor.header)
             rest = replace(missing, header_fields=frozenset(), timestamps=())
             rest_pieces = self._fetch_pieces(Anchor(anchor.header, is_accumulated=True), rest)
             rest_price = self.price(join_pieces(rest_pieces))
             price = rest_price and price + rest_price
-        sentence = sentence if price else f"{sentence} {NOT_PRICED}"
-        return replace(estimate, facts_price=price, sentence=sentence)
+        estimate.facts_price = price
+        if not price:
+            estimate.sentence = f"{estimate.sentence} {NOT_PRICED}"
 
     def _fetch_pieces(self, anchor: Anchor, missing: FactGroups) -> list[Piece]:
         source = self._chains.client(self._registry.source)

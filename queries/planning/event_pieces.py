@@ -1,9 +1,8 @@
 """Build the witnesses of events, and cut them into calls of the events verifier that fit."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import groupby
 from operator import attrgetter
 from typing import Self
 
@@ -13,23 +12,13 @@ from queries.contracts.abi import call_data
 from queries.models import Query
 from queries.planning.calls import Anchor, Piece
 from queries.planning.events import BlockContent
-from queries.proving.event_witnesses import (
-    BloomGroup,
-    Group,
-    ReceiptGroup,
-    ReceiptRequest,
-    TransactionGroup,
-    WithdrawalGroup,
-    build_event_witness,
-)
+from queries.proving.event_witnesses import build_event_witness
 from queries.proving.facts import EventFact, FactKind
-from queries.proving.headers import HeaderField
 from queries.proving.packing import CALLDATA_BYTES, GasRules, pack
 from queries.proving.registry_calls import HeaderStep, headers_section
 
 MAX_ABSENT_LOGS = 255  # of a receipt in a witness, which counts them in a byte
 EVENT_GAS = 8_000  # of a fact without its stored words
-_field = attrgetter("field")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,10 +31,8 @@ class EventPiece(Piece):
 
     @cached_property
     def witness(self) -> bytes:
-        ordered = sorted(self.events, key=_field)
-        groups = [_group(self.content, *group) for group in groupby(ordered, _field)]
-        numbers = [self.anchor.header.number] * len(groups)
-        return build_event_witness(groups, numbers if self.are_roots_stored else None)
+        number = self.anchor.header.number if self.are_roots_stored else None
+        return build_event_witness(self.content, self.events, number)
 
     @cached_property
     def section(self) -> bytes:
@@ -131,27 +118,3 @@ def cut_events(
             sentence = f"The proof of {name} does not fit into a transaction."
             raise EventNotProvableError(sentence, name.encode())
     return [replace(whole, events=tuple(group)) for group in groups]
-
-
-def _group(content: BlockContent, field: HeaderField, facts: Iterable[EventFact]) -> Group:
-    facts = list(facts)
-    indexes = [fact.index for fact in facts]
-    if field is HeaderField.TRANSACTIONS_ROOT:
-        return TransactionGroup(content.transactions, indexes)
-    if field is HeaderField.WITHDRAWALS_ROOT:
-        return WithdrawalGroup(content.withdrawals, indexes)
-    if field is HeaderField.LOGS_BLOOM:
-        return BloomGroup(content.bloom, [fact.item for fact in facts])
-    requests = {
-        index: _receipt_request([fact for fact in facts if fact.index == index])
-        for index in dict.fromkeys(indexes)
-    }
-    return ReceiptGroup(content.receipts, requests)
-
-
-def _receipt_request(facts: Sequence[EventFact]) -> ReceiptRequest:
-    return ReceiptRequest(
-        receipt=any(fact.kind is FactKind.RECEIPT for fact in facts),
-        logs=frozenset(fact.log for fact in facts if fact.kind is FactKind.LOG),
-        absent=tuple(fact.filter for fact in facts if fact.filter),
-    )

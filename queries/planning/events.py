@@ -1,7 +1,6 @@
 """Find the facts about a block's content that a request asks for."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +12,7 @@ from accounts.shared.wording import format_count
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BloomInconclusiveError,
+    EventError,
     EventExistsError,
     EventNotFoundError,
     EventNotProvableError,
@@ -21,6 +21,7 @@ from queries.models import Query
 from queries.proving.block_items import (
     BLOOM_BYTES,
     NEWEST_TYPE,
+    BlockItem,
     Log,
     Receipt,
     Withdrawal,
@@ -33,8 +34,6 @@ from queries.proving.rlp_items import is_list
 from queries.schema.bodies import EVENT_MEMBERS
 
 Event = dict[str, Any]  # a fact's name and word, and what it is about, for answers
-# Certain, because the header proves the whole content of its block.
-EVENT_ERRORS = (EventNotFoundError, EventExistsError, EventNotProvableError)
 
 
 @dataclass
@@ -58,6 +57,12 @@ class BlockContent:
             raise EventNotFoundError("the block is older than withdrawals")
         return self.source.withdrawals(self.header)
 
+    def items(self, field: HeaderField) -> Sequence[BlockItem]:
+        """The list to whose trie this header field commits."""
+        if field is HeaderField.TRANSACTIONS_ROOT:
+            return self.transactions
+        return self.receipts if field is HeaderField.RECEIPTS_ROOT else self.withdrawals
+
     @cached_property
     def _indexes(self) -> dict[str, int]:
         """The transactions' indexes, by their hashes."""
@@ -76,12 +81,11 @@ class BlockContent:
             raise EventNotFoundError(f"the block has no transaction {name}")
         return self._indexes[name]
 
-    def receipt(self, name: int | str) -> tuple[int, Receipt]:
-        """The receipt of the transaction with this hash or index, and the index."""
-        index = self.transaction_index(name)
-        receipt = _entry(self.receipts, index, "transaction")
+    def receipt(self, index: int) -> Receipt:
+        """The receipt of this transaction. Raises `EventError` if it cannot be proven."""
+        receipt: Receipt = _entry(self.receipts, index, "transaction")
         _check_type(receipt.transaction_type, index)
-        return index, receipt
+        return receipt
 
 
 def set_events(content: BlockContent, queries: Iterable[Query]) -> None:
@@ -94,159 +98,140 @@ def set_events(content: BlockContent, queries: Iterable[Query]) -> None:
 
 def find_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event]:
     """The requested facts, each once. Raises a `ChainError` if one is certainly not true."""
-    find = _EventSearch(content)
     events: dict[str, Event] = {}
     for member in EVENT_MEMBERS:  # databases do not keep the order of the request
         for position, item in enumerate(request.get(member, ())):
-            with _named(f"{member}[{position}]"):
-                for event in getattr(find, member)(item):
-                    events[event["name"]] = event
+            try:
+                for fact in _find_facts(content, member, item):
+                    events[fact.name] = _describe(content, fact)
                 if len(events) > settings.BATCH_EVENTS:
                     limit = format_count(settings.BATCH_EVENTS, "match", "matches")
                     raise EventNotProvableError(f"a block may have at most {limit} here")
+            except EventError as error:
+                sentence = f"{member}[{position}]: {error.sentence.rstrip('.')}."
+                raise type(error)(sentence) from None
     return list(events.values())
 
 
-@contextmanager
-def _named(place: str) -> Iterator[None]:
-    try:
-        yield
-    except EVENT_ERRORS as error:
-        raise type(error)(f"{place}: {error.sentence}.") from None
+def _find_facts(content: BlockContent, member: str, item: Any) -> Iterable[EventFact]:
+    """The facts that an item of a request asks for, if they are true."""
+    match member:
+        case "logs":
+            return _find_logs(content, item)
+        case "receipts":
+            return [EventFact(FactKind.RECEIPT, content.transaction_index(item))]
+        case "transactions":
+            return [EventFact(FactKind.TRANSACTION, content.transaction_index(item))]
+        case "withdrawals":
+            return [EventFact(FactKind.WITHDRAWAL, item)]
+    return [_absence(content, item)]
 
 
-@dataclass
-class _EventSearch:
-    """A method for each member of a request, which yields the events of one item."""
+def _find_logs(content: BlockContent, item: Mapping[str, Any]) -> Sequence[EventFact]:
+    if "log" in item:
+        index = content.transaction_index(item["transaction"])
+        return [EventFact(FactKind.LOG, index, item["log"])]
+    facts = [
+        EventFact(FactKind.LOG, index, place)
+        for index, receipt in enumerate(content.receipts)
+        for place in range(len(receipt.logs))
+    ]
+    if "logIndex" in item:
+        return [_entry(facts, item["logIndex"], "log")]
+    emitter, topics = bytes.fromhex(item["address"][2:]), item.get("topics", ())
 
-    content: BlockContent
+    def matches(log: Log) -> bool:
+        return log.emitter == emitter and _has_topics(log, topics)
 
-    def logs(self, item: Mapping[str, Any]) -> Iterator[Event]:
-        if "log" in item:
-            index, receipt = self.content.receipt(item["transaction"])
-            _entry(receipt.logs, item["log"], "log", f" in transaction {index:,}")
-            yield self._log(index, item["log"])
-        elif "logIndex" in item:
-            places = [
-                (index, place)
-                for index, receipt in enumerate(self.content.receipts)
-                for place in range(len(receipt.logs))
-            ]
-            yield self._log(*_entry(places, item["logIndex"], "log"))
-        else:
-            yield from self._matching_logs(item)
+    matching = [fact for fact in facts if matches(content.receipts[fact.index].logs[fact.log])]
+    if not matching:
+        raise EventNotFoundError("no log of the block matches; ask for its absence instead")
+    return matching
 
-    def _matching_logs(self, item: Mapping[str, Any]) -> Iterator[Event]:
-        emitter, topics = bytes.fromhex(item["address"][2:]), item.get("topics", ())
-        places = [
-            (index, place)
-            for index, receipt in enumerate(self.content.receipts)
-            for place, log in enumerate(receipt.logs)
-            if log.emitter == emitter and _has_topics(log, topics)
-        ]
-        if not places:
-            raise EventNotFoundError("no log of the block matches; ask for its absence instead")
-        for index, place in places:
-            yield self._log(index, place)
 
-    def _log(self, index: int, place: int) -> Event:
-        receipt = self.content.receipts[index]
-        _check_type(receipt.transaction_type, index)
-        log, earlier = receipt.logs[place], self.content.receipts[:index]
-        return _event(
-            EventFact(FactKind.LOG, index, place),
-            log.hash,
-            transactionIndex=index,
-            log=place,
-            logIndex=sum(len(receipt.logs) for receipt in earlier) + place,
-            address=to_checksum_address(log.emitter),
-            topics=[f"0x{topic.hex()}" for topic in log.topics],
-            data=f"0x{log.data.hex()}",
+def _absence(content: BlockContent, item: Mapping[str, Any]) -> EventFact:
+    emitter = bytes.fromhex(item.get("address", "0x")[2:])
+    if emitter and "transaction" in item:
+        index = content.transaction_index(item["transaction"])
+        places = item.get("topics", ())
+        topics = [bytes.fromhex(allowed[0][2:]) if allowed else None for allowed in places]
+        return EventFact(FactKind.ABSENT_LOG, index, filter=canonical_filter(emitter, topics))
+    if emitter or "topic" in item:
+        silent = emitter or bytes.fromhex(item["topic"][2:])
+        return EventFact(FactKind.SILENT_BLOCK, item=silent)
+    if "withdrawal" in item:
+        return EventFact(FactKind.ABSENT_WITHDRAWAL, item["withdrawal"])
+    index = content.transaction_index(item["transaction"])
+    return EventFact(FactKind.ABSENT_TRANSACTION, index)
+
+
+def _describe(content: BlockContent, fact: EventFact) -> Event:
+    """The fact with its word and what it is about. Raises a `ChainError` if it is not true."""
+    index, word, details = fact.index, ABSENCE_WORD, dict[str, object]()
+    match fact.kind:
+        case FactKind.LOG:
+            log = _entry(content.receipt(index).logs, fact.log, "log", f" in transaction {index:,}")
+            earlier = sum(len(receipt.logs) for receipt in content.receipts[:index])
+            word = log.hash
+            details = {
+                "transactionIndex": index,
+                "log": fact.log,
+                "logIndex": earlier + fact.log,
+                "address": to_checksum_address(log.emitter),
+                "topics": [f"0x{topic.hex()}" for topic in log.topics],
+                "data": f"0x{log.data.hex()}",
+            }
+        case FactKind.RECEIPT:
+            receipt = content.receipt(index)
+            word = receipt.word
+            status = {"status": receipt.status} if isinstance(receipt.status, int) else {}
+            details = {
+                "transactionIndex": index,
+                **status,
+                "type": receipt.transaction_type,
+                "cumulativeGasUsed": str(receipt.cumulative_gas),
+                "logCount": len(receipt.logs),
+            }
+        case FactKind.TRANSACTION:
+            encoded = _entry(content.transactions, index, "transaction")
+            kind = 0 if is_list(encoded) else encoded[0]
+            _check_type(kind, index)
+            word = keccak256(encoded)
+            transaction_hash = f"0x{word.hex()}"
+            details = {
+                "transactionIndex": index, "transactionHash": transaction_hash, "type": kind
+            }  # fmt: skip
+        case FactKind.WITHDRAWAL:
+            withdrawal = _entry(content.withdrawals, index, "withdrawal")
+            word = withdrawal.hash
+            details = {
+                "position": index,
+                "withdrawalIndex": str(withdrawal.index),
+                "validatorIndex": str(withdrawal.validator),
+                "address": to_checksum_address(withdrawal.recipient),
+                "amount": str(withdrawal.amount),
+            }
+        case FactKind.ABSENT_LOG:
+            for place, log in enumerate(content.receipt(index).logs):
+                if fact.filter and fact.filter.matches(log):
+                    raise EventExistsError(f"log {place} of transaction {index:,} matches")
+            details = {"transactionIndex": index}
+        case FactKind.SILENT_BLOCK:
+            _check_silence(content.bloom, fact.item)
+        case _:
+            noun = "withdrawal" if fact.kind is FactKind.ABSENT_WITHDRAWAL else "transaction"
+            if index < (count := len(content.items(fact.field))):
+                raise EventExistsError(f"the block has {format_count(count, noun)}")
+    return {"name": fact.name, "word": word.hex(), **details}
+
+
+def _check_silence(bloom: bytes, item: bytes) -> None:
+    if not is_silent(bloom, item):
+        share = (int.from_bytes(bloom).bit_count() / (8 * BLOOM_BYTES)) ** 3
+        raise BloomInconclusiveError(
+            "the block's bloom does not exclude it: a log has it, or it is among the "
+            f"{share:.1%} of items that this bloom matches by chance; ask about single receipts"
         )
-
-    def receipts(self, item: int | str) -> Iterator[Event]:
-        index, receipt = self.content.receipt(item)
-        status = receipt.status if isinstance(receipt.status, int) else None
-        yield _event(
-            EventFact(FactKind.RECEIPT, index),
-            receipt.word,
-            transactionIndex=index,
-            status=status,
-            type=receipt.transaction_type,
-            cumulativeGasUsed=str(receipt.cumulative_gas),
-            logCount=len(receipt.logs),
-        )
-
-    def transactions(self, item: int | str) -> Iterator[Event]:
-        index = self.content.transaction_index(item)
-        encoded = _entry(self.content.transactions, index, "transaction")
-        kind = 0 if is_list(encoded) else encoded[0]
-        _check_type(kind, index)
-        digest = keccak256(encoded)
-        yield _event(
-            EventFact(FactKind.TRANSACTION, index),
-            digest,
-            transactionIndex=index,
-            transactionHash=f"0x{digest.hex()}",
-            type=kind,
-        )
-
-    def withdrawals(self, item: int) -> Iterator[Event]:
-        withdrawal = _entry(self.content.withdrawals, item, "withdrawal")
-        yield _event(
-            EventFact(FactKind.WITHDRAWAL, item),
-            withdrawal.hash,
-            position=item,
-            withdrawalIndex=str(withdrawal.index),
-            validatorIndex=str(withdrawal.validator),
-            address=to_checksum_address(withdrawal.recipient),
-            amount=str(withdrawal.amount),
-        )
-
-    def absent(self, item: Mapping[str, Any]) -> Iterator[Event]:
-        if "address" in item and "transaction" in item:
-            yield self._absent_log(item)
-        elif "address" in item or "topic" in item:
-            yield self._silence(bytes.fromhex(item.get("address", item.get("topic", ""))[2:]))
-        elif "withdrawal" in item:
-            fact = EventFact(FactKind.ABSENT_WITHDRAWAL, item["withdrawal"])
-            yield self._absent_index(fact, len(self.content.withdrawals), "withdrawal")
-        else:
-            index = self.content.transaction_index(item["transaction"])
-            fact = EventFact(FactKind.ABSENT_TRANSACTION, index)
-            yield self._absent_index(fact, len(self.content.transactions), "transaction")
-
-    def _absent_index(self, fact: EventFact, count: int, noun: str) -> Event:
-        if fact.index < count:
-            raise EventExistsError(f"the block has {format_count(count, noun)}")
-        return _event(fact, ABSENCE_WORD)
-
-    def _absent_log(self, item: Mapping[str, Any]) -> Event:
-        index, receipt = self.content.receipt(item["transaction"])
-        topics = [
-            bytes.fromhex(allowed[0][2:]) if allowed else None for allowed in item.get("topics", ())
-        ]
-        wanted = canonical_filter(bytes.fromhex(item["address"][2:]), topics)
-        for place, log in enumerate(receipt.logs):
-            if wanted.matches(log):
-                raise EventExistsError(f"log {place} of transaction {index:,} matches")
-        fact = EventFact(FactKind.ABSENT_LOG, index, filter=wanted)
-        return _event(fact, ABSENCE_WORD, transactionIndex=index)
-
-    def _silence(self, item: bytes) -> Event:
-        bloom = self.content.bloom
-        if not is_silent(bloom, item):
-            share = (int.from_bytes(bloom).bit_count() / (8 * BLOOM_BYTES)) ** 3
-            raise BloomInconclusiveError(
-                "the block's bloom does not exclude it: a log has it, or it is among the "
-                f"{share:.1%} of items that this bloom matches by chance; ask about single receipts"
-            )
-        return _event(EventFact(FactKind.SILENT_BLOCK, item=item), ABSENCE_WORD)
-
-
-def _event(fact: EventFact, word: bytes, **details: object) -> Event:
-    known = {name: value for name, value in details.items() if value is not None}
-    return {"name": fact.name, "word": word.hex(), **known}
 
 
 def _entry(entries: Sequence[Any], index: int, noun: str, place: str = " in the block") -> Any:

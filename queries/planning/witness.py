@@ -141,7 +141,11 @@ def _prove_block(
         )
         verifier = verifier_address(registry.address)
         event_piece = EventPiece(0, anchor, to=verifier, content=content, events=missing.events)
-        event_witness = _event_witness(chains, registry, event_piece, event_facts)
+        call = call_data("verify(bytes,bytes)", event_piece.section, event_piece.witness)
+        _check_size(call)
+        node = chains.client(registry.destination)
+        gas = node.estimate_gas(chains.sender, verifier, call)
+        event_witness = EventWitness(event_piece, event_facts, gas)
     proofs = source.account_proofs(header, missing.account_slots)
     if not (missing.accounts or missing.header_fields or missing.timestamps):
         return None, [], event_witness
@@ -159,15 +163,6 @@ def _prove_block(
         if not read.event
     ]
     return piece, facts, event_witness
-
-
-def _event_witness(
-    chains: ChainReaders, registry: Registry, piece: EventPiece, facts: tuple[WitnessFact, ...]
-) -> EventWitness:
-    call = call_data("verify(bytes,bytes)", piece.section, piece.witness)
-    _check_size(call)
-    node = chains.client(registry.destination)
-    return EventWitness(piece, facts, node.estimate_gas(chains.sender, piece.to, call))
 
 
 def _fact_position(piece: Piece, read: FactRead) -> FactPosition:

@@ -94,7 +94,7 @@ class JobPass:
     context: ProverContext
     registry: Registry
     latest: ChainHead  # of the destination, read before everything else
-    content: BlockContent | None = None  # of the pinned block
+    known_content: BlockContent | None = None  # of the pinned block
 
     def __post_init__(self) -> None:
         self.lease = self.findings.lease
@@ -114,6 +114,10 @@ class JobPass:
     def all_reads(self) -> list[FactRead]:
         """The distinct facts of all queries."""
         return list(dict.fromkeys(read for reads in self.reads.values() for read in reads.values()))
+
+    def content(self, header: Header) -> BlockContent:
+        """The content of the pinned block, which has this header."""
+        return self.known_content or BlockContent(self.source, header)
 
     @property
     def event_words(self) -> dict[FactRead, bytes]:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from django.db import transaction
 from django.db.models import F
 
-from queries.chain.errors import ChainError
+from queries.chain.errors import ChainError, EventError
 from queries.database import bulk_sql
 from queries.models import Batch, Query
-from queries.planning.events import EVENT_ERRORS, BlockContent, set_events
+from queries.planning.events import set_events
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Reject
 from queries.proving.headers import Header
@@ -23,8 +23,8 @@ def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject
     Rejects queries whose facts are certainly not in the block. Leaves out queries whose facts no
     node can answer now, if the pass has others.
     """
-    content = BlockContent(job_pass.source, header)
-    job_pass = replace(job_pass, content=content)
+    content = job_pass.content(header)
+    job_pass = replace(job_pass, known_content=content)
     block_hash, found = header.hash.hex(), list[Query]()
     waiting, added = list[tuple[Query, ChainError]](), Counter[str]()
     for query in job_pass.queries:
@@ -33,7 +33,7 @@ def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject
         earlier_count = query.event_count
         try:
             set_events(content, [query])
-        except EVENT_ERRORS as error:
+        except EventError as error:
             step = StepName.INITIAL_STATE
             failure = Failure(error.code, error.sentence, step, retryable=False)
             return replace(job_pass, queries=[query]).reject(failure)

@@ -129,7 +129,8 @@ def _reschedule(lease: AnyLease, wait: Wait, limits: Limits) -> None:
     """Release the row until the wait is over. Reject its batches if they have become too old."""
     row, reason = lease.row, wait.reason
     attempts = wait.attempts if isinstance(wait, Retry) else 0
-    pause = _back_off(attempts, limits) if wait.delay is None else wait.delay
+    back_off = min(limits.initial_retry_delay * 2 ** min(attempts, 20), limits.max_retry_delay)
+    pause = timedelta(seconds=back_off) if wait.delay is None else wait.delay
     is_exempt = reason is not None and reason.code in EXEMPT_FROM_MAX_AGE
     has_sent = isinstance(row, BlockJob) and row.transactions.filter(confirmed=False).exists()
     counts = not is_exempt and not has_sent
@@ -154,9 +155,3 @@ def _queries_beyond_max_age(row: LeasedRow, limits: Limits) -> QuerySet[Query]:
     if isinstance(row, BlockJob):
         return queries.filter(pk__in=query_ids_of_pass(row))
     return queries.filter(batch=row, job=None) if isinstance(row, Batch) else queries.none()
-
-
-def _back_off(attempts: int, limits: Limits) -> timedelta:
-    """The pause after this many consecutive failures."""
-    seconds = limits.initial_retry_delay * 2 ** min(attempts, 20)
-    return timedelta(seconds=min(seconds, limits.max_retry_delay))

@@ -31,8 +31,7 @@ from queries.planning.calls import (
 )
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.event_pieces import cut_events
-from queries.planning.events import BlockContent
-from queries.planning.hops import history_request, horizon_evidence
+from queries.planning.horizon import history_request, horizon_evidence
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Outcome, Reject
 from queries.prover.readback import wait_for_effect
@@ -110,7 +109,7 @@ def fetch_proofs(
             return prepare(unpaid_pass, preparation, is_needed)
         missing, proofs = group_facts(()), []  # `endedBy` takes no hop: accumulate the block first
     rules = job_pass.destination.chain.gas_rules
-    content, job = job_pass.content or BlockContent(source, header), job_pass.job.pk
+    content, job = job_pass.content(header), job_pass.job.pk
     pieces = cut_into_pieces(job, anchor, missing, proofs, rules)
     try:
         pieces += cut_events(job, anchor, missing.events, content, job_pass.facts)

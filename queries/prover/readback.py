@@ -5,11 +5,11 @@ If facts are missing although a transaction was mined for them, a quorum has to 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from accounts.shared.wording import format_count
-from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     PROOF_TOO_OLD,
@@ -25,10 +25,8 @@ from queries.facts import BLOCK_AT_TIME
 from queries.models import SentTransaction, Share
 from queries.planning.calls import Anchor
 from queries.planning.event_pieces import cut_events
-from queries.planning.events import BlockContent
 from queries.prover.context import JobPass
 from queries.proving.accounts import AccountProof
-from queries.proving.facts import EventFact
 from queries.proving.headers import Header
 from queries.proving.registry_calls import HeaderStep, block_leaf, headers_section, prove_call
 from queries.proving.witnesses import AccountToStore, build_witness
@@ -108,7 +106,12 @@ def _check_and_prove_values(
     facts = group_facts(words)
     stored_calls = read_stored_calls(job_pass.job, words, job_pass.lease.extend)
     own_proofs, accounts_to_fetch = rebuild_proofs(stored_calls, header, facts)
-    fetched_proofs = _fetch_proofs(job_pass, header, accounts_to_fetch)
+    fetched_proofs = list[AccountProof]()
+    if accounts_to_fetch:
+        with suppress(*PROOF_TOO_OLD):  # then we trust what the registry verified
+            fetched_proofs = job_pass.source.account_proofs(
+                header, accounts_to_fetch, job_pass.lease.extend
+            )
     source_words = facts.words(header, [*own_proofs, *fetched_proofs]) | job_pass.event_words
     for read, word in words.items():
         if source_words.get(read, word) != word:
@@ -116,45 +119,21 @@ def _check_and_prove_values(
                 f"For block {header.number:,} the registry returns 0x{word.hex()}, but "
                 f"0x{source_words[read].hex()} was proven."
             )
-    needs_child = facts.timestamps and header.hash not in stored_calls.children
-    child = _child_step(job_pass, header) if needs_child else []
-    calls = _prove_events(job_pass, header, select_events(stored_calls, header, facts.events)[1])
-    if not fetched_proofs and not child:
-        return calls
-    requests = [AccountToStore(proof, frozenset()) for proof in fetched_proofs]
-    step = HeaderStep(header, build_witness(requests) if requests else b"")
-    return [*calls, prove_call([headers_section([step, *child])])]
-
-
-def _prove_events(job_pass: JobPass, header: Header, missing: Sequence[EventFact]) -> list[bytes]:
-    """Calls that would prove these facts; none if the nodes no longer have the block's content."""
-    anchor = Anchor(header, is_accumulated=True)
-    content = job_pass.content or BlockContent(job_pass.source, header)
-    try:
-        pieces = cut_events(job_pass.job.pk, anchor, missing, content, job_pass.facts)
-    except ChainError:
-        return []
-    return [piece.own_call for piece in pieces]
-
-
-def _fetch_proofs(
-    job_pass: JobPass, header: Header, accounts: Sequence[AccountSlots]
-) -> list[AccountProof]:
-    """Empty if the source no longer has that state: then we trust what the registry verified."""
-    if not accounts:
-        return []
-    try:
-        return job_pass.source.account_proofs(header, accounts, job_pass.lease.extend)
-    except PROOF_TOO_OLD:
-        return []
-
-
-def _child_step(job_pass: JobPass, header: Header) -> list[HeaderStep]:
-    try:
-        child = job_pass.source.header(header.number + 1)
-    except BlockUnknownError:
-        return []
-    return [HeaderStep(child)] if child.parent_hash == header.hash else []
+    calls, child_steps = list[bytes](), list[HeaderStep]()
+    missing_events = select_events(stored_calls, header, facts.events)[1]
+    anchor, content = Anchor(header, is_accumulated=True), job_pass.content(header)
+    with suppress(ChainError):  # the nodes may no longer have the block's content
+        pieces = cut_events(job_pass.job.pk, anchor, missing_events, content, job_pass.facts)
+        calls += [piece.own_call for piece in pieces]
+    if facts.timestamps and header.hash not in stored_calls.children:
+        with suppress(BlockUnknownError):
+            child = job_pass.source.header(header.number + 1)
+            child_steps += [HeaderStep(child)] if child.parent_hash == header.hash else []
+    if fetched_proofs or child_steps:
+        requests = [AccountToStore(proof, frozenset()) for proof in fetched_proofs]
+        step = HeaderStep(header, build_witness(requests) if requests else b"")
+        calls.append(prove_call([headers_section([step, *child_steps])]))
+    return calls
 
 
 def check_missing_by_quorum(job_pass: JobPass, header: Header, state: RegistryBlock) -> Wait | None:

@@ -131,6 +131,16 @@ class Withdrawal:
         )
 
 
+BlockItem = Receipt | Withdrawal | bytes  # an entry of a block's list; transactions are encoded
+
+
+def encode_item(item: BlockItem) -> bytes:
+    """Encode it as in its trie."""
+    if isinstance(item, bytes):
+        return item
+    return item.encoded if isinstance(item, Receipt) else item.encode()
+
+
 def receipt_from_json(answer: object) -> Receipt:
     """Read a receipt as `eth_getBlockReceipts` or `eth_getTransactionReceipt` answer it."""
     fields = read_object(answer, "a receipt")

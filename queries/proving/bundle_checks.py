@@ -75,8 +75,7 @@ def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
     if not _ID.fullmatch(batch):
         _refuse("batch", f"is {describe(batch)}, which is not the id of a batch")
     destination = _read_number(top["destinationChainId"], "destinationChainId")
-    with _refuse_at("blocks"):
-        items = read_list(top["blocks"], "the list", _MAX_ENTRIES)
+    items = _read_list(top["blocks"], "blocks")
     if not items:
         _refuse("blocks", "is empty: nothing is proven")
     blocks = [_read_block(item, destination, f"blocks[{i}]") for i, item in enumerate(items)]
@@ -89,8 +88,7 @@ def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
 def _read_block(content: object, destination: int, place: str) -> BlockProof:
     has_events = isinstance(content, dict) and "events" in content
     members = _read_members(content, place, _BLOCK_KEYS + _EVENT_KEYS * has_events)
-    with _refuse_at(f"{place}.blockHash"):
-        block_hash = read_fixed_bytes(members["blockHash"], "the hash", HASH_BYTES)
+    block_hash = _read_fixed(members["blockHash"], HASH_BYTES, f"{place}.blockHash")
     header = _read_header(members["header"], f"{place}.header", block_hash)
     fields, header_fields, timestamps, event_facts = _read_facts(members["facts"], f"{place}.facts")
     registry = _read_registry(members["registry"], f"{place}.registry")
@@ -167,9 +165,7 @@ def _read_facts(content: object, place: str) -> RequestedFacts:
     header_fields: set[HeaderField] = set()
     timestamps: set[int] = set()
     events: set[EventFact] = set()
-    with _refuse_at(place):
-        facts = read_list(content, "the list", _MAX_ENTRIES)
-    for index, item in enumerate(facts):
+    for index, item in enumerate(_read_list(content, place)):
         fact_place = f"{place}[{index}]"
         fact = _read_members(item, fact_place, ("account", "kind", "name", "word"))
         kind, name = fact["kind"], _read_text(fact["name"], f"{fact_place}.name")
@@ -178,8 +174,7 @@ def _read_facts(content: object, place: str) -> RequestedFacts:
         elif kind == FactKind.HEADER_FIELD and name in HeaderField.__members__:
             header_fields.add(HeaderField[name])
         elif kind == FactKind.ACCOUNT_FIELD and name in AccountField.__members__:
-            with _refuse_at(f"{fact_place}.account"):
-                account = read_fixed_bytes(fact["account"], "the address", ADDRESS_BYTES)
+            account = _read_fixed(fact["account"], ADDRESS_BYTES, f"{fact_place}.account")
             fields[account].add(AccountField[name])
         elif (event := EventFact.parse(name)) and kind == event.kind:
             events.add(event)
@@ -196,9 +191,7 @@ def _read_accounts(
 ) -> tuple[AccountToStore, ...]:
     checked = CheckedNodes()
     requests = []
-    with _refuse_at(place):
-        items = read_list(content, "the list", _MAX_ENTRIES)
-    for index, item in enumerate(items):
+    for index, item in enumerate(_read_list(content, place)):
         account_place = f"{place}[{index}]"
         with _refuse_at(account_place):
             answer = read_object(item, "an account")
@@ -220,8 +213,7 @@ def _read_events(
     content: object, header: Header, requested: frozenset[EventFact], place: str
 ) -> tuple[EventWitness, ...]:
     witnesses = []
-    with _refuse_at(place):
-        items = read_list(content, "the list", _MAX_ENTRIES)
+    items = _read_list(content, place)
     for index, item in enumerate(items):
         item_place = f"{place}[{index}]"
         with _refuse_at(item_place):
@@ -241,21 +233,17 @@ def _read_registry(content: object, place: str) -> ClaimedRegistry:
     members = _read_members(content, place, ("address", "arguments", "chainId", "kind"))
     if members["kind"] not in REGISTRY_KINDS:
         _refuse(f"{place}.kind", f"is {describe(members['kind'])}, which is not a kind of registry")
-    with _refuse_at(f"{place}.address"):
-        address = read_fixed_bytes(members["address"], "the address", ADDRESS_BYTES)
+    address = _read_fixed(members["address"], ADDRESS_BYTES, f"{place}.address")
     with _refuse_at(f"{place}.arguments"):
         arguments = read_bytes(members["arguments"], "the bytes", _MAX_ARGUMENT_BYTES)
     return ClaimedRegistry(str(members["kind"]), address, arguments)
 
 
 def _read_transactions(content: object, place: str) -> tuple[ClaimedTransaction, ...]:
-    with _refuse_at(place):
-        items = read_list(content, "the list", _MAX_ENTRIES)
     transactions = []
-    for index, item in enumerate(items):
+    for index, item in enumerate(_read_list(content, place)):
         fields = _read_members(item, f"{place}[{index}]", ("block", "hash"))
-        with _refuse_at(f"{place}[{index}].hash"):
-            transaction_hash = read_fixed_bytes(fields["hash"], "the hash", HASH_BYTES)
+        transaction_hash = _read_fixed(fields["hash"], HASH_BYTES, f"{place}[{index}].hash")
         number = _read_number(fields["block"], f"{place}[{index}].block")
         transactions.append(ClaimedTransaction(transaction_hash, number))
     return tuple(transactions)
@@ -298,6 +286,16 @@ def _read_members(content: object, place: str, names: tuple[str, ...]) -> dict[s
         if name not in names:
             _refuse(place, f"has the unknown key {describe(name)}")
     return content
+
+
+def _read_list(value: object, place: str) -> list[object]:
+    with _refuse_at(place):
+        return read_list(value, "the list", _MAX_ENTRIES)
+
+
+def _read_fixed(value: object, width: int, place: str) -> bytes:
+    with _refuse_at(place):
+        return read_fixed_bytes(value, "it", width)
 
 
 def _read_text(value: object, place: str) -> str:

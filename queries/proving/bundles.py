@@ -34,10 +34,9 @@ from queries.proving.event_reading import EventWitness, encode_event_groups, pro
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.json_values import encode_hex
-from queries.proving.keccak import HASH_BYTES, keccak256, number_word
+from queries.proving.keccak import keccak256, number_word
 from queries.proving.packing import split_accounts
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
-from queries.proving.tries import ProvenPath
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 
 FORMAT, VERSION = "tacitus-proof", 1
@@ -164,7 +163,7 @@ def account_members(proof: AccountProof) -> dict[str, object]:
     """The account in the format of `eth_getProof`."""
     state = proof.state
     return {
-        "accountProof": _encode_proof_nodes(proof.path),
+        "accountProof": list(map(encode_hex, proof.path.hashed_nodes)),
         "address": checksum_address(proof.address or b""),
         "balance": hex(state.balance),
         "codeHash": encode_hex(state.code_hash),
@@ -173,7 +172,7 @@ def account_members(proof: AccountProof) -> dict[str, object]:
         "storageProof": [
             {
                 "key": f"0x{slot.slot:064x}",
-                "proof": _encode_proof_nodes(slot.path),
+                "proof": list(map(encode_hex, slot.path.hashed_nodes)),
                 "value": hex(slot.value),
             }
             for slot in proof.slots
@@ -255,14 +254,6 @@ def account_word(proof: AccountProof, field: AccountField) -> bytes:
         AccountField.STORAGE_ROOT: state.storage_root,
         AccountField.CODE_HASH: state.code_hash,
     }[field]
-
-
-def _encode_proof_nodes(path: ProvenPath) -> list[str]:
-    """The proof nodes without embedded ones, which are part of their parents."""
-    encodings = [node.encode() for node in path.nodes]
-    return [
-        encode_hex(code) for i, code in enumerate(encodings) if i == 0 or len(code) >= HASH_BYTES
-    ]
 
 
 def checksum_address(address: bytes) -> str:

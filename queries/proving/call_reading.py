@@ -1,4 +1,4 @@
-"""Recover proofs from the calldata of `prove()`: headers, trie nodes, events, and what it stores.
+"""Recover proofs from the calldata of `prove()`: headers, trie nodes and events.
 
 The inverse of `registry_calls`. The result holds for the block with the resulting hash, which the
 caller has to compare with a known one. `rebuild_account_proof` turns nodes into an account proof.
@@ -46,31 +46,20 @@ from queries.proving.tries import (
     decode_node,
     follow,
 )
-from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_witness
-from queries.proving.witnesses import WitnessBytes, WitnessedAccount
+from queries.proving.witness_reading import RebuiltNodes, read_witness
+from queries.proving.witnesses import WitnessBytes
 
 _BLOOM_BYTES = 256
 _OMITTED_HASHES = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN
 
 
 @dataclass(frozen=True, slots=True)
-class StoredBlock:
-    """What a call makes the registry store of a block, besides its leaf."""
-
-    block: int
-    accounts: tuple[WitnessedAccount, ...]
-    fields: int = 0  # a bit mask of header fields
-    timestamps: tuple[int, ...] = ()  # at which the parent was the last block
-
-
-@dataclass(frozen=True, slots=True)
 class RecoveredProofs:
-    """Headers and nodes that were recovered from calls, and what the calls store."""
+    """What was recovered from calls."""
 
     headers: Mapping[int, Header] = field(default_factory=dict)  # that calls may abbreviate
     nodes: RebuiltNodes = field(default_factory=dict)
     children: dict[bytes, Header] = field(default_factory=dict)  # by their parent's hash
-    stored_blocks: list[StoredBlock] = field(default_factory=list)
     events: list[EventWitness] = field(default_factory=list)  # a call's groups, of any blocks
 
 
@@ -86,21 +75,19 @@ def read_call(data: bytes, recovered: RecoveredProofs) -> None:
     while source.position < len(data):
         kind = source.number(1)
         if kind in {SectionKind.ACCUMULATED_BLOCK, SectionKind.ACCUMULATED_HOP}:
-            block = source.number(8)
-            source.take(8 + HASH_BYTES)
-            accounts = _read_witness(source, recovered).accounts
-            if kind == SectionKind.ACCUMULATED_BLOCK:
-                recovered.stored_blocks.append(StoredBlock(block, accounts))
+            source.take(8 + 8 + HASH_BYTES)
+            _read_witness(source, recovered)
         elif kind == SectionKind.HEADERS:
             _read_headers(source, recovered)
         else:
             raise CallMalformedError(f"{kind} is not a kind of section")
 
 
-def _read_witness(source: WitnessBytes, recovered: RecoveredProofs) -> WitnessReading:
+def _read_witness(source: WitnessBytes, recovered: RecoveredProofs) -> bytes:
+    """Returns the root that it proves."""
     reading = read_witness(source.content, source.position, nodes=recovered.nodes)
     source.position = reading.end
-    return reading
+    return reading.state_root
 
 
 def _read_headers(source: WitnessBytes, recovered: RecoveredProofs) -> None:
@@ -128,18 +115,14 @@ def _read_header(source: WitnessBytes, parent: bytes | None, recovered: Recovere
             place = source.number(1)
             root = full_header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)
             tail = tail[:place] + encode_string(root) + tail[place:]
-    accounts: tuple[WitnessedAccount, ...] = ()
     if flags & (HeaderFlag.WITNESS | HeaderFlag.HOP):
-        reading = _read_witness(source, recovered)
-        state_root = reading.state_root
-        accounts = () if flags & HeaderFlag.HOP else reading.accounts
-    fields = source.number(4) if flags & HeaderFlag.FIELDS else 0
-    count = source.number(1) if flags & HeaderFlag.TIMESTAMPS else 0
-    timestamps = tuple(source.number(8) for _ in range(count))
+        state_root = _read_witness(source, recovered)
+    if flags & HeaderFlag.FIELDS:
+        source.take(4)
+    if flags & HeaderFlag.TIMESTAMPS:
+        source.take(8 * source.number(1))
     payloads = [parent_hash, uncles, coinbase, state_root, *roots]
-    header = decode_header(encode_list([*map(encode_string, payloads), tail]))
-    recovered.stored_blocks.append(StoredBlock(header.number, accounts, fields, timestamps))
-    return header
+    return decode_header(encode_list([*map(encode_string, payloads), tail]))
 
 
 def _full_header(tail: bytes, recovered: RecoveredProofs) -> Header:

@@ -55,10 +55,6 @@ class NodeHashMismatchError(ProofError):
     summary = "A node's hash is not the one in its parent, or the root."
 
 
-class NodeOutOfOrderError(NodeHashMismatchError):
-    summary = "A node of the proof is at the wrong position."
-
-
 class RootMismatchError(ProofError):
     summary = "The list is not the one to which the block's header commits."
 

@@ -4,7 +4,6 @@ The inverse of `event_witnesses`. The result holds for every block whose header 
 which the caller has to compare.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,8 +20,15 @@ from queries.proving.block_items import (
     logs_bloom,
 )
 from queries.proving.errors import CallMalformedError, NotAbsentError, WitnessMalformedError
-from queries.proving.event_witnesses import BLOOM_SENT, IS_FACT, FactList, LogFilter
-from queries.proving.facts import ABSENCE_WORD, EVENT_FIELDS, EventFact, FactKind, canonical_filter
+from queries.proving.event_witnesses import BLOOM_SENT, IS_FACT, FactList, count_facts
+from queries.proving.facts import (
+    ABSENCE_WORD,
+    EVENT_FIELDS,
+    EventFact,
+    FactKind,
+    LogFilter,
+    canonical_filter,
+)
 from queries.proving.headers import Header, HeaderField
 from queries.proving.index_tries import index_path
 from queries.proving.keccak import HASH_BYTES, keccak256, number_word
@@ -74,22 +80,19 @@ def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventWitn
         groups.append(EventGroup(reader.field, block, root, facts, part))
     if not groups:
         raise WitnessMalformedError("the witness has no groups")
-    if counts != _fact_counts(groups):
+    if counts != _count_facts(groups):
         raise WitnessMalformedError("the witness does not have as many facts as it states")
     return tuple(groups)
 
 
 def encode_event_groups(groups: Sequence[EventGroup]) -> bytes:
     """The witness of groups that were read, without the blocks that it may have named."""
-    counts = (count.to_bytes(2, "big") for count in _fact_counts(groups))
+    counts = (count.to_bytes(2, "big") for count in _count_facts(groups))
     return b"".join((*counts, *(bytes((group.field,)) + group.content for group in groups)))
 
 
-def _fact_counts(groups: Sequence[EventGroup]) -> list[int]:
-    """How many facts are in each `FactList`, which has the plural of its facts' kind."""
-    counts = Counter(f"{fact.kind}S" for group in groups for fact, _ in group.facts)
-    counts["ABSENT_INDEXES"] = counts["ABSENT_TRANSACTIONS"] + counts["ABSENT_WITHDRAWALS"]
-    return [counts[kind.name] for kind in FactList]
+def _count_facts(groups: Sequence[EventGroup]) -> list[int]:
+    return count_facts(fact for group in groups for fact, _ in group.facts)
 
 
 class _IndexWalk(TrieWalk):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from queries.proving.event_witnesses import LogFilter
+from queries.proving.block_items import Log
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import number_word
 
@@ -73,6 +73,31 @@ _FIELDS = {
     FactKind.SILENT_BLOCK: HeaderField.LOGS_BLOOM,
 }
 EVENT_FIELDS = frozenset(_FIELDS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class LogFilter:
+    """Logs by an emitter, with given topics in given places; None is any topic."""
+
+    emitter: bytes
+    topics: tuple[bytes | None, ...] = ()
+
+    @property
+    def mask(self) -> int:
+        return sum(1 << place for place, topic in enumerate(self.topics) if topic is not None)
+
+    @property
+    def named_topics(self) -> list[bytes]:
+        return [topic for topic in self.topics if topic is not None]
+
+    def matches(self, log: Log) -> bool:
+        return log.emitter == self.emitter and all(
+            topic is None or (place < len(log.topics) and log.topics[place] == topic)
+            for place, topic in enumerate(self.topics)
+        )
+
+    def encode(self) -> bytes:
+        return b"".join((self.emitter, bytes((self.mask,)), *self.named_topics))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ A key is the RLP of an index, so its path has two nibbles (0 to 127), four (to 2
 65535), and no path begins another. A trie is built from the whole list, which its root proves.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from queries.proving.keccak import EMPTY_TRIE_ROOT, keccak256
 from queries.proving.rlp_items import encode_integer
@@ -47,32 +47,32 @@ class IndexTrie:
         self.top = _build(entries, 0) if entries else None
         self.root = keccak256(self.top.encoded) if self.top else EMPTY_TRIE_ROOT
 
+    def path(self, index: int) -> tuple[Node, ...]:
+        """The nodes on the path of an index, root first."""
+        nodes, path, place = list[Node](), index_path(index), self.top
+        while place:
+            nodes.append(place.node)
+            step = next((step for step in place.below if path.startswith(step)), "")
+            path, place = path[len(step) :], place.below.get(step)
+        return tuple(nodes)
+
 
 def _build(entries: Sequence[tuple[str, bytes]], depth: int) -> IndexTrieNode:
     """The node at `depth` above these entries, which are sorted by path."""
     first, value = entries[0]
     if len(entries) == 1:
         return IndexTrieNode(Leaf(first[depth:], value), {})
-    shared = _shared_path(first[depth:], entries[-1][0][depth:])
+    pairs = zip(first[depth:], entries[-1][0][depth:], strict=False)
+    shared = "".join(nibble for nibble, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     if shared:
         branch = _build(entries, depth + len(shared))
         extension = Extension(shared, node_reference(branch.encoded))
         return IndexTrieNode(extension, {shared: branch})
-    below = dict(_build_children(entries, depth))
+    below = {
+        nibble: _build(list(group), depth + 1)
+        for nibble, group in groupby(entries, lambda entry: entry[0][depth])
+    }
     children = [NO_CHILD] * BRANCH_WIDTH
     for nibble, child in below.items():
         children[int(nibble, 16)] = node_reference(child.encoded)
     return IndexTrieNode(Branch(tuple(children)), below)
-
-
-def _shared_path(first: str, last: str) -> str:
-    """The nibbles that all paths begin with, of which these are the first and the last in order."""
-    pairs = enumerate(zip(first, last, strict=False))
-    return first[: next(place for place, (one, other) in pairs if one != other)]
-
-
-def _build_children(
-    entries: Sequence[tuple[str, bytes]], depth: int
-) -> Iterator[tuple[str, IndexTrieNode]]:
-    for nibble, group in groupby(entries, lambda entry: entry[0][depth]):
-        yield nibble, _build(list(group), depth + 1)

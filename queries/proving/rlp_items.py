@@ -75,7 +75,12 @@ def encode_string(payload: bytes) -> bytes:
 
 def encode_integer(number: int) -> bytes:
     """Encode an integer; zero is the empty string."""
-    return encode_string(number.to_bytes((number.bit_length() + 7) // 8, "big"))
+    return encode_string(integer_payload(number))
+
+
+def integer_payload(number: int) -> bytes:
+    """An integer's bytes without leading zeros."""
+    return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
 def encode_list(items: Iterable[bytes]) -> bytes:
@@ -87,7 +92,7 @@ def encode_list(items: Iterable[bytes]) -> bytes:
 def _length_prefix(length: int, short: int, long: int) -> bytes:
     if length < _SHORT_LIMIT:
         return bytes((short + length,))
-    digits = length.to_bytes((length.bit_length() + 7) // 8, "big")
+    digits = integer_payload(length)
     return bytes((long + len(digits),)) + digits
 
 

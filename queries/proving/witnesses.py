@@ -21,6 +21,7 @@ from itertools import groupby
 from queries.proving.accounts import AccountProof, AccountState, SlotProof
 from queries.proving.errors import ArgumentMalformedError, WitnessMalformedError
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, number_word
+from queries.proving.rlp_items import integer_payload
 from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf, Node
 
 
@@ -104,12 +105,13 @@ _MAX_COUNT = 0xFFFF
 
 
 @dataclass(frozen=True, slots=True)
-class _Key:
+class Key:
     """A key's path in nibbles, the nodes on it, and a function that encodes its value."""
 
     path: str
     nodes: tuple[Node, ...]
     leaf_value: Callable[[], bytes]
+    is_index: bool = False  # of a list; verifiers read no chain of nodes above it
 
 
 def build_witness(requests: Sequence[AccountToStore]) -> bytes:
@@ -122,14 +124,14 @@ def build_witness(requests: Sequence[AccountToStore]) -> bytes:
     if len({request.proof.address_hash for request in ordered}) < len(ordered):
         raise ArgumentMalformedError("an account is requested twice in a witness")
     keys = [
-        _Key(
+        Key(
             request.proof.address_hash.hex(),
             request.proof.path.nodes,
             partial(_encode_account_value, request.proof),
         )
         for request in ordered
     ]
-    nodes = _encode_node(keys, depth=0, level=0)
+    nodes = encode_nodes(keys)
     return b"".join((_encode_count(len(ordered)), *map(_encode_request, ordered), nodes))
 
 
@@ -149,7 +151,7 @@ def _sorted_slots(proof: AccountProof) -> list[SlotProof]:
 def _encode_account_value(proof: AccountProof) -> bytes:
     """Encode a present account's state, with the nodes of its storage trie."""
     state = proof.state
-    balance, nonce = _encode_number(state.balance), _encode_number(state.nonce)
+    balance, nonce = integer_payload(state.balance), integer_payload(state.nonce)
     storage = b""
     flags = len(balance)
     if proof.slots:
@@ -166,19 +168,21 @@ def _encode_account_value(proof: AccountProof) -> bytes:
 
 def _storage_nodes(proof: AccountProof) -> bytes:
     keys = [
-        _Key(slot.path.key.hex(), slot.path.nodes, partial(_encode_slot, slot))
+        Key(slot.path.key.hex(), slot.path.nodes, partial(_encode_slot, slot))
         for slot in _sorted_slots(proof)
     ]
-    return _encode_node(keys, depth=0, level=0)
+    return encode_nodes(keys)
 
 
 def _encode_slot(slot: SlotProof) -> bytes:
-    return _prefix_length(_encode_number(slot.value))
+    return _prefix_length(integer_payload(slot.value))
 
 
-def _encode_node(keys: Sequence[_Key], depth: int, level: int) -> bytes:
-    """Encode the node at index `level` of these keys, which share their first `depth` nibbles."""
-    if len(keys) == 1:
+def encode_nodes(keys: Sequence[Key], depth: int = 0, level: int = 0) -> bytes:
+    """Encode the node at index `level` of these keys, and those below it. The keys ascend, and
+    share their first `depth` nibbles.
+    """
+    if len(keys) == 1 and not keys[0].is_index:
         return _encode_chain(keys[0], depth, level)
     if level == len(keys[0].nodes):
         return bytes((NodeKind.NONE,))
@@ -187,10 +191,10 @@ def _encode_node(keys: Sequence[_Key], depth: int, level: int) -> bytes:
         return _encode_branch(node, keys, depth, level)
     if isinstance(node, Extension):
         return _encode_extension(node, keys, depth, level)
-    return _encode_leaf(node, keys)
+    return _encode_leaf(node, keys, depth)
 
 
-def _encode_chain(key: _Key, depth: int, level: int) -> bytes:
+def _encode_chain(key: Key, depth: int, level: int) -> bytes:
     """Encode the remaining nodes of a single key, the last one first."""
     levels = []
     last_depth = depth
@@ -203,7 +207,7 @@ def _encode_chain(key: _Key, depth: int, level: int) -> bytes:
             last_depth += len(node.path)
     last = key.nodes[-1] if len(key.nodes) > level + len(levels) else None
     if isinstance(last, Leaf):
-        bottom_node = _encode_leaf(last, [key])
+        bottom_node = _encode_leaf(last, [key], last_depth)
     elif isinstance(last, Extension):
         bottom_node = _encode_extension(last, [key], last_depth, level + len(levels))
     else:
@@ -225,7 +229,7 @@ def _encode_branch_above(node: Branch, own_nibble: int) -> bytes:
     return encode_masks(others) + b"".join(others)
 
 
-def _encode_branch(node: Branch, keys: Sequence[_Key], depth: int, level: int) -> bytes:
+def _encode_branch(node: Branch, keys: Sequence[Key], depth: int, level: int) -> bytes:
     others = list(node.children)
     parts = list(node.children)
     # The keys ascend, so those of a child are adjacent.
@@ -233,7 +237,7 @@ def _encode_branch(node: Branch, keys: Sequence[_Key], depth: int, level: int) -
         nibble = int(hex_nibble, 16)
         if node.children[nibble] != NO_CHILD:
             others[nibble] = _PLACEHOLDER
-            parts[nibble] = _encode_node(list(group), depth + 1, level + 1)
+            parts[nibble] = encode_nodes(list(group), depth + 1, level + 1)
     return encode_masks(others) + b"".join(parts)
 
 
@@ -250,30 +254,29 @@ def encode_masks(children: Sequence[bytes]) -> bytes:
     return bytes((NodeKind.FULL,))
 
 
-def _encode_extension(node: Extension, keys: Sequence[_Key], depth: int, level: int) -> bytes:
+def _encode_extension(node: Extension, keys: Sequence[Key], depth: int, level: int) -> bytes:
     nibbles = len(node.path)
     passing = [key for key in keys if key.path.startswith(node.path, depth)]
     if passing:
         head = bytes((NodeKind.PASS,)) + _encode_count(keys.index(passing[0])) + bytes((nibbles,))
-        return head + _encode_node(passing, depth + nibbles, level + 1)
+        return head + encode_nodes(passing, depth + nibbles, level + 1)
     child = node.child if len(node.child) < HASH_BYTES else b"\x00" + node.child
     return bytes((NodeKind.MISS, nibbles)) + pack_path(node.path) + child
 
 
-def _encode_leaf(node: Leaf, keys: Sequence[_Key]) -> bytes:
+def _encode_leaf(node: Leaf, keys: Sequence[Key], depth: int) -> bytes:
     for index, key in enumerate(keys):
-        if key.path.endswith(node.path):
+        if key.path[depth:] == node.path:
             return bytes((NodeKind.LEAF,)) + _encode_count(index) + key.leaf_value()
+    if keys[0].is_index:  # foreign keys have any length, and values may be long
+        head = bytes((NodeKind.OTHER, len(node.path))) + pack_path(node.path)
+        return head + len(node.value).to_bytes(3, "big") + node.value
     return bytes((NodeKind.OTHER,)) + pack_path(node.path) + _prefix_length(node.value)
 
 
 def pack_path(path: str) -> bytes:
     """Encode nibbles in whole bytes, with a leading zero if their number is odd."""
     return bytes.fromhex(path.rjust(len(path) + len(path) % 2, "0"))
-
-
-def _encode_number(number: int) -> bytes:
-    return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
 def _prefix_length(content: bytes) -> bytes:

@@ -55,7 +55,7 @@ _TRANSACTION_COLUMNS = ("id", "hashes", "mined_hash", "mined_block", "gas_used",
 
 _QUERY_COLUMNS = (
     "position", "source", "block", "timestamp", "account", "name", "props", "header_fields",
-    "slot_count", "event_count", "has_ended", "failed", "cost",
+    "slot_count", "event_count", "has_ended", "failed",
     *(column for name in StepName for column in (name.began_column, name.completed_column)),
     *_STEP_TRANSACTIONS.values(), "values", "slots", "slot_values", "spelling",
     "event_request", "events",
@@ -240,7 +240,6 @@ def query_view(
         steps=tuple(_steps(row, transactions, error if row.failed else None)),
         waits_for=None if row.has_ended else parse_reason(vars(row).get("job_reason")),
         values=words,
-        cost=int(row.cost, 16) if row.cost else None,
         registry=_registry_address(row, transactions),
         chain_key=chain,
         account_keys={

@@ -1,32 +1,24 @@
 """The proof of a single fact, by levels, from the stored calls; no node is asked."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from eth_abi.abi import decode
-
 from queries.chain.signer import decode_transaction
-from queries.contracts.abi import selector
 from queries.models import BlockJob, Query, SentTransaction
-from queries.proving.accounts import AccountState
-from queries.proving.call_reading import (
-    RecoveredProofs,
-    path_nodes,
-    read_call,
-    rebuild_account_proof,
-)
+from queries.proving.accounts import AccountProof, AccountState
+from queries.proving.call_reading import RecoveredProofs, read_call, rebuild_account_proof
 from queries.proving.errors import NodeMissingError, ProofError
+from queries.proving.event_reading import PROVE_EVENTS_SELECTOR, read_events_call
 from queries.proving.facts import FactKind
 from queries.proving.headers import Header, decode_header
-from queries.proving.keccak import keccak256, number_word
+from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import PROVE_SELECTOR
 from queries.proving.tries import CheckedNodes
 from queries.reading.facts import FactView
 from queries.reading.stored_calls import stored_calls
 
-PROVE_EVENTS = selector("prove(bytes,bytes)")  # of the events verifier
 MAX_CALLS = 20  # of the job, besides those of the fact's own transactions
 
 
@@ -82,17 +74,18 @@ def read_fact_proof(query: int, fact: FactView) -> FactProof | None:
             read_call(PROVE_SELECTOR + section, recovered)
         if not section:  # the registry stored the root before
             header_transaction = None
-    paths = None if fact.event else _find_paths(header, fact, recovered, row.job)
-    state, storage, account = paths or ([], [], None)
+    has_account = fact.kind in {FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT}
+    proof = _find_account_proof(header, fact, recovered, row.job) if has_account else None
+    storage = [node for slot in proof.slots for node in slot.path.hashed_nodes] if proof else []
     return FactProof(
         _node(header.encoded),
         tuple(_node(later.encoded) for later in _later_headers(header, recovered)),
         sum(transaction.hops for transaction in transactions.values()),
         header_transaction.mined_block if header_transaction else None,
-        tuple(map(_node, state)),
+        tuple(map(_node, proof.path.hashed_nodes if proof else [])),
         tuple(map(_node, storage)),
-        account,
-        is_stored=paths is not None or bool(witness),
+        proof.state if proof and proof.exists else None,
+        is_stored=proof is not None or bool(witness) or not (has_account or fact.event),
         root=root,
         witness=len(witness),
     )
@@ -103,46 +96,28 @@ def _find_event_call(job: BlockJob) -> tuple[bytes, bytes]:
     or several, of which one proves the fact.
     """
     calls = islice(stored_calls(job), MAX_CALLS)
-    event_calls = {call for call in calls if call.startswith(PROVE_EVENTS)}
-    if len(event_calls) != 1:
-        return b"", b""
-    section, witness = decode(["bytes", "bytes"], event_calls.pop()[len(PROVE_EVENTS) :])
-    return section, witness
+    event_calls = {call for call in calls if call.startswith(PROVE_EVENTS_SELECTOR)}
+    return read_events_call(event_calls.pop()) if len(event_calls) == 1 else (b"", b"")
 
 
-def _find_paths(
+def _find_account_proof(
     header: Header, fact: FactView, recovered: RecoveredProofs, job: BlockJob
-) -> tuple[list[bytes], list[bytes], AccountState | None] | None:
-    """The encoded nodes of the account and of the slot, and the account if it exists.
-
-    None if nodes are missing.
-    """
-    if fact.kind in {FactKind.HEADER_FIELD, FactKind.BLOCK_AT_TIME}:
-        return [], [], None
+) -> AccountProof | None:
+    """None if nodes are missing."""
     account = bytes.fromhex(fact.account[2:])
+    slots = [fact.key] if fact.kind is FactKind.STORAGE_SLOT else []
     other_calls = (call for call in islice(stored_calls(job), MAX_CALLS) if account in call)
     while True:
         try:
-            return _paths(header.state_root, account, fact, recovered.nodes)
+            return rebuild_account_proof(
+                header.state_root, account, slots, recovered.nodes, CheckedNodes()
+            )
         except NodeMissingError:
             call = next(other_calls, None)
             if call is None:
                 return None
             with suppress(ProofError):
                 read_call(call, recovered)
-
-
-def _paths(
-    state_root: bytes, account: bytes, fact: FactView, nodes: Mapping[bytes, bytes]
-) -> tuple[list[bytes], list[bytes], AccountState | None]:
-    slots = [fact.key] if fact.kind is FactKind.STORAGE_SLOT else []
-    proof = rebuild_account_proof(state_root, account, slots, nodes, CheckedNodes())
-    storage_root = proof.state.storage_root
-    return (
-        path_nodes(state_root, keccak256(account), nodes),
-        path_nodes(storage_root, keccak256(number_word(fact.key)), nodes) if slots else [],
-        proof.state if proof.exists else None,
-    )
 
 
 def _later_headers(header: Header, recovered: RecoveredProofs) -> Iterator[Header]:

@@ -5,10 +5,11 @@ day's transactions of chains with a daily budget. Labels are chain ids, and posi
 the routes file, because a node's URL may contain a key. No metric names an account.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from itertools import chain
 
 from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Sum, Value, When
 from ulid import ULID
@@ -46,12 +47,52 @@ WAITS_FOR_NODES = Q(
         error.code for error in (NodesUnreachableError, RateLimitedError, NodesRefuseError)
     ]
 )
-COUNTER_SCOPE = "Counted over all servers and provers since the database began."
 QUEUES = {
     "batches": Batch.objects,
     "block_jobs": BlockJob.objects,
     "webhook_deliveries": WebhookDelivery.objects,
 }
+GAUGES = {
+    "batches": "Batches that have not ended.",
+    "oldest_batch_age_seconds": "Seconds since the oldest open batch was submitted; 0 if there is "
+    "none.",
+    "block_jobs": "Block jobs by stage: block (not final or not read yet), proof, transaction "
+    "(sent, but may still change).",
+    "waiting_jobs": "Block jobs by the code of what they wait for.",
+    "queue_rows": "Open rows of each queue by state; failing: waits for another attempt.",
+    "queue_wait_seconds": "Seconds that the oldest due row of each queue has waited for a prover.",
+    "transactions": "Transactions that may still change: unmined, or mined and not deep enough "
+    "yet.",
+    "oldest_unmined_transaction_age_seconds": "Seconds since the oldest unmined transaction was "
+    "signed; 0 if there is none.",
+    "chain_head_number": "A source chain's newest block.",
+    "chain_final_number": "A source chain's newest final block.",
+    "chain_head_age_seconds": "Seconds since the timestamp of a source chain's newest block.",
+    "chain_poll_age_seconds": "Seconds since a prover last polled the chain.",
+    "chain_proof_window_needed_blocks": "How many blocks back nodes must prove accounts, because "
+    "only final blocks are proven.",
+    "daily_budget_spent_ratio": "How much of `daily_budget` is spent or reserved; from 1 on "
+    "nothing new is signed.",
+    "signer_balance_wei": "Balance of the address that pays for transactions on a destination.",
+    "node_up": "1 if the node answered the last poll.",
+    "node_ens_up": "1 if the node answered the ENS check in time; only for chains with an "
+    "ens_registry.",
+    "node_poll_age_seconds": "Seconds since the node was last polled.",
+    "node_head_number": "The node's newest block.",
+    "node_lag_blocks": "Blocks behind the furthest node of its chain.",
+    "node_proof_window_blocks": "How many blocks back the node proves accounts, at most 8,191; "
+    "also 8,191 if it proves all blocks of a younger chain; -1: not its newest.",
+}
+COUNTERS = {
+    "batches_ended_total": "Ended batches.",
+    "facts_total": "Facts read back.",
+    "route_facts_total": "Facts of a route that were read back.",
+    "transactions_finalized_total": "Transactions that can no longer change.",
+    "gas_total": "Gas of confirmed transactions.",
+    "spent_wei_total": "What confirmed transactions cost, L1 data fees included.",
+}
+HISTOGRAMS = {"batch_duration_seconds": "Seconds from a batch's submission to DONE, each rounded."}
+COUNTER_SCOPE = "Counted over all servers and provers since the database began."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,49 +114,49 @@ class Metric:
     samples: tuple[Sample, ...]
 
 
-def _gauge(name: str, description: str, samples: Iterable[Sample]) -> Metric:
-    return Metric(name, "gauge", description, tuple(samples))
-
-
-def _counter(name: str, description: str, samples: Iterable[Sample]) -> Metric:
-    return Metric(name, "counter", f"{description} {COUNTER_SCOPE}", tuple(samples))
-
-
-def _samples(label: str, values: Mapping[Any, float | None]) -> Iterator[Sample]:
-    return (Sample(value, {label: key}) for key, value in values.items())
+NamedSample = tuple[str, Sample]  # with the metric's name
 
 
 def metrics(chains: Collection[int], daily_budgets: Mapping[int, int]) -> list[Metric]:
     """All metrics of the configured chains. `daily_budgets`: in wei, of chains that have one."""
-    now = shared_now()
+    now, samples = shared_now(), defaultdict[str, list[Sample]](list)
+    for name, sample in chain(
+        _batch_samples(now),
+        _job_samples(),
+        _queue_samples(now),
+        _result_samples(),
+        _transaction_samples(now),
+        _chain_samples(chains, daily_budgets, now),
+        _node_samples(chains, now),
+    ):
+        samples[name].append(sample)
+    kinds = {"gauge": GAUGES, "counter": COUNTERS, "histogram": HISTOGRAMS}
     return [
-        *_batch_metrics(now),
-        *_job_metrics(),
-        *_queue_metrics(now),
-        *_result_metrics(),
-        *_transaction_metrics(now),
-        *_chain_metrics(chains, daily_budgets, now),
-        *_node_metrics(chains, now),
+        Metric(name, kind, meaning if kind == "gauge" else f"{meaning} {COUNTER_SCOPE}", values)
+        for kind, meanings in kinds.items()
+        for name, meaning in meanings.items()
+        for values in [tuple(samples[name])]
     ]
 
 
-def _batch_metrics(now: datetime) -> Iterator[Metric]:
+def _sample(name: str, value: float | None, **labels: object) -> NamedSample:
+    return name, Sample(value, labels)
+
+
+def _batch_samples(now: datetime) -> Iterator[NamedSample]:
     """The age comes from the ids, which begin with the time of submission."""
     statuses = [status for status in BatchStatus if status not in ENDED_STATUSES]
     rows = Batch.objects.filter(status__in=statuses).values_list("status")
     counted = list(rows.annotate(Count("pk"), first=Min("pk")).order_by())
+    counts = {status: count for status, count, _ in counted}
+    for status in statuses:
+        yield _sample("batches", counts.get(status, 0), status=status)
     firsts = [first for _, _, first in counted if first]
     oldest = ULID.from_str(min(firsts)).datetime if firsts else now
-    counts = dict.fromkeys(statuses, 0) | {status: count for status, count, _ in counted}
-    yield _gauge("batches", "Batches that have not ended.", _samples("status", counts))
-    yield _gauge(
-        "oldest_batch_age_seconds",
-        "Seconds since the oldest open batch was submitted; 0 if there is none.",
-        [Sample(_seconds_since(oldest, now), {})],
-    )
+    yield _sample("oldest_batch_age_seconds", _seconds_since(oldest, now))
 
 
-def _job_metrics() -> Iterator[Metric]:
+def _job_samples() -> Iterator[NamedSample]:
     rows = BlockJob.objects.filter(due_at__gt=EARLIEST)
     sent = JobTransaction.objects.filter(job=OuterRef("pk"), transaction__confirmed=False)
     stage = Case(
@@ -123,25 +164,15 @@ def _job_metrics() -> Iterator[Metric]:
         When(header=b"", then=Value("block")),
         default=Value("proof"),
     )
-    by_stage = rows.annotate(stage=stage).values_list("stage")
-    counts = dict(by_stage.annotate(Count("pk")).order_by())
-    yield _gauge(
-        "block_jobs",
-        "Block jobs by stage: block (not final or not read yet), proof, transaction (sent, but may "
-        "still change).",
-        _samples(
-            "stage", {stage: counts.get(stage, 0) for stage in ("block", "proof", "transaction")}
-        ),
-    )
+    counts = dict(rows.annotate(stage=stage).values_list("stage").annotate(Count("pk")).order_by())
+    for name in ("block", "proof", "transaction"):
+        yield _sample("block_jobs", counts.get(name, 0), stage=name)
     waiting = rows.exclude(wait_code="").values_list("wait_code")
-    yield _gauge(
-        "waiting_jobs",
-        "Block jobs by the code of what they wait for.",
-        _samples("code", dict(waiting.annotate(Count("pk")).order_by())),
-    )
+    for code, count in waiting.annotate(Count("pk")).order_by():
+        yield _sample("waiting_jobs", count, code=code)
 
 
-def _queue_metrics(now: datetime) -> Iterator[Metric]:
+def _queue_samples(now: datetime) -> Iterator[NamedSample]:
     free, later = Q(lease_token=""), Q(due_at__gt=now)
     states = {
         "worked_on": ~free & Q(lease_until__gt=now),
@@ -154,59 +185,32 @@ def _queue_metrics(now: datetime) -> Iterator[Metric]:
     }
     counts = {state: Count("pk", filter=condition) for state, condition in states.items()}
     first_due = Min("due_at", filter=states["due"])
-    rows_of_queues = {
-        name: rows.filter(due_at__gt=EARLIEST).aggregate(**counts, first_due=first_due)
-        for name, rows in QUEUES.items()
-    }
-    yield _gauge(
-        "queue_rows",
-        "Open rows of each queue by state; failing: waits for another attempt.",
-        (
-            Sample(row[state], {"queue": name, "state": state})
-            for name, row in rows_of_queues.items()
-            for state in states
-        ),
-    )
-    yield _gauge(
-        "queue_wait_seconds",
-        "Seconds that the oldest due row of each queue has waited for a prover.",
-        _samples(
-            "queue",
-            {
-                name: _seconds_since(row["first_due"] or now, now)
-                for name, row in rows_of_queues.items()
-            },
-        ),
-    )
+    for queue, rows in QUEUES.items():
+        row = rows.filter(due_at__gt=EARLIEST).aggregate(**counts, first_due=first_due)
+        for state in states:
+            yield _sample("queue_rows", row[state], queue=queue, state=state)
+        wait = _seconds_since(row["first_due"] or now, now)
+        yield _sample("queue_wait_seconds", wait, queue=queue)
 
 
-def _result_metrics() -> Iterator[Metric]:
+def _result_samples() -> Iterator[NamedSample]:
     rows = DailyCount.objects.values_list("name").annotate(Sum("amount")).order_by()
-    sums = {what: int(amount) for what, amount in rows}
-    ended_counts = {"DONE": sums.get(DONE, 0), "REJECTED": sums.get(REJECTED, 0)}
-    yield _counter("batches_ended_total", "Ended batches.", _samples("status", ended_counts))
-    samples, done = list[Sample](), 0
-    for bound in DURATION_BOUNDS:
-        done += sums.get(duration_key(bound), 0)
-        samples.append(Sample(done, {"le": bound}, "_bucket"))
-    timed = done + sums.get(DONE_OVERFLOW, 0)
-    samples.append(Sample(timed, {"le": "+Inf"}, "_bucket"))
-    samples.append(Sample(sums.get(DONE_SECONDS, 0), {}, "_sum"))
-    samples.append(Sample(timed, {}, "_count"))
-    description = f"Seconds from a batch's submission to DONE, each rounded. {COUNTER_SCOPE}"
-    yield Metric("batch_duration_seconds", "histogram", description, tuple(samples))
-    yield _counter("facts_total", "Facts read back.", [Sample(sums.get(FACTS, 0), {})])
-    yield _counter(
-        "route_facts_total",
-        "Facts of a route that were read back.",
-        (
-            Sample(facts, {"source": source, "destination": destination})
-            for (source, destination), facts in facts_by_route().items()
-        ),
-    )
+    sums = defaultdict[str, int](int, {name: int(amount) for name, amount in rows})
+    for status, name in (("DONE", DONE), ("REJECTED", REJECTED)):
+        yield _sample("batches_ended_total", sums[name], status=status)
+    yield _sample("facts_total", sums[FACTS])
+    for (source, destination), facts in facts_by_route().items():
+        yield _sample("route_facts_total", facts, source=source, destination=destination)
+    done = 0
+    keys = {str(bound): duration_key(bound) for bound in DURATION_BOUNDS} | {"+Inf": DONE_OVERFLOW}
+    for bound, key in keys.items():
+        done += sums[key]
+        yield "batch_duration_seconds", Sample(done, {"le": bound}, "_bucket")
+    yield "batch_duration_seconds", Sample(sums[DONE_SECONDS], {}, "_sum")
+    yield "batch_duration_seconds", Sample(done, {}, "_count")
 
 
-def _transaction_metrics(now: datetime) -> Iterator[Metric]:
+def _transaction_samples(now: datetime) -> Iterator[NamedSample]:
     """Transactions that may still change, and the costs of those that cannot."""
     unmined = Q(mined_block=None)
     rows = SentTransaction.objects.filter(confirmed=False).values_list("chain")
@@ -215,93 +219,37 @@ def _transaction_metrics(now: datetime) -> Iterator[Metric]:
         mined=Count("pk", filter=~unmined),
         first=Min("signed_at", filter=unmined),
     )
-    by_chain = list(counted.order_by())
-    yield _gauge(
-        "transactions",
-        "Transactions that may still change: unmined, or mined and not deep enough yet.",
-        (
-            Sample(count, {"chain": chain, "state": state})
-            for chain, *counts, _ in by_chain
-            for state, count in zip(("unmined", "mined"), counts, strict=True)
-        ),
-    )
-    yield _gauge(
-        "oldest_unmined_transaction_age_seconds",
-        "Seconds since the oldest unmined transaction was signed; 0 if there is none.",
-        _samples(
-            "chain", {chain: _seconds_since(first or now, now) for chain, *_, first in by_chain}
-        ),
-    )
-    costs = list(ChainCost.objects.all())
-    for name, description, values in (
-        (
-            "transactions_finalized",
-            "Transactions that can no longer change.",
-            {row.chain: row.transactions for row in costs},
-        ),
-        ("gas", "Gas of confirmed transactions.", {row.chain: row.gas for row in costs}),
-        (
-            "spent_wei",
-            "What confirmed transactions cost, L1 data fees included.",
-            {row.chain: int(row.spent, 16) for row in costs},
-        ),
-    ):
-        yield _counter(f"{name}_total", description, _samples("chain", values))
+    for chain_id, unmined_count, mined_count, first in counted.order_by():
+        yield _sample("transactions", unmined_count, chain=chain_id, state="unmined")
+        yield _sample("transactions", mined_count, chain=chain_id, state="mined")
+        age = _seconds_since(first or now, now)
+        yield _sample("oldest_unmined_transaction_age_seconds", age, chain=chain_id)
+    for cost in ChainCost.objects.all():
+        yield _sample("transactions_finalized_total", cost.transactions, chain=cost.chain)
+        yield _sample("gas_total", cost.gas, chain=cost.chain)
+        yield _sample("spent_wei_total", int(cost.spent, 16), chain=cost.chain)
 
 
-def _chain_metrics(
+def _chain_samples(
     chains: Collection[int], daily_budgets: Mapping[int, int], now: datetime
-) -> Iterator[Metric]:
+) -> Iterator[NamedSample]:
     """The state of the chains as provers saw it last."""
     rows = ChainRecord.objects.in_bulk(chains)
-    polled = [rows[chain] for chain in chains if chain in rows]
-    seen = [row for row in polled if row.recorded_at]
-    for name, description, values in (
-        (
-            "chain_head_number",
-            "A source chain's newest block.",
-            {row.chain: row.number for row in seen},
-        ),
-        (
-            "chain_final_number",
-            "A source chain's newest final block.",
-            {row.chain: row.final_number for row in seen},
-        ),
-        (
-            "chain_head_age_seconds",
-            "Seconds since the timestamp of a source chain's newest block.",
-            {row.chain: max(now.timestamp() - row.timestamp, 0.0) for row in seen},
-        ),
-        (
-            "chain_poll_age_seconds",
-            "Seconds since a prover last polled the chain.",
-            {row.chain: _seconds_since(row.polled_at, now) for row in polled if row.polled_at},
-        ),
-        (
-            "chain_proof_window_needed_blocks",
-            "How many blocks back nodes must prove accounts, because only final blocks are proven.",
-            {row.chain: row.needed_window for row in polled},
-        ),
-        (
-            "daily_budget_spent_ratio",
-            "How much of `daily_budget` is spent or reserved; from 1 on nothing new is signed.",
-            {
-                row.chain: spent_today(row) / daily_budgets[row.chain]
-                for row in polled
-                if row.signer and daily_budgets.get(row.chain)
-            },
-        ),
-    ):
-        yield _gauge(name, description, _samples("chain", values))
-    yield _gauge(
-        "signer_balance_wei",
-        "Balance of the address that pays for transactions on a destination.",
-        (
-            Sample(int(row.balance, 16), {"chain": row.chain, "signer": row.signer})
-            for row in polled
-            if row.balance
-        ),
-    )
+    for row in (rows[chain_id] for chain_id in chains if chain_id in rows):
+        if row.recorded_at:
+            age = max(now.timestamp() - row.timestamp, 0.0)
+            yield _sample("chain_head_number", row.number, chain=row.chain)
+            yield _sample("chain_final_number", row.final_number, chain=row.chain)
+            yield _sample("chain_head_age_seconds", age, chain=row.chain)
+        if row.polled_at:
+            age = _seconds_since(row.polled_at, now)
+            yield _sample("chain_poll_age_seconds", age, chain=row.chain)
+        yield _sample("chain_proof_window_needed_blocks", row.needed_window, chain=row.chain)
+        if row.signer and (budget := daily_budgets.get(row.chain)):
+            yield _sample("daily_budget_spent_ratio", spent_today(row) / budget, chain=row.chain)
+        if row.balance:
+            balance = int(row.balance, 16)
+            yield _sample("signer_balance_wei", balance, chain=row.chain, signer=row.signer)
 
 
 def spent_today(record: ChainRecord) -> int:
@@ -311,36 +259,18 @@ def spent_today(record: ChainRecord) -> int:
     )
 
 
-def _node_metrics(chains: Collection[int], now: datetime) -> Iterator[Metric]:
-    rows = list(NodeRecord.objects.filter(chain__in=chains).order_by("chain", "position"))
-    for name, description, values in (
-        ("up", "1 if the node answered the last poll.", [int(not row.fault) for row in rows]),
-        (
-            "ens_up",
-            "1 if the node answered the ENS check in time; only for chains with an ens_registry.",
-            [row.can_resolve_names for row in rows],
-        ),
-        (
-            "poll_age_seconds",
-            "Seconds since the node was last polled.",
-            [_seconds_since(row.recorded_at, now) for row in rows],
-        ),
-        ("head_number", "The node's newest block.", [row.number for row in rows]),
-        ("lag_blocks", "Blocks behind the furthest node of its chain.", [row.lag for row in rows]),
-        (
-            "proof_window_blocks",
-            (
-                "How many blocks back the node proves accounts, at most 8,191; also 8,191 if it "
-                "proves all blocks of a younger chain; -1: not its newest."
-            ),
-            [row.proof_window for row in rows],
-        ),
-    ):
-        samples = (
-            Sample(value, {"chain": row.chain, "node": row.position})
-            for row, value in zip(rows, values, strict=True)
-        )
-        yield _gauge(f"node_{name}", description, samples)
+def _node_samples(chains: Collection[int], now: datetime) -> Iterator[NamedSample]:
+    for row in NodeRecord.objects.filter(chain__in=chains).order_by("chain", "position"):
+        values = {
+            "up": not row.fault,
+            "ens_up": row.can_resolve_names,
+            "poll_age_seconds": _seconds_since(row.recorded_at, now),
+            "head_number": row.number,
+            "lag_blocks": row.lag,
+            "proof_window_blocks": row.proof_window,
+        }
+        for name, value in values.items():
+            yield _sample(f"node_{name}", value, chain=row.chain, node=row.position)
 
 
 def _seconds_since(then: datetime, now: datetime) -> float:

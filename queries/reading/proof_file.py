@@ -9,22 +9,14 @@ from tempfile import SpooledTemporaryFile
 from typing import IO
 
 from accounts.shared.errors import RefusalError
-from queries.chain.registry import group_facts
+from queries.chain.registry import FactRead, group_facts
 from queries.config.registries import Registry, constructor_arguments, verifier_address
 from queries.config.routes import Routes
 from queries.error_codes import ProofCode, batch_not_found, busy_refusal
-from queries.facts import BLOCK_AT_TIME
 from queries.http.thread_slots import thread_slot
 from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.readers import fact_reads
-from queries.proving.bundles import (
-    BlockProof,
-    BundleFact,
-    ClaimedRegistry,
-    ClaimedTransaction,
-    write_bundle,
-)
-from queries.proving.facts import FactKind
+from queries.proving.bundles import BlockProof, ClaimedRegistry, ClaimedTransaction, write_bundle
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountToStore
 from queries.reading import batches
@@ -114,7 +106,8 @@ def _block_proof(
     if not job.header:
         raise _proof_unavailable("of its header", job)
     header = decode_header(job.header)
-    reads = [read for query in queries for read in fact_reads(query).values()]
+    named_reads = [(query, fact_reads(query)) for query in queries]
+    reads = [read for _, query_reads in named_reads for read in query_reads.values()]
     wanted, recovered = group_facts(reads), read_stored_calls(job, reads)
     proofs, missing = rebuild_proofs(recovered, header, wanted)
     for account, _ in sorted(missing):
@@ -154,7 +147,13 @@ def _block_proof(
         events=tuple(events),
         event_facts=frozenset(wanted.events),
     )
-    _check_read_back_values(queries, block, job)
+    words = wanted.words(header, proofs)
+    for event, word in block.event_words.items():
+        words[FactRead(event.kind, 0, header.number, event=event)] = word
+    for query, query_reads in named_reads:
+        for name, word_text in query.all_values.items():
+            if words[query_reads[name]].hex() != word_text:  # a reorg has replaced the block since
+                raise _proof_unavailable(f"of {name}, as it was read back,", job, BLOCK_REPLACED)
     return block
 
 
@@ -163,23 +162,6 @@ def _transaction_keys(queries: Sequence[Query]) -> list[int]:
     keys = {query.header_transaction_id for query in queries}
     keys |= {query.account_transaction_id for query in queries}
     return sorted(key for key in keys if key is not None)
-
-
-def _check_read_back_values(queries: Sequence[Query], block: BlockProof, job: BlockJob) -> None:
-    """Refuse if a reorg has replaced the block since its values were read back."""
-    proven = {_value_name(fact): fact.word.hex() for fact in block.facts}
-    for query in queries:
-        account = bytes.fromhex(query.account[2:])
-        for name, word in query.all_values.items():
-            if proven.get((account, "COINBASE" if name == "PROPOSER" else name)) != word:
-                raise _proof_unavailable(f"of {name}, as it was read back,", job, BLOCK_REPLACED)
-
-
-def _value_name(fact: BundleFact) -> tuple[bytes, str]:
-    """The account, and the name under which a query has the value."""
-    if fact.kind is FactKind.BLOCK_AT_TIME:
-        return b"", BLOCK_AT_TIME
-    return fact.account or b"", fact.name.removeprefix("0x")
 
 
 def _proof_unavailable(subject: str, job: BlockJob, why: str = PROVEN_BY_OTHERS) -> RefusalError:

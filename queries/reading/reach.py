@@ -13,6 +13,7 @@ from queries.models import Attestation, BlockJob, Query
 from queries.proving.registry_calls import HISTORY_RING
 from queries.reading.figures import HeadView, state_horizon
 from queries.reading.service_status import chain_statuses
+from queries.schema.checked_batch import Selector
 
 # Until a dispute game is decided and valid, with the delays of OP Mainnet.
 OUTPUT_DELAY = 7 * 86_400
@@ -50,14 +51,6 @@ class ReachCode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class BlockAt:
-    """A block by its number, or the last one at a time."""
-
-    number: int
-    is_time: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Reach:
     """Whether the block can be proven; `seconds` is about how long until then."""
 
@@ -70,7 +63,7 @@ class Reach:
     silent: int | None = None
 
 
-def block_reach(routes: Routes, source: int, destination: int, wanted: BlockAt) -> Reach:
+def block_reach(routes: Routes, source: int, destination: int, wanted: Selector) -> Reach:
     registry = routes.registries.get((source, destination))
     if registry is None:
         return Reach(ReachCode.NO_ROUTE)
@@ -108,7 +101,7 @@ class _RouteState:
         """Seconds, if finality keeps its distance to the head."""
         return self.seconds(block - self.final) if self.final else None
 
-    def not_there_yet(self, code: ReachCode, wanted: BlockAt) -> Reach:
+    def not_there_yet(self, code: ReachCode, wanted: Selector) -> Reach:
         if not wanted.is_time:
             return Reach(code, self.head, wanted.number, self.until_final(wanted.number))
         wait = self.until_final(self.head.number) or 0
@@ -172,8 +165,4 @@ class _RouteState:
         return any(proven[:MAX_JOBS])
 
     def _above(self, rows: QuerySet[Any], block: int) -> QuerySet[Any]:
-        return rows.filter(
-            source=self.registry.source,
-            destination=self.registry.destination,
-            block__range=(block, block + HISTORY_RING),
-        )
+        return rows.filter(**self.registry.route, block__range=(block, block + HISTORY_RING))

@@ -3,7 +3,6 @@
 Calls that were never mined count too: trie nodes and headers are identified by their hashes.
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -24,7 +23,6 @@ from queries.proving.tries import CheckedNodes
 
 # Searching a call for up to this many accounts is faster than reading the call.
 MAX_SEARCHED_ACCOUNTS = 250
-HEARTBEAT_SECONDS = 0.5
 CALLS_AT_ONCE = 50  # in memory; a call may have 128 KiB
 
 
@@ -38,11 +36,9 @@ def read_stored_calls(
     all_calls = has_times or len(accounts) > MAX_SEARCHED_ACCOUNTS
     has_events = any(read.event for read in reads)
     recovered = RecoveredProofs({job.block: decode_header(job.header)} if job.header else {})
-    last_heartbeat = time.monotonic()
-    for call in stored_calls(job):
-        if time.monotonic() >= last_heartbeat + HEARTBEAT_SECONDS:
+    for number, call in enumerate(stored_calls(job), 1):
+        if number % CALLS_AT_ONCE == 0:
             heartbeat()
-            last_heartbeat = time.monotonic()
         # Skip calls that contain none of these accounts; in a popular block most do not.
         is_useful = all_calls or any(account in call for account in accounts)
         if has_events if call.startswith(PROVE_EVENTS_SELECTOR) else is_useful:

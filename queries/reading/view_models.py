@@ -71,7 +71,6 @@ class QueryView:
     steps: tuple[StepView, ...]
     waits_for: Reason | None
     values: Mapping[str, str]  # once the batch is done: words in the registry, by name
-    cost: int | None
     registry: str  # of its newest transaction; empty without one
     chain_key: str  # the source's key in the request
     account_keys: Mapping[str, Sequence[str]]  # its keys there, each with its slots as spelled

@@ -5,6 +5,7 @@ chains and routes, and spellings of one account are merged.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -60,11 +61,13 @@ class _Check:
 
     routes: Routes
     limits: BatchLimits
-    blocks: int = 0
-    accounts: int = 0
-    slots: int = 0
-    events: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
     warnings: list[BatchWarning] = field(default_factory=list)
+
+    def count(self, noun: str, path: JsonPath, number: int = 1) -> None:
+        """Count these, and refuse more than the limit."""
+        self.counts[noun] += number
+        self.check_limit(noun, self.counts[noun], path)
 
     def check_limit(self, noun: str, count: int, path: JsonPath) -> None:
         limits = self.limits
@@ -98,7 +101,8 @@ def read_batch(
     blocks = _read_data(body.data, destination, check)
     if body.webhook:
         _check_webhook(body.webhook, limits)
-    return CheckedBatch(destination, body.fee, blocks, body.webhook, tuple(check.warnings))
+    warnings = tuple(check.warnings)
+    return CheckedBatch(destination, body.fee, blocks, body.webhook, warnings, content)
 
 
 def _warn_of_unknown_fields(content: Mapping[str, object], check: _Check) -> None:
@@ -147,16 +151,14 @@ def _check_not_empty(requested: object, path: JsonPath, needed: str) -> None:
 def _read_block(
     key: str, block: bodies.BlockBody, path: JsonPath, source: int, check: _Check
 ) -> BlockRequest:
-    check.blocks += 1
-    check.check_limit("block", check.blocks, path)
+    check.count("block", path)
     selector = _read_selector(key, path)
     items = block.model_dump(include={*bodies.EVENT_MEMBERS}, exclude_unset=True)
     events = {name: items[name] for name in bodies.EVENT_MEMBERS if items.get(name)}
     needed = "one of its accounts, one field of its header, or one of its logs"
     _check_not_empty(block.header or block.accounts or events, path, needed)
     for name, members in events.items():
-        check.events += len(members)
-        check.check_limit("event", check.events, path.child(name))
+        check.count("event", path.child(name), len(members))
     fields = tuple(dict.fromkeys(block.header))
     accounts = _read_accounts(block.accounts, path.child("accounts"), source, check)
     return BlockRequest(source, selector, fields, accounts, events, path.text)
@@ -194,7 +196,6 @@ def _read_accounts(
     """Merge spellings of one account, and keep the order of the request."""
     merged: dict[str, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
     spellings: dict[str, dict[str, list[str]]] = {}
-    duplicates: dict[str, JsonPath] = {}
     for key, entry in accounts.items():
         entry_path = path.child(key)
         account = _read_account_key(key, entry_path, source, check.routes)
@@ -203,11 +204,8 @@ def _read_accounts(
             entry_path,
             f"one of its props ({join_names(AccountField.__members__)}) or one of its slots",
         )
-        if account in merged:
-            duplicates[account] = entry_path
-        else:
-            check.accounts += 1
-            check.check_limit("account", check.accounts, entry_path)
+        if account not in merged:
+            check.count("account", entry_path)
             if key not in {account, account.lower(), f"0x{account[2:].upper()}"}:
                 check.warn(
                     f"{key} is accepted, but its EIP-55 checksum is wrong; a digit may be too. "
@@ -221,18 +219,12 @@ def _read_accounts(
         for number, slot in enumerate(map(slot_word, entry.slots)):
             if slot not in slots:
                 slots[slot] = None
-                check.slots += 1
-                if check.slots > check.limits.slots:
-                    check.check_limit("slot", check.slots, slots_path.child(number))
+                check.counts["slot"] += 1
+                if check.counts["slot"] > check.limits.slots:
+                    check.check_limit("slot", check.counts["slot"], slots_path.child(number))
         # Repetitions do not count, but a list cannot be longer than a batch.
         check.check_limit("slot", len(entry.slots), slots_path)
     check.check_limit("account", len(accounts), path)
-    for account, entry_path in duplicates.items():
-        check.warn(
-            f"{account} appears more than once in this block, in different case. The requests are "
-            "merged.",
-            entry_path,
-        )
     return tuple(
         AccountRequest(account, tuple(props), tuple(slots), spellings[account])
         for account, (props, slots) in merged.items()

@@ -1,6 +1,5 @@
 """A checked batch request: blocks, and accounts by address or by ENS name."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,29 +79,4 @@ class CheckedBatch:
     blocks: tuple[BlockRequest, ...]
     webhook: WebhookBody | None
     warnings: tuple[BatchWarning, ...]
-
-
-def canonical(request: CheckedBatch) -> bytes:
-    """A body that is the same for all spellings and orders of a request for the same facts."""
-    data: dict[str, dict[str, object]] = {}
-    for block in request.blocks:
-        data.setdefault(str(block.source), {})[str(block.selector)] = {
-            "header": sorted(block.header_fields),
-            "accounts": {
-                account.account: {
-                    "props": [prop.name for prop in sorted(account.props)],
-                    "slots": [f"0x{slot.hex()}" for slot in sorted(account.slots)],
-                }
-                for account in block.accounts
-            },
-            **{name: sorted(map(json.dumps, items)) for name, items in block.events.items()},
-        }
-    content: dict[str, object] = {
-        "destinationChainId": str(request.destination),
-        "fee": str(request.fee),
-        "data": data,
-    }
-    if request.webhook:
-        headers = {name.lower(): value for name, value in request.webhook.headers.items()}
-        content["webhook"] = {"url": request.webhook.url, "headers": headers}
-    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+    content: object = None  # the parsed body

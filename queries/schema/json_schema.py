@@ -1,6 +1,6 @@
 """JSON Schema of pydantic models, as in OpenAPI: one schema for each model, under its name."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -104,59 +104,35 @@ def _example(schema: Schema, schemas: Mapping[str, Schema]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of an object, for a table; `path` is such as queries[].steps[].error."""
+    """A member of an object, for a table."""
 
-    path: str
-    type: str
+    name: str
+    type: str  # objects are links to the section of their model
     meaning: str
     required: bool
-    model: str  # the name of its objects' model; empty if it has none
 
 
-@cache
-def members_of(model: type[BaseModel], mode: Mode) -> tuple[Member, ...]:
-    """All members below a model, in their order."""
-    schemas = schemas_of([model], mode)
-    return tuple(_members(schemas[model.__name__], "", schemas))
+def members_of(schema: Schema, schemas: Mapping[str, Schema]) -> list[Member]:
+    """The members of an object with this schema, in their order."""
+    required = schema.get("required", ())
+    return [
+        Member(name, _type(member, schemas), member.get("description", ""), name in required)
+        for name, member in schema["properties"].items()
+    ]
 
 
-def _members(schema: Schema, path: str, schemas: Mapping[str, Schema]) -> Iterator[Member]:
-    for name, member in schema.get("properties", {}).items():
-        member_path = f"{path}.{name}" if path else name
-        target, model, suffix, kind = _target(member, schemas)
-        yield Member(
-            member_path,
-            kind,
-            member.get("description") or target.get("description", ""),
-            name in schema.get("required", ()),
-            model,
-        )
-        yield from _members(target, member_path + suffix, schemas)
-
-
-def _target(schema: Schema, schemas: Mapping[str, Schema]) -> tuple[Schema, str, str, str]:
-    """The schema of a member's object and its name, its path, and the member's type."""
-    model, suffix, kind, ends, is_map = "", "", "", "", False
-    while True:
-        if "anyOf" in schema:
-            options = schema["anyOf"]
-            schema, *others = (option for option in options if option.get("type") != "null")
-            ends = "".join(f" or {_kind(other)}" for other in others)
-            ends += " or null" if len(options) > 1 + len(others) else ""
-        elif "$ref" in schema:
-            model = schema["$ref"].removeprefix(_REF_PREFIX)
-            schema = schemas[model]
-        elif schema.get("type") == "array":
-            suffix, kind, schema = f"{suffix}[]", f"{kind}list of ", schema["items"]
-        elif isinstance(schema.get("additionalProperties"), dict):
-            suffix = f"{suffix}.<{schema.get(KEY, 'name')}>"
-            schema, is_map = schema["additionalProperties"], True
-        else:
-            model = model if "properties" in schema else ""
-            return schema, model, suffix, f"{kind}{'object' if is_map else _kind(schema)}{ends}"
-
-
-def _kind(schema: Schema) -> str:
-    if "enum" in schema:
-        return " | ".join(map(str, schema["enum"]))
-    return str(schema.get("type", "string"))
+def _type(schema: Schema, schemas: Mapping[str, Schema]) -> str:
+    match schema:
+        case {"anyOf": options}:
+            return " or ".join(dict.fromkeys(_type(option, schemas) for option in options))
+        case {"$ref": reference}:
+            name = reference.removeprefix(_REF_PREFIX)
+            has_members = "properties" in schemas[name]
+            return f"[{name}](#{name.lower()})" if has_members else _type(schemas[name], schemas)
+        case {"enum": names}:
+            return " | ".join(map(str, names))
+        case {"type": "array", "items": item}:
+            return f"list of {_type(item, schemas)}"
+        case {"additionalProperties": dict(item)}:
+            return f"{_type(item, schemas)} by {schema.get(KEY, 'name')}"
+    return str(schema.get("type", "any"))

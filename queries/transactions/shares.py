@@ -8,12 +8,9 @@ The operator pays the rest, limited by `daily_budget`.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F, Min
 
-from queries.database import bulk_sql
 from queries.models import Batch, Query, SentTransaction, Share
 from queries.planning.calls import ProveCall
 from queries.transactions.receipts import store_receipt, transaction_cost
@@ -99,31 +96,3 @@ def charge_batches(row: SentTransaction, *, free: bool) -> None:
         Batch.objects.bulk_update(
             [Batch(id=batch_id, spent=f"{wei:064x}") for batch_id, wei in spent.items()], ["spent"]
         )
-        _store_query_costs(spent)
-
-
-def _store_query_costs(batches: Collection[str]) -> None:
-    """Store the cost of each query: an equal part of each transaction for its job.
-
-    The first query takes the remainder.
-    """
-    prefix = "job__transactions__shares__"
-    rows = Query.objects.filter(
-        **{"batch__in": batches, f"{prefix}batch": F("batch"), f"{prefix}paid__gt": ""}
-    ).values("batch", "job", transaction=F(f"{prefix}transaction"), paid=F(f"{prefix}paid"))
-    rows_by_share: dict[tuple[str, int], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows.annotate(query_count=Count("pk"), first=Min("pk")).order_by("job"):
-        rows_by_share[row["batch"], row["transaction"]].append(row)
-    costs: dict[tuple[str, int, int, int], int] = defaultdict(int)
-    for jobs in rows_by_share.values():
-        parts = split(int(jobs[0]["paid"], 16), [job["query_count"] for job in jobs])
-        for job, part in zip(jobs, parts, strict=True):
-            costs[job["batch"], job["job"], job["query_count"], job["first"]] += part
-    first_queries = []
-    for (batch, job_id, query_count, first), wei in costs.items():
-        part, rest = divmod(wei, query_count)
-        first_queries.append(Query(pk=first, cost=f"{part + rest:064x}"))
-        if query_count > 1:
-            others = Query.objects.filter(batch=batch, job=job_id).exclude(pk=first)
-            others.update(cost=f"{part:064x}")
-    bulk_sql.update(first_queries, ["cost"])

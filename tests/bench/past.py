@@ -278,7 +278,6 @@ def _query(status: BatchStatus) -> Query:
         query.set_values(
             {"BALANCE": f"{123 * 10**18:064x}", **dict.fromkeys(query.slots, f"{1:064x}")}
         )
-        query.cost = f"{10**14:064x}"
     return query
 
 

@@ -3,9 +3,9 @@
 from explorer.demo.local_node import LocalNode
 from queries.config.registries import FACTORY, SALT, verifier_code
 from queries.proving.block_items import Receipt, receipt_from_json
-from queries.proving.event_witnesses import ReceiptGroup, ReceiptRequest, build_event_witness
 from queries.proving.headers import Header, HeaderField, header_from_json
 from queries.proving.index_tries import IndexTrie
+from tests.queries.events.groups import ReceiptGroup, ReceiptRequest, build_group_witness
 
 # Emits a log with the topic 0xaa and no data, and deploys a byte.
 EMITTER_CODE = bytes.fromhex("60aa5f5fa160015ff3")
@@ -37,4 +37,4 @@ def log_witness(receipts: list[Receipt], block: int | None = None) -> bytes:
     """Witness of the first receipt and its first log, and that there is no second transaction."""
     requests = {0: ReceiptRequest(True, frozenset({0})), 1: ReceiptRequest()}
     group = ReceiptGroup(receipts, requests)
-    return build_event_witness([group], None if block is None else [block])
+    return build_group_witness([group], None if block is None else [block])

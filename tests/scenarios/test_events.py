@@ -188,8 +188,7 @@ def test_the_proof_file_has_events_that_others_proved(
     parts = [bytes.fromhex(events[name][2:]) for name in ("section", "witness")]
     shared_service.chain.send(events["verifier"], call_data("prove(bytes,bytes)", *parts))
     batch = shared_service.submit({31337: {sent.block: {"logs": [{"logIndex": 0}]}}})
-    (query,) = shared_service.wait(batch)["queries"]
-    assert query["cost"] is None
+    assert shared_service.wait(batch)["spent"] == "0"
     file = tmp_path / "proof.json"
     file.write_bytes(shared_service.get(f"/batch-queries/{batch}/proof").content)
     block_hash = shared_service.chain.header(sent.block)["hash"]

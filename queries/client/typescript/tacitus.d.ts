@@ -16,15 +16,6 @@ export type AccountBody = {
     /** Storage slots: 0x and 1 to 64 hex digits each. */
     slots?: ReadonlyArray<Hex>;
 };
-export type AccountProofResponse = {
-    accountProof: ReadonlyArray<string>;
-    address: Hex;
-    balance: string;
-    codeHash: Hex;
-    nonce: string;
-    storageHash: Hex;
-    storageProof: ReadonlyArray<SlotProofResponse>;
-};
 export type AttemptResponse = {
     made: string;
     /** The HTTP status. */
@@ -241,7 +232,6 @@ export type EventWitnessResponse = {
     facts: ReadonlyArray<VerifiedFactResponse>;
     gas: string;
 };
-export type FactKind = "ACCOUNT_FIELD" | "STORAGE_SLOT" | "HEADER_FIELD" | "BLOCK_AT_TIME" | "LOG" | "RECEIPT" | "TRANSACTION" | "WITHDRAWAL" | "ABSENT_TRANSACTION" | "ABSENT_WITHDRAWAL" | "ABSENT_LOG" | "SILENT_BLOCK";
 export type LogBody = {
     /** The transaction's hash, or its index in the block. */
     transaction?: number | Hex;
@@ -263,32 +253,13 @@ export type PriceResponse = {
     cost: string;
 };
 export type ProofBlockResponse = {
-    accounts: ReadonlyArray<AccountProofResponse>;
     block: string;
     blockHash: Hex;
-    /** Calldata of prove(). Each stands alone; all of them prove the facts. */
-    calls: ReadonlyArray<string>;
-    /** Calldata of the events verifier's prove(), in a block with facts of events. */
-    eventCalls?: ReadonlyArray<string>;
-    /** The witnesses in these calls. */
-    events?: ReadonlyArray<string>;
-    facts: ReadonlyArray<ProvenFactResponse>;
+    originChainId: string;
     /** RLP. */
     header: string;
-    /** The next block's header, if a fact is about a time. */
-    nextHeader: string | null;
-    originChainId: string;
-    /** Where the facts are. */
-    registry: ProofRegistryResponse;
-    /** The transactions with which the service proved the facts. */
-    transactions: ReadonlyArray<ProofTransactionResponse>;
-};
-export type ProofRegistryResponse = {
-    address: Hex;
-    /** The constructor's, as Solidity encodes them: the address follows from these and the bytecode of the kind. */
-    arguments: string;
-    chainId: string;
-    kind: "native" | "optimism" | "output" | "attested";
+    /** Calldata of prove(). Each stands alone; all of them prove the facts. */
+    calls: ReadonlyArray<string>;
 };
 export type ProofResponse = {
     batch: string;
@@ -300,17 +271,6 @@ export type ProofResponse = {
     format: "tacitus-proof";
     /** Another version is another format. */
     version: 1;
-};
-export type ProofTransactionResponse = {
-    block: string;
-    hash: Hex;
-};
-export type ProvenFactResponse = {
-    account: Hex | null;
-    kind: FactKind;
-    name: string;
-    /** The value that the registry or its events verifier holds. */
-    word: Hex;
 };
 export type ProvenFactsResponse = {
     account: Hex | null;
@@ -342,8 +302,6 @@ export type QueryResponse = {
     } | null;
     /** Once the batch is DONE: the contract that holds the values, which is the registry or its events verifier. */
     registry: Hex | null;
-    /** Its share of the batch's `spent`, in wei; null if it has none. It is set once a transaction has enough confirmations, maybe after the batch is DONE, and updated if a reorg changes it. */
-    cost: string | null;
 };
 export type Readiness = "PROVEN" | "READY" | "NOT_FINAL" | "NOT_KNOWN" | "OUT_OF_REACH" | "FAILS";
 export type ReceiptFact = {
@@ -361,11 +319,6 @@ export type RejectionResponse = {
     message: string;
     step: StepName | null;
     retryable: boolean;
-};
-export type SlotProofResponse = {
-    key: Hex;
-    proof: ReadonlyArray<string>;
-    value: string;
 };
 export type StatusResponse = {
     /** The status that existing clients read: DONE, REJECTED, or IN_PROGRESS for the rest. */
@@ -2013,13 +1966,6 @@ export declare const factsLookupAbi: readonly [{
     readonly type: "error";
 }, {
     readonly inputs: readonly [{
-        readonly name: "count";
-        readonly type: "uint256";
-    }];
-    readonly name: "NotOneFact";
-    readonly type: "error";
-}, {
-    readonly inputs: readonly [{
         readonly name: "sender";
         readonly type: "address";
     }, {
@@ -2046,6 +1992,16 @@ export declare const factsLookupAbi: readonly [{
         readonly type: "bytes";
     }];
     readonly name: "Refused";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "age";
+        readonly type: "uint256";
+    }];
+    readonly name: "TooOld";
     readonly type: "error";
 }, {
     readonly inputs: readonly [];
@@ -2082,19 +2038,19 @@ export declare const factsLookupAbi: readonly [{
     readonly type: "function";
 }, {
     readonly inputs: readonly [{
-        readonly name: "account";
-        readonly type: "address";
+        readonly name: "answer";
+        readonly type: "bytes";
+    }, {
+        readonly name: "extraData";
+        readonly type: "bytes";
+    }];
+    readonly name: "provenRecent";
+    readonly outputs: readonly [{
+        readonly name: "value";
+        readonly type: "bytes32";
     }, {
         readonly name: "blockNumber";
         readonly type: "uint256";
-    }, {
-        readonly name: "field";
-        readonly type: "uint8";
-    }];
-    readonly name: "read";
-    readonly outputs: readonly [{
-        readonly name: "";
-        readonly type: "bytes32";
     }];
     readonly stateMutability: "view";
     readonly type: "function";
@@ -2139,55 +2095,67 @@ export declare const factsLookupAbi: readonly [{
     readonly type: "function";
 }, {
     readonly inputs: readonly [{
+        readonly name: "field";
+        readonly type: "uint8";
+    }, {
+        readonly name: "maxAge";
+        readonly type: "uint256";
+    }, {
+        readonly name: "gateways";
+        readonly type: "string[]";
+    }];
+    readonly name: "readHeaderRecent";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "bytes32";
+    }, {
+        readonly name: "";
+        readonly type: "uint256";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
         readonly name: "blockNumber";
         readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }, {
+        readonly name: "logIndex";
+        readonly type: "uint256";
+    }, {
+        readonly name: "gateways";
+        readonly type: "string[]";
+    }];
+    readonly name: "readLog";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "account";
+        readonly type: "address";
     }, {
         readonly name: "field";
         readonly type: "uint8";
-    }];
-    readonly name: "readHeader";
-    readonly outputs: readonly [{
-        readonly name: "";
-        readonly type: "bytes32";
-    }];
-    readonly stateMutability: "view";
-    readonly type: "function";
-}, {
-    readonly inputs: readonly [{
-        readonly name: "blockNumber";
-        readonly type: "uint256";
     }, {
-        readonly name: "transactionIndex";
-        readonly type: "uint256";
-    }, {
-        readonly name: "logIndex";
+        readonly name: "maxAge";
         readonly type: "uint256";
     }, {
         readonly name: "gateways";
         readonly type: "string[]";
     }];
-    readonly name: "readLog";
+    readonly name: "readRecent";
     readonly outputs: readonly [{
         readonly name: "";
         readonly type: "bytes32";
-    }];
-    readonly stateMutability: "view";
-    readonly type: "function";
-}, {
-    readonly inputs: readonly [{
-        readonly name: "blockNumber";
-        readonly type: "uint256";
     }, {
-        readonly name: "transactionIndex";
-        readonly type: "uint256";
-    }, {
-        readonly name: "logIndex";
-        readonly type: "uint256";
-    }];
-    readonly name: "readLog";
-    readonly outputs: readonly [{
         readonly name: "";
-        readonly type: "bytes32";
+        readonly type: "uint256";
     }];
     readonly stateMutability: "view";
     readonly type: "function";
@@ -2217,16 +2185,22 @@ export declare const factsLookupAbi: readonly [{
         readonly name: "account";
         readonly type: "address";
     }, {
-        readonly name: "blockNumber";
-        readonly type: "uint256";
-    }, {
         readonly name: "slot";
         readonly type: "bytes32";
+    }, {
+        readonly name: "maxAge";
+        readonly type: "uint256";
+    }, {
+        readonly name: "gateways";
+        readonly type: "string[]";
     }];
-    readonly name: "readSlot";
+    readonly name: "readSlotRecent";
     readonly outputs: readonly [{
         readonly name: "";
         readonly type: "bytes32";
+    }, {
+        readonly name: "";
+        readonly type: "uint256";
     }];
     readonly stateMutability: "view";
     readonly type: "function";

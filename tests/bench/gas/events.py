@@ -9,15 +9,6 @@ from eth_abi.abi import encode
 
 from queries.contracts.abi import load_artifact
 from queries.proving.block_items import is_silent
-from queries.proving.event_witnesses import (
-    BloomGroup,
-    Group,
-    ReceiptGroup,
-    ReceiptRequest,
-    TransactionGroup,
-    WithdrawalGroup,
-    build_event_witness,
-)
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import prove_call
 from tests.bench.corpus import RecordedBlock as RegistryBlock
@@ -28,6 +19,15 @@ from tests.queries.contracts.recorded_events import (
     prove_events_call,
     recorded_blocks,
     verify_call,
+)
+from tests.queries.events.groups import (
+    BloomGroup,
+    Group,
+    ReceiptGroup,
+    ReceiptRequest,
+    TransactionGroup,
+    WithdrawalGroup,
+    build_group_witness,
 )
 from tests.rigs.deployed_contracts import reverted_at_end
 
@@ -104,16 +104,16 @@ class _BlockCosts:
             return total
 
         def verify(place: int, group: Group) -> None:
-            send(place, verify_call(block.section(group.field), build_event_witness([group])))
+            send(place, verify_call(block.section(group.field), build_group_witness([group])))
 
         section = block.section(HeaderField.RECEIPTS_ROOT)
         with_logs = [index for index, receipt in enumerate(block.receipts) if receipt.logs]
         for index in with_logs:
             first = _logs(block, index, 1)
             verify(0, first)
-            total = send(1, prove_events_call(section, build_event_witness([first])))
+            total = send(1, prove_events_call(section, build_group_witness([first])))
             if (count := len(block.receipts[index].logs)) > 1:
-                every = build_event_witness([_logs(block, index, count)])
+                every = build_group_witness([_logs(block, index, count)])
                 call = prove_events_call(section, every)
                 with reverted_at_end(chain.node):
                     further = chain.node.send(verifier, call).gas_used - total
@@ -121,7 +121,7 @@ class _BlockCosts:
         with reverted_at_end(chain.node):
             chain.node.send(chain.registry, prove_call([section]))
             for index in with_logs:
-                witness = build_event_witness([_logs(block, index, 1)], [block.number])
+                witness = build_group_witness([_logs(block, index, 1)], [block.number])
                 send(2, verify_call(b"", witness))
         bloom = block.header.payload(HeaderField.LOGS_BLOOM)
         emitters = [bytes([number]) * 20 for number in range(256)]

@@ -4,21 +4,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from queries.proving.block_items import Withdrawal, is_silent
-from queries.proving.event_witnesses import (
-    BloomGroup,
-    FactList,
-    Group,
-    LogFilter,
-    ReceiptGroup,
-    ReceiptRequest,
-    TransactionGroup,
-    WithdrawalGroup,
-)
+from queries.proving.event_witnesses import FactList
+from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie, IndexTrieNode
 from queries.proving.tries import NO_CHILD, Branch
 from queries.proving.witnesses import NodeKind, encode_masks
 from tests.queries.contracts.recorded_events import RecordedBlock, block_with
+from tests.queries.events.groups import (
+    BloomGroup,
+    Group,
+    ReceiptGroup,
+    ReceiptRequest,
+    TransactionGroup,
+    WithdrawalGroup,
+)
 
 RECEIPT = ReceiptRequest(receipt=True)
 BLOOM, RECEIPTS = HeaderField.LOGS_BLOOM, HeaderField.RECEIPTS_ROOT
@@ -39,9 +39,7 @@ class Forgery:
 def _one_receipt(block: Block, index: int, **changes: object) -> list[Group]:
     """The group of a receipt with other values than the block's."""
     group = ReceiptGroup(block.receipts, {index: ReceiptRequest(True, frozenset({0}))})
-    receipts = list(block.receipts)
-    receipts[index] = replace(receipts[index], **changes)  # type: ignore[arg-type]
-    group._receipts = receipts
+    group.stated[index] = replace(block.receipts[index], **changes)  # type: ignore[arg-type]
     return [group]
 
 
@@ -55,9 +53,7 @@ def _swap(first: int, second: int) -> Callable[[Block], list[Group]]:
 
     def build(block: Block) -> list[Group]:
         group = ReceiptGroup(block.receipts, {first: RECEIPT})
-        receipts = list(block.receipts)
-        receipts[first] = receipts[second]
-        group._receipts = receipts
+        group.stated[first] = block.receipts[second]
         return [group]
 
     return build
@@ -101,9 +97,7 @@ def _receipts_as_transactions(block: Block) -> Sequence[Group]:
 def _withdrawal(**changes: object) -> Callable[[Block], Sequence[Group]]:
     def build(block: Block) -> Sequence[Group]:
         group = WithdrawalGroup(block.withdrawals, [2])
-        items = list(block.withdrawals)
-        items[2] = replace(items[2], **changes)  # type: ignore[arg-type]
-        group._withdrawals = items
+        group.stated[2] = replace(block.withdrawals[2], **changes)  # type: ignore[arg-type]
         return [group]
 
     return build
@@ -112,9 +106,7 @@ def _withdrawal(**changes: object) -> Callable[[Block], Sequence[Group]]:
 def _transaction(change: Callable[[bytes], bytes]) -> Callable[[Block], Sequence[Group]]:
     def build(block: Block) -> Sequence[Group]:
         group = TransactionGroup(block.transactions, [1])
-        items = list(block.transactions)
-        items[1] = change(items[1])
-        group._transactions = items
+        group.stated[1] = change(block.transactions[1])
         return [group]
 
     return build

@@ -13,6 +13,8 @@ from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BlockUnknownError,
     ChainError,
+    EventNotFoundError,
+    EventNotProvableError,
     HistoryPrunedError,
     InvalidAnswersError,
     MethodMissingError,
@@ -198,10 +200,19 @@ def test_the_error_names_an_unknown_transaction_type(kind: int) -> None:
     header = header_from_json(OPTIMISM_BLOCK)
     with optimism_node(DEPOSIT | {"type": hex(kind)}, DEPOSIT_RECEIPT | {"type": hex(kind)}) as url:
         node = client(url)
-        with pytest.raises(InvalidAnswersError, match=f"of type {kind:#x}, which is not"):
+        with pytest.raises(EventNotProvableError, match=f"of type {kind:#x}, which is not"):
             node.transactions(header)
-        with pytest.raises(InvalidAnswersError, match="eth_getBlockReceipts"):
+        # Of a type that may exist, only the root shows that the receipt is another one.
+        is_possible = kind <= 0x7F
+        with pytest.raises(InvalidAnswersError if is_possible else EventNotProvableError):
             node.receipts(header)
+
+
+def test_an_optimism_block_since_isthmus_has_no_withdrawals() -> None:
+    """Its header has the storage root of a contract in the place of the list's."""
+    header = optimism_header(HeaderField.WITHDRAWALS_ROOT, bytes(range(32)))
+    with optimism_node(DEPOSIT, DEPOSIT_RECEIPT) as url, pytest.raises(EventNotFoundError):
+        client(url).withdrawals(header)
 
 
 # A real node

@@ -24,19 +24,19 @@ from queries.client import python as tacitus
 from queries.config.registries import verifier_address
 from queries.contracts.abi import load_artifact
 from queries.proving.event_reading import prove_events_call
-from queries.proving.event_witnesses import (
-    BloomGroup,
-    LogFilter,
-    ReceiptGroup,
-    ReceiptRequest,
-    TransactionGroup,
-    WithdrawalGroup,
-    build_event_witness,
-)
+from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from tests.commands import Manage, run_program
 from tests.queries.client.test_layouts import EXPECTED, compile_cached
 from tests.queries.contracts.recorded_events import Verifier
+from tests.queries.events.groups import (
+    BloomGroup,
+    ReceiptGroup,
+    ReceiptRequest,
+    TransactionGroup,
+    WithdrawalGroup,
+    build_group_witness,
+)
 from tests.queries.events.random_blocks import RandomBlock, random_sources
 from tests.rigs.quiet_server import QuietHandler, handler_server
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service
@@ -285,7 +285,7 @@ def test_events_of_each_kind_are_read_through_viem_and_ethers(
     verifier = Verifier(shared_node)
     verifier.know(block)
     fields = (group.field for group in groups)
-    call = prove_events_call(block.section(*fields), build_event_witness(groups))
+    call = prove_events_call(block.section(*fields), build_group_witness(groups))
     shared_node.send(verifier.address, call)
     hex_topics = ["" if topic is None else f"0x{topic.hex()}" for topic in topics]
     place = {"blockNumber": str(block.number), "transactionIndex": str(index)}

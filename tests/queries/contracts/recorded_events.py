@@ -18,13 +18,13 @@ from queries.proving.block_items import (
     receipt_word,
     withdrawal_from_json,
 )
-from queries.proving.event_witnesses import Group, build_event_witness
 from queries.proving.facts import ABSENCE_WORD, EventFact, FactKind, canonical_filter
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.registry_calls import HeaderStep, headers_section
 from queries.proving.rlp_items import encode_list, encode_string, split_list
 from tests.builds import artifact
 from tests.corpus import CORPUS
+from tests.queries.events.groups import Group, build_group_witness
 from tests.rigs.deployed_contracts import DeployedContract, error_name
 
 
@@ -109,7 +109,7 @@ class Verifier(DeployedContract):
 
     def facts(self, block: RecordedBlock, *groups: Group) -> tuple[Any, ...]:
         return self.verify(
-            block.section(*(group.field for group in groups)), build_event_witness(groups)
+            block.section(*(group.field for group in groups)), build_group_witness(groups)
         )
 
     def read(self, signature: str, *arguments: Any, returns: str) -> Any:

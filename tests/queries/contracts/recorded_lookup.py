@@ -11,7 +11,6 @@ from eth_utils.address import to_checksum_address
 from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from queries.contracts.abi import call_data, selector
 from queries.proving.accounts import AccountProof
-from queries.proving.event_witnesses import Group, ReceiptGroup, ReceiptRequest, build_event_witness
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.registry_calls import (
     PROVE_SELECTOR,
@@ -25,6 +24,7 @@ from queries.proving.witnesses import AccountField, AccountToStore, build_witnes
 from tests.builds import contract_for_tests
 from tests.queries.attacks.forgery import HASH, TIME, set_accumulated
 from tests.queries.contracts.recorded_events import RecordedBlock, Verifier, recorded_block
+from tests.queries.events.groups import Group, ReceiptGroup, ReceiptRequest, build_group_witness
 from tests.queries.proving.bundle_parts import recorded
 from tests.rigs.deployed_contracts import DeployedContract, error_name
 
@@ -120,7 +120,7 @@ class Lookup:
         return ReceiptGroup(self.block.receipts, {index: ReceiptRequest(receipt, frozenset(logs))})
 
     def of_logs(self, index: int, *logs: int, receipt: bool = False) -> bytes:
-        witness = build_event_witness([self.receipts(index, *logs, receipt=receipt)])
+        witness = build_group_witness([self.receipts(index, *logs, receipt=receipt)])
         return self.of_section(self.block.section(RECEIPTS_ROOT), witness)
 
 

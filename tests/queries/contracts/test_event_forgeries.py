@@ -7,14 +7,7 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.contracts.compiler import SMALL_SOURCES
 from queries.proving.block_items import Log, Receipt, Withdrawal
-from queries.proving.event_witnesses import (
-    LogFilter,
-    ReceiptGroup,
-    ReceiptRequest,
-    TransactionGroup,
-    WithdrawalGroup,
-    build_event_witness,
-)
+from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
 from tests.queries.attacks.event_checks import EVENT_CHECKS
@@ -33,14 +26,36 @@ from tests.queries.contracts.recorded_events import (
     recorded_block,
     verify_call,
 )
+from tests.queries.events.groups import (
+    ReceiptGroup,
+    ReceiptRequest,
+    TransactionGroup,
+    WithdrawalGroup,
+    build_group_witness,
+)
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
+
+BLOCK, OTHER_BLOCK = 22432102, 21854576
+
+
+@pytest.fixture(scope="module")
+def block() -> Block:
+    return recorded_block(BLOCK)
+
+
+@pytest.fixture
+def verifier(shared_node: LocalNode, block: Block) -> Verifier:
+    verifier = Verifier(shared_node)
+    verifier.know(block)
+    verifier.know(recorded_block(OTHER_BLOCK))
+    return verifier
 
 
 @pytest.mark.parametrize("name", EVENT_FORGERIES)
 def test_a_forged_witness_is_refused(name: str, verifier: Verifier, block: Block) -> None:
     forgery = EVENT_FORGERIES[name]
-    witness = forgery.change(build_event_witness(forgery.groups(block)))
+    witness = forgery.change(build_group_witness(forgery.groups(block)))
     call = verify_call(block.section(*forgery.fields), witness)
     assert verifier.refusal(call) == forgery.error
 
@@ -72,7 +87,7 @@ def is_accepted(verifier: Verifier, name: str, block: Block) -> bool:
     else:
         forgery = EVENT_FORGERIES[name]
         fields = forgery.fields
-        witness = forgery.change(build_event_witness(forgery.groups(block)))
+        witness = forgery.change(build_group_witness(forgery.groups(block)))
     verifier.know(block)
     return bool(verifier.taken([verify_call(block.section(*fields), witness)]))
 
@@ -92,15 +107,14 @@ def test_without_a_check_its_attack_succeeds(
 
 def test_a_block_that_the_registry_does_not_know_proves_nothing(verifier: Verifier) -> None:
     other = recorded_block(22432103)
-    witness = build_event_witness([TransactionGroup(other.transactions, [1])])
+    witness = build_group_witness([TransactionGroup(other.transactions, [1])])
     call = verify_call(other.section(TRANSACTIONS), witness)
     assert verifier.refusal(call) == "BlockNotKnown"
 
 
 def test_the_list_of_another_block_is_refused(verifier: Verifier, block: Block) -> None:
-    other = recorded_block(21854576)
-    verifier.know(other)
-    witness = build_event_witness([ReceiptGroup(other.receipts, {1: RECEIPT})])
+    other = recorded_block(OTHER_BLOCK)
+    witness = build_group_witness([ReceiptGroup(other.receipts, {1: RECEIPT})])
     assert verifier.refusal(verify_call(block.section(RECEIPTS), witness)) == "RootMismatch"
 
 
@@ -129,7 +143,7 @@ def test_a_changed_byte_proves_nothing_else(verifier: Verifier, block: Block) ->
     absent = LogFilter(log.emitter, (None, b"\x02" * 32))
     requests = {1: ReceiptRequest(True, frozenset({0}), (absent,)), 300: RECEIPT}
     section = block.section(RECEIPTS)
-    witness = build_event_witness([ReceiptGroup(block.receipts, requests)])
+    witness = build_group_witness([ReceiptGroup(block.receipts, requests)])
     chosen = random.Random(7)
     changed = [
         witness[:at] + bytes((witness[at] ^ 1 << chosen.randrange(8),)) + witness[at + 1 :]

@@ -7,20 +7,16 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode
+from queries.contracts.abi import call_data
 from queries.proving.block_items import Log, Receipt, Withdrawal, is_silent
 from queries.proving.errors import ProofError
-from queries.proving.event_reading import encode_event_groups, read_event_witness
-from queries.proving.event_witnesses import (
-    BloomGroup,
-    Group,
-    LogFilter,
-    ReceiptGroup,
-    ReceiptRequest,
-    TransactionGroup,
-    WithdrawalGroup,
-    build_event_witness,
+from queries.proving.event_reading import (
+    encode_event_groups,
+    prove_events_call,
+    read_event_witness,
+    read_events_call,
 )
-from queries.proving.facts import EventFact
+from queries.proving.facts import EventFact, LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256
@@ -31,14 +27,37 @@ from tests.queries.contracts.recorded_events import (
     RecordedBlock,
     Verifier,
     block_with,
+    recorded_block,
     recorded_blocks,
     returned_facts,
     verify_call,
 )
+from tests.queries.events.groups import (
+    BloomGroup,
+    Group,
+    ReceiptGroup,
+    ReceiptRequest,
+    TransactionGroup,
+    WithdrawalGroup,
+    build_group_witness,
+)
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
 
+BLOCK = 22432102
 Facts = list[tuple[str, bytes]]
+
+
+@pytest.fixture(scope="module")
+def block() -> RecordedBlock:
+    return recorded_block(BLOCK)
+
+
+@pytest.fixture
+def verifier(shared_node: LocalNode, block: RecordedBlock) -> Verifier:
+    verifier = Verifier(shared_node)
+    verifier.know(block)
+    return verifier
 
 
 def facts_of_contract(lists: tuple[Any, ...]) -> Facts:
@@ -103,7 +122,7 @@ def test_the_facts_of_recorded_blocks_are_read(shared_node: LocalNode) -> None:
     for block in recorded_blocks():
         verifier.know(block)
         groups = groups_of_everything(block)
-        fields, witness = [group.field for group in groups], build_event_witness(groups)
+        fields, witness = [group.field for group in groups], build_group_witness(groups)
         assert assert_agreement(verifier, block, fields, [witness]) == 1
         read = read_event_witness(witness)
         kinds |= {fact.kind for group in read for fact, _ in group.facts}
@@ -111,7 +130,7 @@ def test_the_facts_of_recorded_blocks_are_read(shared_node: LocalNode) -> None:
             for fact, _ in group.facts:
                 assert EventFact.parse(fact.name) == fact
         # Groups that a call without a section has proven serve with one.
-        named = build_event_witness(groups, [block.number] * len(groups))
+        named = build_group_witness(groups, [block.number] * len(groups))
         stored = read_event_witness(named, has_blocks=True)
         assert {group.block for group in stored} == {block.number}
         assert encode_event_groups(stored) == witness
@@ -149,7 +168,7 @@ def test_changed_witnesses_are_read_as_by_the_contract(
         WithdrawalGroup(block.withdrawals, [3, 16]),
     ]
     for group in groups:
-        witness = build_event_witness([group])
+        witness = build_group_witness([group])
         changed = list(changes(witness, group.field))
         assert assert_agreement(verifier, block, [group.field], [witness]) == 1
         assert assert_agreement(verifier, block, [group.field], changed) < len(changed) / 10
@@ -163,7 +182,7 @@ def test_lists_of_any_length_are_read(verifier: Verifier, length: int) -> None:
     block = block_with(field, IndexTrie([item.encode() for item in items]).root)
     verifier.know(block)
     group = WithdrawalGroup(items, sorted({0, length - 1, length, length + 1, 500, length // 2}))
-    witness = build_event_witness([group])
+    witness = build_group_witness([group])
     assert assert_agreement(verifier, block, [field], [witness]) == 1
     assert_agreement(verifier, block, [field], list(changes(witness, length))[::4])
 
@@ -179,7 +198,7 @@ def test_receipts_with_state_roots_and_long_logs_are_read(verifier: Verifier) ->
     verifier.know(block)
     for index, receipt in enumerate(receipts):
         requests = {index: ReceiptRequest(True, frozenset(range(len(receipt.logs))))}
-        witness = build_event_witness([ReceiptGroup(receipts, requests)])
+        witness = build_group_witness([ReceiptGroup(receipts, requests)])
         other_bloom = witness.replace(bytes(200), bytes(199) + b"\1", 1)
         assert assert_agreement(verifier, block, [field], [witness]) == 1
         changed = [change + witness[300:] for change in changes(witness[:300], index)]
@@ -199,7 +218,7 @@ def test_only_transactions_of_known_types_are_read(verifier: Verifier) -> None:
             group: Group = TransactionGroup(items, [index])
             if field is HeaderField.RECEIPTS_ROOT:
                 group = ReceiptGroup(receipts, {index: ReceiptRequest(receipt=True)})
-            taken.append(assert_agreement(verifier, block, [field], [build_event_witness([group])]))
+            taken.append(assert_agreement(verifier, block, [field], [build_group_witness([group])]))
         assert taken == [1, 1, 0, 0, 0]
 
 
@@ -208,7 +227,7 @@ def test_gas_is_read_as_by_the_contract(verifier: Verifier) -> None:
     field, receipt = HeaderField.RECEIPTS_ROOT, Receipt(2, 1, 0x123456, ())
     block = block_with(field, IndexTrie([receipt.encoded]).root)
     verifier.know(block)
-    witness = build_event_witness([ReceiptGroup([receipt], {0: ReceiptRequest(receipt=True)})])
+    witness = build_group_witness([ReceiptGroup([receipt], {0: ReceiptRequest(receipt=True)})])
     sent = b"\x03\x12\x34\x56"
     assert witness.count(sent) == 1
 
@@ -251,7 +270,7 @@ def test_nodes_that_no_list_has_are_refused(verifier: Verifier) -> None:
 @pytest.mark.parametrize("name", EVENT_FORGERIES)
 def test_a_forged_witness_is_refused(name: str, block: RecordedBlock) -> None:
     forgery = EVENT_FORGERIES[name]
-    witness = forgery.change(build_event_witness(forgery.groups(block)))
+    witness = forgery.change(build_group_witness(forgery.groups(block)))
     with pytest.raises(ProofError):
         facts_offline(block, forgery.fields, witness)
 
@@ -261,3 +280,14 @@ def test_a_forged_list_is_refused(name: str) -> None:
     forgery = TRIE_FORGERIES[name]
     with pytest.raises(ProofError):
         facts_offline(forgery.block(), [forgery.root_field], forgery.witness())
+
+
+@pytest.mark.parametrize("lengths", [(0, 0), (1, 31), (32, 33), (400, 5_000)])
+def test_calldata_is_read_as_it_is_written(lengths: tuple[int, int]) -> None:
+    section, witness = (bytes(range(256))[-1:] * length for length in lengths)
+    data = prove_events_call(section, witness)
+    assert data == call_data("prove(bytes,bytes)", section, witness)
+    assert read_events_call(data) == (section, witness)
+    for wrong in (data + bytes(32), data[:-32], b"\0" + data[1:], data[:35] + b"\x60" + data[36:]):
+        with pytest.raises(ProofError):
+            read_events_call(wrong)

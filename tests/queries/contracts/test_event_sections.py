@@ -7,12 +7,7 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
 from queries.proving.block_items import Withdrawal
-from queries.proving.event_witnesses import (
-    FactList,
-    TransactionGroup,
-    WithdrawalGroup,
-    build_event_witness,
-)
+from queries.proving.event_witnesses import FactList
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256, number_word
@@ -26,6 +21,7 @@ from tests.queries.contracts.recorded_events import (
     prove_events_call,
     verify_call,
 )
+from tests.queries.events.groups import TransactionGroup, WithdrawalGroup, build_group_witness
 from tests.queries.proving.bundle_parts import child_of
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
@@ -58,7 +54,7 @@ GROUPS = (
     TransactionGroup(transactions(NEWEST), [2, 5]),
     WithdrawalGroup(PAID, [2]),
 )
-WITNESS = build_event_witness(GROUPS)
+WITNESS = build_group_witness(GROUPS)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +112,7 @@ def test_each_fact_is_of_the_block_whose_field_is_stated(
 def test_no_group_is_about_another_block(
     verifier: Verifier, section: bytes, order: Sequence[int], error: str
 ) -> None:
-    witness = build_event_witness([GROUPS[index] for index in order])
+    witness = build_group_witness([GROUPS[index] for index in order])
     assert verifier.refusal(verify_call(section, witness)) == error
 
 
@@ -125,7 +121,7 @@ def test_no_byte_behind_a_witness_is_a_part_of_it(
 ) -> None:
     """The bytes that a shorter length leaves out still stand in the calldata."""
     section = headers_section([HeaderStep(blocks[1], fields=frozenset({TRANSACTIONS}))])
-    witness = build_event_witness(GROUPS[1:2])
+    witness = build_group_witness(GROUPS[1:2])
     call = verify_call(section, witness)
     place = call.index(number_word(len(witness)) + witness)
     calls = [
@@ -142,7 +138,7 @@ def test_the_first_of_two_blocks_of_a_number_stays(shared_node: LocalNode) -> No
     for items in lists:
         block = block_with(TRANSACTIONS, IndexTrie(items).root)
         verifier.know(block)
-        witness = build_event_witness([TransactionGroup(items, [1])])
+        witness = build_group_witness([TransactionGroup(items, [1])])
         calls.append(prove_events_call(block.section(TRANSACTIONS), witness))
         if len(calls) == 1:
             verifier.send(calls[0])

@@ -11,17 +11,10 @@ from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from queries.contracts.abi import call_data
 from queries.proving.block_items import Log, Receipt
 from queries.proving.errors import ArgumentMalformedError
-from queries.proving.event_witnesses import (
-    Group,
-    ReceiptGroup,
-    ReceiptRequest,
-    TransactionGroup,
-    build_event_witness,
-)
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256
-from queries.proving.peer_proofs import LogPosition, encode_peer_proof, encode_stored_peer_proof
+from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.proving.registry_calls import HORIZON, prove_call
 from tests.builds import contract_for_tests
 from tests.queries.attacks.attestations import SIGNERS
@@ -32,6 +25,14 @@ from tests.queries.contracts.recorded_events import (
     Verifier,
     block_with,
     prove_events_call,
+)
+from tests.queries.events.groups import (
+    Group,
+    ReceiptGroup,
+    ReceiptRequest,
+    TransactionGroup,
+    build_group_witness,
+    encode_peer_proof,
 )
 from tests.rigs.deployed_contracts import DeployedContract, error_name
 
@@ -58,7 +59,7 @@ class Routed:
         """A proof whose witness is about something else than its position."""
         section = self.block.section(*(group.field for group in groups))
         head = self.proof(position)[:21]
-        return head + len(section).to_bytes(3) + section + build_event_witness(groups)
+        return head + len(section).to_bytes(3) + section + build_group_witness(groups)
 
     def log(self, position: LogPosition) -> Log:
         return self.block.receipts[position.transaction].logs[position.log]
@@ -66,7 +67,7 @@ class Routed:
     def store(self, position: LogPosition) -> None:
         request = ReceiptRequest(logs=frozenset({position.log}))
         group = ReceiptGroup(self.block.receipts, {position.transaction: request})
-        section, witness = self.block.section(RECEIPTS), build_event_witness([group])
+        section, witness = self.block.section(RECEIPTS), build_group_witness([group])
         self.verifier.send(prove_events_call(section, witness))
 
     def validate(self, proof: bytes) -> tuple[int, str, bytes, bytes]:

@@ -1,7 +1,6 @@
 """What the events verifier proves of real blocks, stores and refuses."""
 
 from collections.abc import Iterator, Sequence
-from itertools import product
 from typing import Any
 
 import pytest
@@ -9,34 +8,46 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
 from queries.proving.block_items import is_silent
-from queries.proving.event_witnesses import (
-    BloomGroup,
-    FactList,
-    Group,
-    LogFilter,
-    ReceiptGroup,
-    ReceiptRequest,
-    TransactionGroup,
-    WithdrawalGroup,
-    build_event_witness,
-)
+from queries.proving.event_witnesses import FactList
+from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
-from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import prove_call
 from tests.queries.contracts.recorded_events import (
     RecordedBlock,
     Verifier,
-    block_with,
     prove_events_call,
+    recorded_block,
     recorded_blocks,
     verify_call,
+)
+from tests.queries.events.groups import (
+    BloomGroup,
+    Group,
+    ReceiptGroup,
+    ReceiptRequest,
+    TransactionGroup,
+    WithdrawalGroup,
+    build_group_witness,
 )
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
 
+BLOCK = 22432102  # 215 receipts
 LARGEST_CALL = 120_000
 ROOT, RECEIPTS = HeaderField.TRANSACTIONS_ROOT, HeaderField.RECEIPTS_ROOT
+
+
+@pytest.fixture(scope="module")
+def block() -> RecordedBlock:
+    return recorded_block(BLOCK)
+
+
+@pytest.fixture
+def verifier(shared_node: LocalNode, block: RecordedBlock) -> Verifier:
+    verifier = Verifier(shared_node)
+    verifier.know(block)
+    return verifier
 
 
 def in_calls(sizes: Sequence[int]) -> Iterator[list[int]]:
@@ -106,41 +117,30 @@ def check_receipts(block: RecordedBlock, facts: tuple[Any, ...], indexes: Sequen
             assert hash_ == block.receipts[index].logs[place].hash
 
 
-NOWHERE, TOPICS = b"\x07" * 20, (b"\x01" * 32, b"\x02" * 32)
-
-
-def silent_items(block: RecordedBlock) -> tuple[bytes, bytes]:
-    """An address and a topic that are not in the block's bloom."""
-    bloom = block.header.payload(HeaderField.LOGS_BLOOM)
-    emitter, topic = (
-        next(item for i in range(256) if is_silent(bloom, item := bytes([i]) * length))
-        for length in (20, 32)
-    )
-    return emitter, topic
-
-
-def groups_of_each_kind(block: RecordedBlock, emitter: bytes, topic: bytes) -> list[Group]:
-    """Nine facts: at least one of each kind."""
-    absent = LogFilter(NOWHERE, (None, TOPICS[0], None, TOPICS[1]))
-    return [
-        TransactionGroup(block.transactions, [1, 216]),
-        ReceiptGroup(block.receipts, {1: ReceiptRequest(True, frozenset({0}), (absent,))}),
-        BloomGroup(block.header.payload(HeaderField.LOGS_BLOOM), [emitter, topic]),
-        WithdrawalGroup(block.withdrawals, [3, 17]),
-    ]
-
-
-def proof_of(block: RecordedBlock, *groups: Group) -> bytes:
-    section = block.section(*(group.field for group in groups))
-    return prove_events_call(section, build_event_witness(groups))
-
-
 def test_what_is_stored_can_be_read_and_is_not_written_again(
     verifier: Verifier, block: RecordedBlock
 ) -> None:
     receipt = block.receipts[1]
     log = receipt.logs[0]
-    call = proof_of(block, *groups_of_each_kind(block, *silent_items(block)))
+    absent = LogFilter(log.emitter, (b"\x01" * 32,))
+    silent = next(
+        item
+        for item in (bytes([i]) * 20 for i in range(256))
+        if is_silent(block.header.payload(HeaderField.LOGS_BLOOM), item)
+    )
+    topic = next(
+        item
+        for item in (bytes([i]) * 32 for i in range(256))
+        if is_silent(block.header.payload(HeaderField.LOGS_BLOOM), item)
+    )
+    groups: list[Group] = [
+        TransactionGroup(block.transactions, [1, 215]),
+        ReceiptGroup(block.receipts, {1: ReceiptRequest(True, frozenset({0}), (absent,))}),
+        BloomGroup(block.header.payload(HeaderField.LOGS_BLOOM), [silent, topic]),
+        WithdrawalGroup(block.withdrawals, [3, 16]),
+    ]
+    section = block.section(*(group.field for group in groups))
+    call = prove_events_call(section, build_group_witness(groups))
     first = verifier.node.send(verifier.address, call)
     again = verifier.node.send(verifier.address, call)
     assert (len(first.logs), len(again.logs)) == (9, 0)
@@ -166,6 +166,18 @@ def test_what_is_stored_can_be_read_and_is_not_written_again(
     assert read("withdrawalOf(uint256,uint256)", number, 3, returns=fields) == (
         number, 3, item.index, item.validator, f"0x{item.recipient.hex()}", item.amount,
     )  # fmt: skip
+    is_absent = "isIndexAbsent(uint256,uint8,uint256)"
+    assert read(is_absent, number, ROOT, 215, returns="bool")
+    assert read(is_absent, number, RECEIPTS, 215, returns="bool")
+    assert read(is_absent, number, HeaderField.WITHDRAWALS_ROOT, 16, returns="bool")
+    assert not read(is_absent, number, ROOT, 214, returns="bool")
+    no_log = "isLogAbsent(uint256,uint256,address,uint8,bytes32[])"
+    assert read(no_log, number, 1, emitter, 1, [b"\x01" * 32], returns="bool")
+    assert not read(no_log, number, 1, emitter, 2, [b"\x01" * 32], returns="bool")
+    is_silent_at = "isBlockSilent(uint256,bool,bytes32)"
+    assert read(is_silent_at, number, False, silent.rjust(32, b"\0"), returns="bool")
+    assert read(is_silent_at, number, True, topic, returns="bool")
+    assert not read(is_silent_at, number, True, silent.rjust(32, b"\0"), returns="bool")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +199,7 @@ def test_what_is_not_proven_is_no_answer(
 
 def test_stored_roots_serve_instead_of_a_section(verifier: Verifier, block: RecordedBlock) -> None:
     group = ReceiptGroup(block.receipts, {200: ReceiptRequest(receipt=True)})
-    witness = build_event_witness([group], [block.number])
+    witness = build_group_witness([group], [block.number])
     assert verifier.refusal(verify_call(b"", witness)) == "HeaderFieldNotProven"
     verifier.node.send(verifier.registry, prove_call([block.section(RECEIPTS)]))
     assert verifier.verify(b"", witness)[FactList.RECEIPTS][0][1] == 200
@@ -211,88 +223,6 @@ def test_absence_of_all_recorded_emitters_that_the_bloom_can_show(
     for emitter in sorted(emitters - set(silent))[:20]:
         call = verify_call(
             block.section(HeaderField.LOGS_BLOOM),
-            build_event_witness([BloomGroup(bloom, [emitter])]),
+            build_group_witness([BloomGroup(bloom, [emitter])]),
         )
         assert verifier.refusal(call) == "NotSilent"
-
-
-# Each fact answers its own question only
-
-Question = tuple[str, tuple[object, ...]]
-
-
-def questions(number: int, emitter: bytes, topic: bytes) -> dict[Question, list[list[object]]]:
-    """What is stored, and what each argument of its question may be changed to."""
-    numbers: list[object] = [0, number - 1, number + 1, 2**64 + number]
-    index: list[object] = [0, 2, 3, 214, 216, 2**16 + 1]
-    words: list[object] = [emitter.rjust(32, b"\0"), topic, topic[:31] + b"\xff"]
-    lists: list[object] = [(), TOPICS[:1], TOPICS[::-1], (*TOPICS, TOPICS[0])]
-    absent, silent = "isIndexAbsent(uint256,uint8,uint256)", "isBlockSilent(uint256,bool,bytes32)"
-    no_log = "isLogAbsent(uint256,uint256,address,uint8,bytes32[])"
-    return {
-        ("tryLogHash(uint256,uint256,uint256)", (number, 1, 0)): [numbers, index, [1, 2]],
-        ("tryReceiptOf(uint256,uint256)", (number, 1)): [numbers, index],
-        ("tryTransactionHash(uint256,uint256)", (number, 1)): [numbers, index],
-        ("tryWithdrawalOf(uint256,uint256)", (number, 3)): [numbers, [0, 1, 2, 4, 16]],
-        (absent, (number, ROOT, 216)): [numbers, [0, 6, 16, 255], [1, 3, 17, 215]],
-        (absent, (number, RECEIPTS, 216)): [numbers, [0, 6, 16, 255], [1, 3, 17, 215]],
-        (absent, (number, HeaderField.WITHDRAWALS_ROOT, 17)): [numbers, [0, 4, 5, 6], [3, 16, 216]],
-        (no_log, (number, 1, NOWHERE, 0b1010, TOPICS)): [
-            numbers, index, [bytes(20), emitter], [0, 2, 8, 0b1011, 0b11010], lists,
-        ],
-        (silent, (number, False, emitter.rjust(32, b"\0"))): [numbers, [True], words[1:]],
-        (silent, (number, True, topic)): [numbers, [False], [words[0], words[2]]],
-    }  # fmt: skip
-
-
-def neighbours(question: Question, changes: list[list[object]]) -> Iterator[Question]:
-    signature, given = question
-    for place, values in enumerate(changes):
-        for value in values:
-            yield signature, (*given[:place], value, *given[place + 1 :])
-
-
-def test_a_fact_answers_no_other_question(verifier: Verifier, block: RecordedBlock) -> None:
-    emitter, topic = silent_items(block)
-    groups = groups_of_each_kind(block, emitter, topic)
-    stored = questions(block.number, emitter, topic)
-    others = [other for entry in stored.items() for other in neighbours(*entry)]
-    calls = [call_data(signature, *arguments) for signature, arguments in (*stored, *others)]
-    first, *answers = verifier.simulate([proof_of(block, *groups), *calls])
-    assert all(answer.success for answer in (first, *answers))
-    assert [answer.data[31] for answer in answers] == [1] * len(stored) + [0] * len(others)
-
-
-def absence(block: RecordedBlock, index: int, filter_: LogFilter) -> bytes:
-    group = ReceiptGroup(block.receipts, {index: ReceiptRequest(absent=(filter_,))})
-    return verify_call(block.section(RECEIPTS), build_event_witness([group]))
-
-
-def test_a_log_is_found_by_any_of_its_topics(verifier: Verifier, block: RecordedBlock) -> None:
-    index, log = next(
-        (index, log)
-        for index, receipt in enumerate(block.receipts)
-        for log in receipt.logs
-        if len(log.topics) == 3 and len(set(log.topics)) == 3 and len(log.data) == 32
-    )
-    for is_named in product((False, True), repeat=3):
-        pairs = zip(log.topics, is_named, strict=True)
-        topics = tuple(topic if named else None for topic, named in pairs)
-        call = absence(block, index, LogFilter(log.emitter, topics))
-        assert verifier.refusal(call) == "LogNotAbsent"
-        for place in range(3):
-            changed = (*topics[:place], b"\x09" * 32, *topics[place + 1 :])
-            assert verifier.ask(absence(block, index, LogFilter(log.emitter, changed)))
-    # What stands behind its topics is no topic.
-    assert verifier.ask(absence(block, index, LogFilter(log.emitter, (*log.topics, log.data))))
-
-
-def test_an_extension_that_no_index_passes_shows_absence(verifier: Verifier) -> None:
-    """Indexes from 256 on begin with the same nibbles."""
-    items = [b"\x02" + index.to_bytes(2) + bytes(40) for index in range(258)]
-    made = block_with(ROOT, IndexTrie(items).root)
-    verifier.know(made)
-    for present in (128, 257):
-        facts = verifier.facts(made, TransactionGroup(items, [present, 512, 65_535]))
-        assert [fact[1] for fact in facts[FactList.TRANSACTIONS]] == [present]
-        assert [fact[2] for fact in facts[FactList.ABSENT_INDEXES]] == [512, 65_535]

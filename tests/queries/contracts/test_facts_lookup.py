@@ -8,7 +8,6 @@ from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from queries.contracts.abi import call_data, selector
-from queries.proving.event_witnesses import build_event_witness
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
@@ -43,6 +42,7 @@ from tests.queries.contracts.recorded_lookup import (
     deploy,
     lookup_of,
 )
+from tests.queries.events.groups import build_group_witness
 from tests.rigs.deployed_contracts import CHAIN_ID, error_name
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
@@ -63,7 +63,7 @@ def test_a_stored_fact_is_returned_at_once(shared_node: LocalNode, lookup: Looku
     shared_node.send(
         lookup.verifier.registry, prove_call([section, lookup.block.section(STATE_ROOT)])
     )
-    logs = build_event_witness([lookup.receipts(1, 0)])
+    logs = build_group_witness([lookup.receipts(1, 0)])
     lookup.verifier.send(prove_events_call(lookup.block.section(RECEIPTS_ROOT), logs))
     state = lookup.accounts[0].state
     assert int.from_bytes(lookup.read(READ, account, NUMBER, BALANCE)) == state.balance

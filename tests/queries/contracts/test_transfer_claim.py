@@ -8,7 +8,6 @@ from eth_abi.abi import encode
 from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from queries.contracts.abi import call_data
 from queries.proving.block_items import Log, Receipt
-from queries.proving.event_witnesses import ReceiptGroup, ReceiptRequest, build_event_witness
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
 from tests.builds import example
@@ -19,6 +18,7 @@ from tests.queries.contracts.recorded_events import (
     prove_events_call,
     recorded_block,
 )
+from tests.queries.events.groups import ReceiptGroup, ReceiptRequest, build_group_witness
 from tests.rigs.deployed_contracts import ETHER, DeployedContract, reverted_at_end
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
@@ -64,7 +64,7 @@ def proof(block: RecordedBlock, *logs: tuple[int, int]) -> tuple[bytes, bytes]:
     """The section and the witness for logs, each given by transaction and index."""
     requests = {index: ReceiptRequest(logs=frozenset({place})) for index, place in logs}
     section = block.section(HeaderField.RECEIPTS_ROOT)
-    return section, build_event_witness([ReceiptGroup(block.receipts, requests)])
+    return section, build_group_witness([ReceiptGroup(block.receipts, requests)])
 
 
 def proof_claim(block: RecordedBlock, *logs: tuple[int, int]) -> bytes:

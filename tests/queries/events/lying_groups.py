@@ -10,12 +10,14 @@ from dataclasses import replace
 from random import Random
 
 from queries.proving.block_items import BLOOM_BYTES, STATE_ROOT_STATUS, Log, Receipt
-from queries.proving.event_witnesses import BLOOM_SENT, IS_FACT, FactList, Group, LogFilter
+from queries.proving.event_witnesses import BLOOM_SENT, IS_FACT, FactList
+from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrieNode, index_path
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf
 from queries.proving.witnesses import NodeKind
+from tests.queries.events.groups import Group
 from tests.queries.events.random_blocks import (
     BLOOM,
     EDGES,

@@ -6,18 +6,18 @@ from random import Random
 
 from eth_abi.abi import encode
 
-from queries.proving.event_witnesses import (
+from queries.proving.event_witnesses import FactList
+from queries.proving.headers import HeaderField
+from queries.proving.registry_calls import HeaderStep, headers_section
+from tests.queries.events.groups import (
     BloomGroup,
-    FactList,
     Group,
     ReceiptGroup,
     ReceiptRequest,
     TransactionGroup,
     WithdrawalGroup,
-    build_event_witness,
+    build_group_witness,
 )
-from queries.proving.headers import HeaderField
-from queries.proving.registry_calls import HeaderStep, headers_section
 from tests.queries.events.lying_groups import LyingGroup, random_filter, random_indexes
 from tests.queries.events.random_blocks import (
     BLOOM,
@@ -90,7 +90,7 @@ class Forger:
         section, stated = random_stated(self.chosen, self.sources)
         groups = [self._honest_group(*place) for place in stated]
         numbers = [block.number for block, _ in stated]
-        witness = build_event_witness(groups, None if has_section else numbers)
+        witness = build_group_witness(groups, None if has_section else numbers)
         return Candidate("honest", stated, section if has_section else b"", witness)
 
     def forged(self) -> Candidate:

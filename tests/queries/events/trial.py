@@ -17,9 +17,10 @@ from queries.proving.block_items import Log
 from queries.proving.errors import ProofError
 from queries.proving.event_reading import read_event_witness
 from queries.proving.facts import EventFact, FactKind
-from queries.proving.peer_proofs import LogPosition, encode_peer_proof, encode_stored_peer_proof
+from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from tests.queries.contracts.recorded_events import Verifier, returned_facts
+from tests.queries.events.groups import encode_peer_proof
 from tests.queries.events.random_blocks import (
     FIELDS,
     OTHER_SOURCE,

@@ -21,9 +21,9 @@ from queries.proving.attestations import BlockAttestation
 from queries.proving.block_items import is_silent
 from queries.proving.bundles import BlockProof, ClaimedRegistry
 from queries.proving.event_reading import encode_event_groups, read_event_witness
-from queries.proving.event_witnesses import BloomGroup, build_event_witness
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import HeaderField
+from tests.queries.events.groups import BloomGroup, build_group_witness
 from tests.queries.prover.two_chains import SIGNERS, SOURCE, TwoChains, two_chains
 from tests.queries.proving.bundle_parts import file_of
 from tests.rigs.deployed_contracts import CHAIN_ID, ETHER, HORIZON_WORD, day_old_genesis
@@ -124,7 +124,7 @@ def test_only_missing_events_are_sent(node: LocalNode, tmp_path: Path) -> None:
     silent = [bytes([number]) * 20 for number in range(9)]
     bloom = block.header.payload(HeaderField.LOGS_BLOOM)
     item = next(item for item in silent if is_silent(bloom, item))
-    other = read_event_witness(build_event_witness([BloomGroup(bloom, [item])]))
+    other = read_event_witness(build_group_witness([BloomGroup(bloom, [item])]))
     events = tuple(sorted((*block.events, other), key=encode_event_groups))
     silence = EventFact(FactKind.SILENT_BLOCK, item=item)
     block = replace(block, events=events, event_facts=block.event_facts | {silence})

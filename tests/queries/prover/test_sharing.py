@@ -9,7 +9,7 @@ from eth_account import Account as Key
 from explorer.demo.local_node import LocalNode
 from queries.chain.client import ChainClient
 from queries.chain.signer import decode_transaction
-from queries.models import Query, SentTransaction
+from queries.models import SentTransaction
 from queries.proving.packing import CALLDATA_BYTES
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
@@ -97,6 +97,5 @@ def test_a_batch_pays_for_failed_transactions_too(
     assert [row.succeeded for row in rows] == [False, True, True]
     paid = sum(map(_price, rows))
     assert int(service.status(batch)["spent"]) == paid
-    assert sum(int(query.cost, 16) for query in Query.objects.filter(batch=batch)) == paid
     for step in service.status(batch)["queries"][0]["steps"][2:]:
         assert step["transactionHash"] != rows[0].mined_hash

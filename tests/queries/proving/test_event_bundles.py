@@ -15,20 +15,19 @@ from queries.proving.bundle_checks import check_bundle
 from queries.proving.bundles import BlockProof, Bundle
 from queries.proving.errors import BundleRefusedError, ProofError
 from queries.proving.event_reading import EventWitness, encode_event_groups, read_event_witness
-from queries.proving.event_witnesses import (
+from queries.proving.facts import EventFact, LogFilter
+from queries.proving.headers import HeaderField
+from queries.proving.keccak import keccak256
+from tests.queries.contracts.recorded_events import RecordedBlock, Verifier, recorded_block
+from tests.queries.events.groups import (
     BloomGroup,
     Group,
-    LogFilter,
     ReceiptGroup,
     ReceiptRequest,
     TransactionGroup,
     WithdrawalGroup,
-    build_event_witness,
+    build_group_witness,
 )
-from queries.proving.facts import EventFact
-from queries.proving.headers import HeaderField
-from queries.proving.keccak import keccak256
-from tests.queries.contracts.recorded_events import RecordedBlock, Verifier, recorded_block
 from tests.queries.proving.bundle_parts import (
     BATCH,
     DESTINATION,
@@ -59,7 +58,7 @@ def recorded() -> RecordedBlock:
 
 
 def witness_of(*groups: Group) -> EventWitness:
-    return read_event_witness(build_event_witness(groups))
+    return read_event_witness(build_group_witness(groups))
 
 
 def event_proof(block: RecordedBlock) -> BlockProof:

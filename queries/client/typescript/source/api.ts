@@ -20,16 +20,6 @@ export type AccountBody = {
   slots?: ReadonlyArray<Hex>;
 };
 
-export type AccountProofResponse = {
-  accountProof: ReadonlyArray<string>;
-  address: Hex;
-  balance: string;
-  codeHash: Hex;
-  nonce: string;
-  storageHash: Hex;
-  storageProof: ReadonlyArray<SlotProofResponse>;
-};
-
 export type AttemptResponse = {
   made: string;
   /** The HTTP status. */
@@ -252,8 +242,6 @@ export type EventWitnessResponse = {
   gas: string;
 };
 
-export type FactKind = "ACCOUNT_FIELD" | "STORAGE_SLOT" | "HEADER_FIELD" | "BLOCK_AT_TIME" | "LOG" | "RECEIPT" | "TRANSACTION" | "WITHDRAWAL" | "ABSENT_TRANSACTION" | "ABSENT_WITHDRAWAL" | "ABSENT_LOG" | "SILENT_BLOCK";
-
 export type LogBody = {
   /** The transaction's hash, or its index in the block. */
   transaction?: number | Hex;
@@ -277,33 +265,13 @@ export type PriceResponse = {
 };
 
 export type ProofBlockResponse = {
-  accounts: ReadonlyArray<AccountProofResponse>;
   block: string;
   blockHash: Hex;
-  /** Calldata of prove(). Each stands alone; all of them prove the facts. */
-  calls: ReadonlyArray<string>;
-  /** Calldata of the events verifier's prove(), in a block with facts of events. */
-  eventCalls?: ReadonlyArray<string>;
-  /** The witnesses in these calls. */
-  events?: ReadonlyArray<string>;
-  facts: ReadonlyArray<ProvenFactResponse>;
+  originChainId: string;
   /** RLP. */
   header: string;
-  /** The next block's header, if a fact is about a time. */
-  nextHeader: string | null;
-  originChainId: string;
-  /** Where the facts are. */
-  registry: ProofRegistryResponse;
-  /** The transactions with which the service proved the facts. */
-  transactions: ReadonlyArray<ProofTransactionResponse>;
-};
-
-export type ProofRegistryResponse = {
-  address: Hex;
-  /** The constructor's, as Solidity encodes them: the address follows from these and the bytecode of the kind. */
-  arguments: string;
-  chainId: string;
-  kind: "native" | "optimism" | "output" | "attested";
+  /** Calldata of prove(). Each stands alone; all of them prove the facts. */
+  calls: ReadonlyArray<string>;
 };
 
 export type ProofResponse = {
@@ -316,19 +284,6 @@ export type ProofResponse = {
   format: "tacitus-proof";
   /** Another version is another format. */
   version: 1;
-};
-
-export type ProofTransactionResponse = {
-  block: string;
-  hash: Hex;
-};
-
-export type ProvenFactResponse = {
-  account: Hex | null;
-  kind: FactKind;
-  name: string;
-  /** The value that the registry or its events verifier holds. */
-  word: Hex;
 };
 
 export type ProvenFactsResponse = {
@@ -360,8 +315,6 @@ export type QueryResponse = {
   values: { readonly [name: string]: Hex } | null;
   /** Once the batch is DONE: the contract that holds the values, which is the registry or its events verifier. */
   registry: Hex | null;
-  /** Its share of the batch's `spent`, in wei; null if it has none. It is set once a transaction has enough confirmations, maybe after the batch is DONE, and updated if a reorg changes it. */
-  cost: string | null;
 };
 
 export type Readiness = "PROVEN" | "READY" | "NOT_FINAL" | "NOT_KNOWN" | "OUT_OF_REACH" | "FAILS";
@@ -383,12 +336,6 @@ export type RejectionResponse = {
   message: string;
   step: StepName | null;
   retryable: boolean;
-};
-
-export type SlotProofResponse = {
-  key: Hex;
-  proof: ReadonlyArray<string>;
-  value: string;
 };
 
 export type StatusResponse = {

@@ -1,7 +1,0 @@
-from django.apps import AppConfig
-
-
-class QueriesConfig(AppConfig):
-    """Batches, proofs and registries."""
-
-    name = "queries"

@@ -1,0 +1,45 @@
+"""Horizon evidence shows that a header holds the state root from before its block (EIP-7862).
+
+From there on, the registry must take no accounts and slots, so its horizon is lowered.
+"""
+
+from collections.abc import Sequence
+
+from queries.chain.answers import AccountSlots
+from queries.chain.client import ChainClient
+from queries.chain.registry import EMPTY_WORD
+from queries.contracts.abi import call_data
+from queries.planning.anchors import HISTORY
+from queries.proving.accounts import AccountProof
+from queries.proving.headers import Header, HeaderField
+from queries.proving.registry_calls import HeaderStep, headers_section, history_slot
+from queries.proving.witnesses import AccountToStore, build_witness
+
+
+def history_request(header: Header) -> list[AccountSlots]:
+    """The slots of the grandparent's and the parent's hash, if the chain may have the contract."""
+    if header.number <= 1 or not header.has_field(HeaderField.REQUESTS_HASH):
+        return []
+    return [(HISTORY, [history_slot(header.number - back) for back in (2, 1)])]
+
+
+def horizon_evidence(
+    source: ChainClient, headers: Sequence[Header], history: AccountProof
+) -> bytes | None:
+    """The `endedBy` call if the first header's state root is that before its block: its history has
+    the grandparent's hash and lacks the parent's. The last header is known to the registry.
+    """
+    header = headers[0]
+    grandparent_hash, parent_hash = (slot.value.to_bytes(32) for slot in history.slots)
+    if parent_hash in {EMPTY_WORD, header.parent_hash}:
+        return None
+    parent = source.header_by_hash(header.parent_hash)
+    if grandparent_hash != parent.parent_hash:  # a history of another size
+        return None
+    if history_slot(parent.number) == 0:  # `endedBy` takes no slots around the end of the ring
+        (history,) = source.account_proofs(parent, history_request(parent))
+        return horizon_evidence(source, (parent, *headers), history)
+    witness = build_witness([AccountToStore(history, frozenset())])
+    first = HeaderStep(parent, fields=frozenset({HeaderField.PARENT_HASH}))
+    steps = [first, HeaderStep(header, witness), *map(HeaderStep, headers[1:])]
+    return call_data("endedBy(bytes)", headers_section(steps))
