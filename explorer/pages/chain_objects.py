@@ -9,6 +9,7 @@ from eth_utils.address import to_checksum_address
 
 from explorer.pages.charts import balance_chart, balance_title
 from explorer.pages.fact_rows import fact_page
+from explorer.pages.facts import FactLine, fact_line
 from explorer.pages.headlines import (
     account_figures,
     account_headline,
@@ -16,6 +17,7 @@ from explorer.pages.headlines import (
     block_figures,
     block_headline,
     confirmation_text,
+    source_transaction_headline,
     transaction_figures,
     transaction_headline,
 )
@@ -23,8 +25,9 @@ from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
 from explorer.pages.sentences import batch_sentences
 from queries.reading import chain_objects as reading
-from queries.reading import fact_lists
+from queries.reading import fact_lists, search
 from queries.reading.fact_lists import FactList
+from queries.reading.facts import named_facts
 from queries.reading.figures import chain_heads
 
 FACTS_PER_PAGE = 50
@@ -62,12 +65,14 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     account = reading.account_view(checksum_address, links.sources)
     chain = selected_chain(request, account)
     facts = FactList() if chain is None else fact_lists.account_facts(checksum_address, chain)
+    events = () if chain is None else named_facts(chain, checksum_address.lower())
     context = {
         "links": links,
         "account": account,
         "chain": chain,
         "chains": account.chains if chain is None else sorted({chain, *account.chains}),
-        "headline": account_headline(account, chain, facts, links),
+        "headline": account_headline(account, chain, facts, len(events), links),
+        "events": [fact_line(fact, links) for fact in events],
     }
     if chain is None or not facts.facts:
         return render(request, "account.html", context)
@@ -101,8 +106,9 @@ def selected_chain(request: HttpRequest, account: reading.AccountView) -> int | 
 
 def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks) -> HttpResponse:
     transaction = reading.transaction_view(chain, f"0x{digits}")
+    events = [fact_line(fact, links) for fact in named_facts(chain, f"0x{digits}")]
     if transaction is None:
-        raise Http404
+        return _source_transaction(request, chain, f"0x{digits}", events, links)
     facts = fact_lists.transaction_facts(transaction.key)
     read = partial(fact_lists.transaction_facts, transaction.key)
     return render(
@@ -115,7 +121,19 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
             "headline": transaction_headline(transaction, facts, links),
             "figures": transaction_figures(transaction, facts, links),
             "confirmations": confirmation_text(transaction, chain_heads([chain]), links),
+            "events": events,
             "sentences": batch_sentences([batch.id for batch in transaction.batches], links),
             "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
         },
     )
+
+
+def _source_transaction(
+    request: HttpRequest, chain: int, hash_: str, events: list[FactLine], links: PageLinks
+) -> HttpResponse:
+    """A transaction of a source chain, with what is proven of it."""
+    if not (events or chain in search.chains_of_transaction(hash_)):
+        raise Http404
+    headline = source_transaction_headline(hash_, chain, len(events), links)
+    context = {"links": links, "chain": chain, "hash": hash_, "headline": headline}
+    return render(request, "source_transaction.html", {**context, "events": events})

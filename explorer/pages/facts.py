@@ -15,7 +15,6 @@ from eth_utils.address import to_checksum_address
 from accounts.shared.rate_limits import client_network, use_quota
 from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account, word_forms
 from explorer.pages.events import event_details
-from explorer.pages.fact_rows import FactCell, fact_cell
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
 from explorer.pages.proof_picture import proof_picture
@@ -29,9 +28,16 @@ from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading import batches
-from queries.reading.fact_lists import event_facts
 from queries.reading.fact_proof import read_fact_proof
-from queries.reading.facts import FactKey, FactView, FoundFact, find_fact, query_facts
+from queries.reading.facts import (
+    FactKey,
+    FactView,
+    FoundFact,
+    find_fact,
+    named_facts,
+    query_facts,
+    transaction_of_fact,
+)
 from queries.schema.bodies import ADDRESS
 
 HEADER, EVENTS = "header", "events"  # the subjects of facts of a block in URLs
@@ -52,7 +58,6 @@ def fact_line(fact: FactView, links: PageLinks) -> FactLine:
     return FactLine(fact, decode_fact(fact, links.currency(fact.source)))
 
 
-MAX_RELATED = 50
 MAX_CHECKS, CHECK_SECONDS = 20, 60  # for each network of visitors
 
 
@@ -185,6 +190,8 @@ def _fact_context(
     route = links.registry(fact.source, fact.destination)
     registry = route.address if route else ""
     reader = verifier_address(registry) if registry and fact.event else registry
+    transaction = transaction_of_fact(selected.query, fact.name)
+    related = named_facts(fact.source, transaction) if transaction else ()
     return {
         **answer_context(fact_line(fact, links)),
         "links": links,
@@ -197,23 +204,9 @@ def _fact_context(
         "reader": reader,
         "snippets": snippets(fact, reader) if reader else (),
         "details": event_details(fact),
-        "related": _related_facts(fact, links),
+        "transaction": transaction,
+        "related": [fact_line(other, links) for other in related if other.name != fact.name],
     }
-
-
-def _related_facts(fact: FactView, links: PageLinks) -> list[FactCell]:
-    """Other facts that are proven of the same transaction."""
-    if not fact.event or fact.event.transaction is None:
-        return []
-    related = [
-        listed
-        for listed in event_facts(fact.source, fact.block).facts
-        if listed.has_page
-        and listed.fact.name != fact.name
-        and listed.fact.event
-        and listed.fact.event.transaction == fact.event.transaction
-    ]
-    return [fact_cell(listed, links) for listed in related[:MAX_RELATED]]
 
 
 def _fact_response(request: HttpRequest, part: str, context: dict[str, Any]) -> HttpResponse:

@@ -1,7 +1,8 @@
 """Find the facts about a block's content that a request asks for."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,11 +14,12 @@ from accounts.shared.wording import format_count
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BloomInconclusiveError,
+    ChainError,
     EventExistsError,
     EventNotFoundError,
     EventNotProvableError,
 )
-from queries.models import Query
+from queries.models import EventReference, Query
 from queries.proving.block_items import (
     BLOOM_BYTES,
     NEWEST_TYPE,
@@ -33,6 +35,8 @@ from queries.proving.rlp_items import is_list
 from queries.schema.bodies import EVENT_MEMBERS
 
 Event = dict[str, Any]  # a fact's name and word, and what it is about, for answers
+# An address, alone or as a topic.
+_ADDRESS = re.compile("0x(?:0{24})?([0-9a-f]{40})(?![0-9a-f])")
 # Certain, because the header proves the whole content of its block.
 EVENT_ERRORS = (EventNotFoundError, EventExistsError, EventNotProvableError)
 
@@ -59,7 +63,7 @@ class BlockContent:
         return self.source.withdrawals(self.header)
 
     @cached_property
-    def _indexes(self) -> dict[str, int]:
+    def indexes(self) -> dict[str, int]:
         """The transactions' indexes, by their hashes."""
         hashes = map(keccak256, self.transactions)
         return {f"0x{digest.hex()}": index for index, digest in enumerate(hashes)}
@@ -72,9 +76,9 @@ class BlockContent:
         """The index of the transaction with this hash or index. Raises `EventNotFoundError`."""
         if isinstance(name, int):
             return name
-        if name not in self._indexes:
+        if name not in self.indexes:
             raise EventNotFoundError(f"the block has no transaction {name}")
-        return self._indexes[name]
+        return self.indexes[name]
 
     def receipt(self, name: int | str) -> tuple[int, Receipt]:
         """The receipt of the transaction with this hash or index, and the index."""
@@ -105,6 +109,22 @@ def find_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event
                     limit = format_count(settings.BATCH_EVENTS, "match", "matches")
                     raise EventNotProvableError(f"a block may have at most {limit} here")
     return list(events.values())
+
+
+def event_references(content: BlockContent, query: Query) -> Iterator[EventReference]:
+    """What the query's facts name: addresses, also those in topics, and their transactions."""
+    hashes, block = dict[int | None, str](), content.header.number
+    with suppress(ChainError):  # the facts can be proven without them
+        hashes = {index: digest for digest, index in content.indexes.items()}
+    for event in query.events:
+        fact = EventFact.parse(event["name"])
+        transaction = hashes.get(fact.transaction if fact else None, "")
+        text = " ".join((event["name"], event.get("address", ""), *event.get("topics", ())))
+        names = {f"0x{digits}" for digits in _ADDRESS.findall(text.lower())}
+        for name in filter(None, {*names, transaction}):
+            yield EventReference(
+                query=query, source=query.source, block=block, fact=event["name"], name=name
+            )
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import F, QuerySet, Subquery
 
 from queries.facts import BLOCK_AT_TIME, fact_count, header_bits
-from queries.models import Batch, BlockJob, Query
+from queries.models import HASH_LENGTH, Batch, BlockJob, EventReference, Query
 from queries.proving.facts import EVENT_KINDS, EventFact, FactKind
 from queries.proving.headers import HeaderField, decode_header
 from queries.proving.witnesses import AccountField
@@ -211,6 +211,32 @@ def _found_fact(key: FactKey, row: Query, batches: Iterable[str]) -> FoundFact |
         row.batch_id,
         decode_header(row.job.header).timestamp if row.job and row.job.header else None,
     )
+
+
+MAX_NAMED_FACTS = 100
+
+
+def named_facts(source: int, name: str) -> tuple[FactView, ...]:
+    """Proven facts that name an address or a transaction's hash, newest block first.
+
+    `name`: in lower case.
+    """
+    references = EventReference.objects.filter(
+        name=name, source=source, query__values__isnull=False
+    )
+    columns = references.order_by("-block", "pk").values_list("block", "fact", "query")
+    keys = list(columns[:MAX_NAMED_FACTS])
+    rows = Query.objects.select_related("batch", "job").in_bulk({query for *_, query in keys})
+    facts = {
+        (entry.fact.block, entry.fact.name): entry.fact for entry in _row_facts([*rows.values()])
+    }
+    return tuple(facts[key] for key in dict.fromkeys(key[:2] for key in keys) if key in facts)
+
+
+def transaction_of_fact(query: int, fact: str) -> str:
+    """The hash of the transaction that a query's fact is about, or an empty string."""
+    names = EventReference.objects.filter(query=query, fact=fact).values_list("name", flat=True)
+    return next((name for name in names if len(name) == HASH_LENGTH), "")
 
 
 MAX_QUERIES = 1_000

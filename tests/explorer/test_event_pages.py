@@ -2,14 +2,17 @@
 
 import json
 import re
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
+from django.utils import timezone
 
 from queries.config.registries import verifier_address
-from queries.models import Query
+from queries.models import Batch, Query, SentTransaction
 from tests.explorer.proven_events import (
     AMOUNT,
     SILENT,
@@ -81,7 +84,7 @@ def test_a_known_event_reads_as_a_sentence(service: Service, sent: Transfer) -> 
     )
     assert f"log 0 of transaction 0 · Local, block {sent.block} {sentence}" in text
     assert "Also proven of this transaction" in text
-    assert "Receipt succeeded, 1 log" in text
+    assert "Receipt of transaction 0 succeeded, 1 log" in text
     assert "Number of transactions" not in text
     assert f"no log by {SILENT} in transaction 0" in _text(
         f"{sent.facts}/ABSENT_LOG:0:{SILENT.lower()}:"
@@ -93,6 +96,76 @@ def test_a_known_event_reads_as_a_sentence(service: Service, sent: Transfer) -> 
         ]
     )
     assert "event 0xddf252ad1be2c89b" in _text(f"{sent.facts}/LOG:0:0")
+
+
+def test_a_transaction_is_found_and_lists_what_is_proven_of_it(
+    service: Service, sent: Transfer
+) -> None:
+    page = f"/explorer/transaction/{CHAIN_ID}/{sent.transaction}"
+    assert Client().get(page).status_code == 404
+    batch = submit_events(service, sent, logs=[{"address": sent.token}], receipts=[0])
+    service.work(batch)
+    abbreviated = f"{sent.transaction[:6]}…{sent.transaction[-4:]}"
+    for text in (sent.transaction, sent.transaction[2:].upper(), abbreviated):
+        answer = Client().get("/search", {"q": text})
+        assert (answer.status_code, answer.get("Location")) == (302, page), text
+    text = _text(page)
+    assert f"Transaction {abbreviated} on Local" in text
+    assert "2 facts of it are proven." in text
+    assert f"Block {sent.block} , log 0 of transaction 0 Transfer of {AMOUNT:,}" in text
+    assert "receipt of transaction 0 succeeded, 1 log" in text
+    for name in ("LOG:0:0", "RECEIPT:0"):
+        assert f'href="{sent.facts}/{name}"' in Client().get(page).text
+        assert f'href="{page}"' in Client().get(f"{sent.facts}/{name}").text
+
+
+def test_the_transaction_that_proves_can_be_proven_too(service: Service, sent: Transfer) -> None:
+    batch = prove_events(service, sent, receipts=[0])
+    (query,) = service.status(batch)["queries"]
+    step = query["steps"][-1]
+    service.mine(2)
+    own = Transfer(sent.token, sent.sender, service.head() - 2, step["transactionHash"])
+    prove_events(service, own, receipts=[own.transaction])
+    text = _text(f"/explorer/transaction/{CHAIN_ID}/{own.transaction}")
+    assert "proved 1 fact for 1 batch" in text
+    assert f"Proven of it Block {own.block} , receipt of transaction 0 succeeded" in text
+
+
+def test_addresses_lead_to_the_events_that_name_them(service: Service, sent: Transfer) -> None:
+    pages = {
+        address: f"/explorer/account/{address}"
+        for address in (sent.token, sent.sender, HOLDER, SILENT)
+    }
+    assert "Nothing of this account was asked for yet." in _text(pages[sent.token])
+    batch = prove_events(service, sent)
+    for address, page in pages.items():
+        for text in (address.lower(), f"{address[:20]}…{address[-8:]}"):
+            answer = Client().get("/search", {"q": text})
+            assert (answer.status_code, answer.get("Location")) == (302, page), text
+        text, count = _text(page), "2 proven events" if address == SILENT else "1 proven event"
+        assert f"on Local: named by {count}" in text
+        assert ("log 0 of transaction 0 Transfer of 12,345" in text) is (address != SILENT)
+    assert "logs by 0x0000…00AA in transaction 0 none" in _text(pages[SILENT])
+    service.work(
+        service.submit(
+            {
+                str(CHAIN_ID): {
+                    f"block:{sent.block}": {"accounts": {sent.token: {"props": ["NONCE"]}}}
+                }
+            }
+        )
+    )
+    text = _text(pages[sent.token])
+    assert "1 fact proven" in re.sub("(fact proven) 1", r"1 \1", text)
+    assert "Events that name it, newest block first" in text
+    # Rows of a deleted batch are deleted with it.
+    old = timezone.now() - timedelta(days=100)
+    Batch.objects.filter(pk=batch).update(ended_at=old)
+    SentTransaction.objects.update(confirmed=True, final=True)
+    call_command("prune", "--older-than", "90d")
+    assert not Batch.objects.filter(pk=batch).exists()
+    assert "Nothing of this account was asked for yet." in _text(pages[HOLDER])
+    assert "Nothing found" in Client().get("/search", {"q": sent.transaction}).text
 
 
 def test_the_drawn_proof_has_the_witness_that_was_sent(service: Service, sent: Transfer) -> None:
