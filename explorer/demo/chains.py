@@ -55,6 +55,7 @@ class DemoChains:
     attested: str
     optimism: str
     token: str  # on B
+    token_transaction: str  # that deployed it, and gave tokens to the holders
     holders: tuple[str, ...]
 
     def routes(self, keys: Keys) -> str:
@@ -141,6 +142,7 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
         attested=registry_address(attested),
         optimism=registry_address(optimism),
         token=to_checksum_address(token.contract or ""),
+        token_transaction=token.transaction,
         holders=holders,
     )
 

@@ -49,6 +49,7 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
             "block_view": block,
             "headline": block_headline(block, facts, links),
             "figures": block_figures(block, facts, links),
+            "proven_on": {chain for listed in facts.proven for chain in listed.destinations},
             "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
         },
     )

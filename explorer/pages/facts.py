@@ -160,7 +160,7 @@ def _unknown_fact(request: HttpRequest, key: FactKey, links: PageLinks) -> HttpR
     form = {"source": key.source, "block": key.block, "account": key.account}
     form |= {"slot" if key.name.startswith("0x") else "field": key.name}
     if (event := EventFact.parse(key.name)) and event.kind is FactKind.LOG:
-        form["logs"] = f"{event.index} {event.log}"
+        form["logs"] = f"{event.index}:{event.log}"
     context = {
         "links": links,
         "sentence": key_sentence(key, links),

@@ -16,13 +16,7 @@ from explorer.pages.lists import adjacent_pages, cursor_of, number_parser
 from explorer.pages.reach import ReachForm
 from explorer.pages.trust import trust
 from explorer.wiring import compare_l1
-from queries.config.registries import (
-    Registry,
-    RegistryKind,
-    format_time,
-    proves_its_code,
-    verifier_address,
-)
+from queries.config.registries import Registry, RegistryKind, format_time, proves_its_code
 from queries.reading import chain_objects as reading
 from queries.reading.figures import (
     HeadView,
@@ -118,7 +112,6 @@ def registry(
         **_route_context(registry, links, heads, results),
         "links": links,
         "l1_comparison": _l1_comparison(request, registry, links),
-        "events_verifier": verifier_address(registry.address),
         "until": format_time(registry.valid_until) if registry.signers else "",
         "horizon": format_time(registry.horizon),
         "block_count": reading.route_block_count(*route),

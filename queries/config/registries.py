@@ -70,6 +70,10 @@ class Registry:
         tuple[GatewayUrl, ...], Field(description="a list of addresses of gateways")
     ] = ()
 
+    @property
+    def events_verifier(self) -> str:
+        return verifier_address(self.address)
+
 
 def registry_artifact(kind: RegistryKind) -> Artifact:
     return load_artifact(f"{kind.capitalize()}Registry")

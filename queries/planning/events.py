@@ -256,12 +256,20 @@ class _EventSearch:
     def _silence(self, item: bytes) -> Event:
         bloom = self.content.bloom
         if not is_silent(bloom, item):
+            self._check_logs(item)
             share = (int.from_bytes(bloom).bit_count() / (8 * BLOOM_BYTES)) ** 3
             raise BloomInconclusiveError(
-                "the block's bloom does not exclude it: a log has it, or it is among the "
-                f"{share:.1%} of items that this bloom matches by chance; ask about single receipts"
+                "no log has it, but the block's bloom matches it, as it does one of "
+                f"{1 / share:,.0f} items by chance; ask about single receipts"
             )
         return _event(EventFact(FactKind.SILENT_BLOCK, item=item), ABSENCE_WORD)
+
+    def _check_logs(self, item: bytes) -> None:
+        """Raise `EventExistsError` if a log of the block has the emitter or topic."""
+        for index, receipt in enumerate(self.content.receipts):
+            for place, log in enumerate(receipt.logs):
+                if item in (log.emitter, *log.topics):
+                    raise EventExistsError(f"log {place} of transaction {index:,} has it")
 
 
 def _event(fact: EventFact, word: bytes, **details: object) -> Event:

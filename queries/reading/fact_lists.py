@@ -166,7 +166,8 @@ def _query_facts(row: QueryRow) -> Iterator[tuple[_FactKey, str]]:
         key = _FactKey(row.source, row.block, subject, FactKind.STORAGE_SLOT, 0, "", row.slot_count)
         yield key, ""
     if row.event_count and not events:  # too many, or not found yet
-        yield _FactKey(row.source, row.block, "", FactKind.LOG, 0, "", row.event_count), ""
+        key = _FactKey(row.source, row.block, "", FactKind.LOG, row.id, "", row.event_count)
+        yield key, ""
 
 
 def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> ListedFact:

@@ -58,7 +58,7 @@ def test_each_fact_has_a_page_and_is_checked_with_the_verifier(
         moved = Client().get(f"/explorer/query/{batch}/0/{name}")
         assert (moved.status_code, moved["Location"]) == (301, address)
         text = _text(f"{address}/check")
-        assert "The registry says the same" in text
+        assert "The events verifier says the same" in text
         assert verifier in text
     # The verifier is asked, not the database.
     Query.objects.filter(batch=batch).update(values={"TRANSACTION:0": f"{7:064x}"})
@@ -186,7 +186,7 @@ def test_the_block_lists_facts_by_transaction_but_not_as_accumulated(
     address = f"/explorer/block/{CHAIN_ID}/{sent.block}"
     text = _text(address)
     assert f"Block {sent.block} of Local: 7 facts of its content" in text
-    assert "not in the registry" in text
+    assert "in the events verifier" in text
     words = (" transaction 0 log 0 Tran", "receipt succeeded", "logs by", " block number")
     places = [text.index(some) for some in words]
     assert places == sorted(places)
@@ -232,7 +232,7 @@ def test_many_events_are_counted_in_the_lists_of_a_block(service: Service, sent:
 def test_an_unknown_log_leads_to_the_form(sent: Transfer) -> None:
     answer = Client().get(f"{sent.facts}/LOG:3:7", headers={"Accept": "text/html"})
     assert answer.status_code == 404
-    query = f"source={CHAIN_ID}&block={sent.block}&field=LOG%3A3%3A7&logs=3+7"
+    query = f"source={CHAIN_ID}&block={sent.block}&field=LOG%3A3%3A7&logs=3%3A7"
     assert f'href="/dashboard/new-batch?{query}"' in unescape(answer.text)
 
 

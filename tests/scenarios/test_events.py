@@ -3,6 +3,8 @@
 from base64 import b64decode
 from contextlib import closing
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -150,10 +152,33 @@ def test_what_is_not_so_is_rejected_with_the_reason(
 def test_presence_is_never_taken_for_absence(shared_service: Service, sent: Transfer) -> None:
     for absent in ({"address": sent.token}, {"topic": TRANSFER}):
         batch = shared_service.submit({31337: {sent.block: {"absent": [absent]}}})
-        assert shared_service.rejection(batch)["code"] == "bloom_inconclusive"
+        rejection = shared_service.rejection(batch)
+        assert rejection["code"] == "event_exists"
+        assert "log 0 of transaction 0 has it" in rejection["message"]
     in_receipt = {"transaction": 0, "address": sent.token, "topics": [TRANSFER]}
     batch = shared_service.submit({31337: {sent.block: {"absent": [in_receipt]}}})
     assert shared_service.rejection(batch)["code"] == "event_exists"
+
+
+def test_a_full_bloom_that_matches_by_chance_is_inconclusive(shared_service: Service) -> None:
+    # for (i = 0; i < 400; i++) log1(0, 0, i)
+    receipt = shared_service.chain.send(None, "0x5f5b805f5fa1600101610190811060015700")
+    shared_service.chain.mine()
+    bloom = bytes.fromhex(receipt["logsBloom"][2:])
+    unset = ~int.from_bytes(bloom)
+    topic = next(n.to_bytes(32) for n in range(400, 10_000) if not unset & _bits(n.to_bytes(32)))
+    items = {"absent": [{"topic": f"0x{topic.hex()}"}]}
+    block = int(receipt["blockNumber"], 16)
+    rejection = shared_service.rejection(shared_service.submit({31337: {block: items}}))
+    assert rejection["code"] == "bloom_inconclusive"
+    assert "no log has it" in rejection["message"]
+
+
+def _bits(item: bytes) -> int:
+    """The bits of a bloom that an item sets."""
+    digest = keccak(item)
+    places = (int.from_bytes(digest[start : start + 2]) % 2048 for start in (0, 2, 4))
+    return reduce(or_, (1 << place for place in places))
 
 
 def test_events_and_accounts_of_one_block_are_proven_side_by_side(
@@ -192,9 +217,12 @@ def test_the_proof_file_has_events_that_others_proved(
     assert query["cost"] is None
     file = tmp_path / "proof.json"
     file.write_bytes(shared_service.get(f"/batch-queries/{batch}/proof").content)
-    block_hash = shared_service.chain.header(sent.block)["hash"]
+    block_hash, payer = shared_service.chain.header(sent.block)["hash"], shared_service.chain.payer
     checked = shared_service.manage("verify_proof", str(file), "--hash", block_hash)
-    assert "log 0 of transaction 0" in checked.stdout
+    sentence = (
+        f"Transfer of {AMOUNT:,} (raw units) of token {sent.token} from {payer} to {RECEIVER}"
+    )
+    assert f"log 0 of transaction 0  {sentence}" in checked.stdout
 
 
 def test_clients_of_another_service_get_a_proof_by_its_two_methods(
