@@ -288,9 +288,19 @@ def _fact_page(
     keys, total, last_cursor = list[tuple[int, int]](), 0, ""
     for row in page.rows:
         if total >= MAX_FACTS:
-            return FactPage(proven_facts(keys), last_cursor)
+            return FactPage(_distinct_facts(keys), last_cursor)
         last_cursor = f"{row.block}.{row.pk}"
         if row.batch_id in destinations and destination in {None, destinations[row.batch_id]}:
             total += fact_count(row)
             keys.append((row.pk, row.slot_count + row.event_count))
-    return FactPage(proven_facts(keys), last_cursor if page.older else "")
+    return FactPage(_distinct_facts(keys), last_cursor if page.older else "")
+
+
+def _distinct_facts(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
+    """Each fact once, as its oldest query has it, which proved it."""
+    facts = {}
+    for entry in proven_facts(queries):
+        fact = entry.fact
+        about = (fact.source, fact.destination, fact.block, fact.account, fact.ens_name)
+        facts[about, fact.name, fact.key] = entry
+    yield from facts.values()

@@ -250,6 +250,36 @@ def test_files_have_the_facts_and_json_their_details(service: Service, sent: Tra
         assert any(",TRANSACTION:0," in line and sent.transaction in line for line in lines)
 
 
+def test_a_blocks_file_has_the_transaction_that_stored_each_fact(
+    service: Service, sent: Transfer
+) -> None:
+    first = prove_events(service, sent, logs=[{"logIndex": 0}])
+    prove_events(service, sent, receipts=[0], logs=[{"address": sent.token}])
+    prove_events(service, sent, logs=[{"logIndex": 0}])
+    rows = json.loads(_content(f"/explorer/block/{CHAIN_ID}/{sent.block}/facts.json"))
+    assert [row["field_or_slot"] for row in rows] == ["LOG:0:0", "RECEIPT:0"]
+    (query,) = service.status(first)["queries"]
+    assert rows[0]["transaction"] == query["steps"][-1]["transactionHash"]
+    assert rows[1]["transaction"] not in {"", rows[0]["transaction"]}
+
+
+def test_rejected_requests_are_listed_each_with_its_batch(service: Service, sent: Transfer) -> None:
+    for log in (3, 4):
+        service.work(submit_events(service, sent, logs=[{"transaction": 0, "log": log}]))
+    text = _text(f"/explorer/block/{CHAIN_ID}/{sent.block}")
+    assert text.count("1 event not proven") == 2
+
+
+def test_the_start_page_and_the_registrys_name_events(service: Service, sent: Transfer) -> None:
+    main = Client().get("/").text.partition("<main")[2]
+    assert 'href="/docs/events">logs, receipts' in main
+    verifier = verifier_address(service.registry.address)
+    page = f"/explorer/registry/{CHAIN_ID}/{service.registry.address}"
+    assert f"IEventsVerifier({verifier}).isLog(" in _text(page)
+    batch = prove_events(service, sent, receipts=[0])
+    assert f"events verifier {verifier}" in _text(f"/explorer/query/{batch}")
+
+
 def test_our_transaction_lists_what_it_proved(service: Service, sent: Transfer) -> None:
     batch = prove_events(service, sent)
     (query,) = service.status(batch)["queries"]
