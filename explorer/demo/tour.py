@@ -193,8 +193,10 @@ Three things to try
    curl -sSO {site}/tacitus.py
    export TACITUS_URL={site} TACITUS_KEY={key}
    export SOURCE={CHAIN_B} SOURCE_NODE={chains.b.url} DESTINATION={CHAIN_A} NODE={chains.a.url}
-   export REGISTRY={chains.attested} VERIFIER={verifier_address(chains.attested)}
-   export TOKEN={chains.token} HOLDER={holder} BLOCK={_head_number(chains.b)}
+   export REGISTRY={chains.attested}
+   export VERIFIER={verifier_address(chains.attested)}
+   export TOKEN={chains.token} BLOCK={_head_number(chains.b)}
+   export HOLDER={holder}
    {python} tacitus.py submit --from $SOURCE --to $DESTINATION --block $BLOCK \\
      --account $TOKEN --slot $({python} tacitus.py slot {balances} --key $HOLDER) --wait
 

@@ -232,7 +232,7 @@ class QueryResponse(ApiModel):
     )
     registry: Annotated[Registry | None, _EMPTY_AS_NULL] = Field(
         description="Once the batch is DONE: the contract that holds the values, which is the "
-        "registry or its events verifier."
+        "events verifier for `events`, and the registry for others."
     )
     cost: Wei | None = Field(
         description="Its share of the batch's `spent`, in wei; null if it has none. It is "

@@ -263,6 +263,14 @@ def test_the_demo_wallet_signs_in(demo: Demo, page: Page) -> None:
     expect(page).to_have_url(f"{demo.site}/dashboard")
     page.get_by_role("navigation", name="Dashboard").get_by_role("link", name="Keys").click()
     expect(page.get_by_text("tct_").first).to_be_visible()
+    # The first suggestion: an event in a form.
+    link = re.search(r"http\S+/new-batch\?\S+&logs=(0x\w{64}:0)", demo.output)
+    assert link
+    page.goto(link[0])
+    expect(page.locator("#logs")).to_have_value(link[1])
+    page.get_by_role("button", name="Submit the batch").click()
+    expect(page.get_by_role("heading", name="log 0 of transaction")).to_be_visible()
+    expect(page.get_by_text("DONE in")).to_be_visible(timeout=60_000)
 
 
 def test_the_demo_wallet_signs_only_the_issued_message_for_its_own_page(demo: Demo) -> None:
