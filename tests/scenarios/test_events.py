@@ -215,14 +215,32 @@ def test_the_proof_file_has_events_that_others_proved(
     batch = shared_service.submit({31337: {sent.block: {"logs": [{"logIndex": 0}]}}})
     (query,) = shared_service.wait(batch)["queries"]
     assert query["cost"] is None
-    file = tmp_path / "proof.json"
-    file.write_bytes(shared_service.get(f"/batch-queries/{batch}/proof").content)
-    block_hash, payer = shared_service.chain.header(sent.block)["hash"], shared_service.chain.payer
-    checked = shared_service.manage("verify_proof", str(file), "--hash", block_hash)
+    checked = _verify_proof(shared_service, batch, sent, tmp_path)
+    payer = to_checksum_address(shared_service.chain.payer)
     sentence = (
         f"Transfer of {AMOUNT:,} (raw units) of token {sent.token} from {payer} to {RECEIVER}"
     )
-    assert f"log 0 of transaction 0  {sentence}" in checked.stdout
+    assert f"log 0 of transaction 0  {sentence}" in checked
+
+
+def test_the_offline_check_says_who_or_which_topic_is_absent(
+    shared_service: Service, sent: Transfer, tmp_path: Path
+) -> None:
+    emitter, topic = to_checksum_address(f"0x{0xDEAD:040x}"), f"0x{7:064x}"
+    items = {"absent": [{"address": emitter}, {"topic": topic}]}
+    batch = shared_service.submit({31337: {sent.block: items}})
+    shared_service.wait(batch)
+    checked = _verify_proof(shared_service, batch, sent, tmp_path)
+    assert f"logs of the block  none is by {emitter}" in checked
+    assert f"logs of the block  none has the topic {topic}" in checked
+
+
+def _verify_proof(service: Service, batch: str, sent: Transfer, folder: Path) -> str:
+    """The offline check of the batch's proof file."""
+    file = folder / "proof.json"
+    file.write_bytes(service.get(f"/batch-queries/{batch}/proof").content)
+    block_hash = service.chain.header(sent.block)["hash"]
+    return service.manage("verify_proof", str(file), "--hash", block_hash).stdout
 
 
 def test_clients_of_another_service_get_a_proof_by_its_two_methods(
