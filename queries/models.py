@@ -372,6 +372,32 @@ class Query(models.Model):
         self.slot_values = {name: word for name, word in words.items() if name in slots}
 
 
+HASH_LENGTH = 66  # with 0x
+
+
+class EventReference(models.Model):
+    """An address or a transaction's hash that a fact about a block's content names, for lookups."""
+
+    query = models.ForeignKey(
+        Query,
+        models.CASCADE,
+        related_name="references",
+        db_index=False,  # the constraint below has an index
+    )
+    source = models.PositiveBigIntegerField()
+    block = models.PositiveBigIntegerField()
+    fact = models.CharField(max_length=340)  # its name, such as LOG:3:0
+    name = models.CharField(max_length=HASH_LENGTH)  # in lower case
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(name="queries_reference_name", fields=["query", "fact", "name"])
+        ]
+        indexes: ClassVar = [
+            models.Index(name="queries_reference_lookup", fields=["name", "source", "-block"])
+        ]
+
+
 class Attestation(models.Model):
     """A signer's attestation of a block's hash for one registry, until enough signers agree."""
 

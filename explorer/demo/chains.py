@@ -59,6 +59,7 @@ class DemoChains:
     lookup: str  # beside the native registry
     gateway: str
     token: str  # on B
+    token_transaction: str  # that deployed it, and gave tokens to the holders
     holders: tuple[str, ...]
 
     def routes(self, keys: Keys) -> str:
@@ -153,6 +154,7 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys, site: str) -> DemoChai
         lookup=lookup_address(native),
         gateway=gateway,
         token=to_checksum_address(token.contract or ""),
+        token_transaction=token.transaction,
         holders=holders,
     )
 

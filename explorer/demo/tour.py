@@ -25,6 +25,7 @@ from queries.client.python import (
 )
 from queries.client.python.progress import ProgressOutput, progress_line
 from queries.config.limits import Limits
+from queries.config.registries import verifier_address
 from queries.contracts.abi import call_data
 
 DONE_SECONDS = 90
@@ -211,6 +212,8 @@ def things_to_try(
     """List addresses, and three things to try. `first_batch`: its id, and its block's hash."""
     batch_id, block_hash = first_batch
     balances, holder, python = TOKEN_BALANCES, chains.holders[2], ".venv/bin/python"
+    deployment = chains.token_transaction
+    deployed = int(chains.b.rpc.ask("eth_getTransactionReceipt", deployment)["blockNumber"], 16)
     return f"""\
 Explorer  {site}/
 Guides    {site}/docs
@@ -225,14 +228,19 @@ Files     {folder}: routes.toml, and each program's log
 
 Three things to try
 
-1. Sign in with the demo wallet, and request a proof in a form:
-   {site}/dashboard/new-batch
+1. Sign in with the demo wallet, and prove an event in a form: the token's first transfer on Demo B.
+   {site}/dashboard/new-batch?source={CHAIN_B}&block={deployed}&logs={deployment}:0
 
-2. From another terminal, prove a token balance on Demo B:
+2. From another terminal, prove a token balance on Demo B. The guides use these variables too.
    curl -sSO {site}/tacitus.py
    export TACITUS_URL={site} TACITUS_KEY={key}
-   {python} tacitus.py submit --from {CHAIN_B} --to {CHAIN_A} --block {_head_number(chains.b)} \\
-     --account {chains.token} --slot $({python} tacitus.py slot {balances} --key {holder}) --wait
+   export SOURCE={CHAIN_B} SOURCE_NODE={chains.b.url} DESTINATION={CHAIN_A} NODE={chains.a.url}
+   export REGISTRY={chains.attested}
+   export VERIFIER={verifier_address(chains.attested)}
+   export TOKEN={chains.token} BLOCK={_head_number(chains.b)}
+   export HOLDER={holder}
+   {python} tacitus.py submit --from $SOURCE --to $DESTINATION --block $BLOCK \\
+     --account $TOKEN --slot $({python} tacitus.py slot {balances} --key $HOLDER) --wait
 
 3. Download the first batch's proof, and verify it after the demo has stopped:
    curl -sSo proof.json {site}/explorer/query/{batch_id}/proof.json

@@ -1,6 +1,7 @@
 """The pages of blocks, accounts and our transactions."""
 
 from functools import partial
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -8,6 +9,7 @@ from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
 from explorer.pages.fact_rows import fact_cell, fact_page
+from explorer.pages.facts import answer_context
 from explorer.pages.headlines import (
     absent_accounts,
     account_headline,
@@ -15,14 +17,16 @@ from explorer.pages.headlines import (
     block_headline,
     confirmation_text,
     proven_balances,
+    source_transaction_headline,
     transaction_headline,
 )
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
 from explorer.pages.sentences import batch_sentences
 from queries.reading import chain_objects as reading
-from queries.reading import fact_lists
+from queries.reading import fact_lists, search
 from queries.reading.fact_lists import FactList
+from queries.reading.facts import named_facts
 from queries.reading.figures import chain_heads
 
 
@@ -42,6 +46,7 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
             "facts": facts,
             "accounts": {listed.fact.account for listed in facts.proven} - {""},
             "readable": _readable_on(block, facts),
+            "proven_on": {chain for listed in facts.proven for chain in listed.destinations},
             "page": fact_page(request, facts, read, links),
         },
     )
@@ -65,11 +70,13 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     account = reading.account_view(checksum_address, links.sources)
     chain = selected_chain(request, account)
     facts = FactList() if chain is None else fact_lists.account_facts(checksum_address, chain)
+    events = () if chain is None else named_facts(chain, checksum_address.lower())
     context: dict[str, object] = {
         "account": account,
         "chain": chain,
         "chains": account.chains if chain is None else sorted({chain, *account.chains}),
-        "headline": account_headline(account, chain, facts, links),
+        "headline": account_headline(account, chain, facts, len(events), links),
+        "events": [answer_context(fact, links) for fact in events],
     }
     if chain is None or not facts.facts:
         return render(request, "account.html", context)
@@ -98,8 +105,9 @@ def selected_chain(request: HttpRequest, account: reading.AccountView) -> int | 
 
 def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks) -> HttpResponse:
     transaction = reading.transaction_view(chain, f"0x{digits}")
+    events = [answer_context(fact, links) for fact in named_facts(chain, f"0x{digits}")]
     if transaction is None:
-        raise Http404
+        return _source_transaction(request, chain, f"0x{digits}", events, links)
     read = partial(fact_lists.transaction_facts, transaction.key)
     facts = read()
     return render(
@@ -112,7 +120,19 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
             "facts": facts,
             "batch_count": len(transaction.batches) + transaction.more_batches,
             "confirmations": confirmation_text(transaction, chain_heads([chain]), links),
+            "events": events,
             "sentences": batch_sentences([batch.id for batch in transaction.batches], links),
             "page": fact_page(request, facts, read, links),
         },
     )
+
+
+def _source_transaction(
+    request: HttpRequest, chain: int, hash_: str, events: list[dict[str, Any]], links: PageLinks
+) -> HttpResponse:
+    """A transaction of a source chain, with what is proven of it."""
+    if not (events or chain in search.chains_of_transaction(hash_)):
+        raise Http404
+    headline = source_transaction_headline(hash_, chain, len(events), links)
+    context = {"chain": chain, "hash": hash_, "headline": headline, "events": events}
+    return render(request, "source_transaction.html", context)

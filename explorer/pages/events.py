@@ -8,7 +8,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count, join_names
-from explorer.pages.known_events import known_event
+from explorer.pages.known_events import known_event, known_sentence
 from queries.amounts import short_amount
 from queries.proving.block_items import ADDRESS_BYTES
 from queries.proving.facts import EventFact, FactKind
@@ -75,15 +75,11 @@ def event_answer(fact: FactView, event: EventFact, currency: str, *, is_short: b
 
 
 def _log_text(details: Mapping[str, Any], abbreviate: Abbreviate) -> str:
-    emitter, topics = abbreviate(details["address"]), details["topics"]
-    if known := known_event(topics, details["data"]):
-        _, sentence, parameters = known
-        texts = {
-            name: abbreviate(text) if text.startswith("0x") else text
-            for name, text in parameters.items()
-        }
-        return sentence.format_map({**texts, "token": emitter})
-    return f"event {abbreviate(topics[0])} by {emitter}" if topics else f"event by {emitter}"
+    emitter, topics = details["address"], details["topics"]
+    if sentence := known_sentence(emitter, topics, details["data"], abbreviate):
+        return sentence
+    name = " ".join(["event", *map(abbreviate, topics[:1])])
+    return f"{name} by {abbreviate(emitter)}"
 
 
 def _filter_text(event: EventFact, abbreviate: Abbreviate) -> str:

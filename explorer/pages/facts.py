@@ -15,7 +15,6 @@ from eth_utils.address import to_checksum_address
 from accounts.shared.rate_limits import client_network, use_quota
 from explorer.pages.decoding import decode_fact, proves_no_account, word_forms
 from explorer.pages.events import event_details
-from explorer.pages.fact_rows import FactCell, fact_cell
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
 from explorer.pages.proof_picture import proof_picture
@@ -27,9 +26,15 @@ from queries.facts import BLOCK_AT_TIME
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.reading.fact_lists import event_facts
 from queries.reading.fact_proof import read_fact_proof
-from queries.reading.facts import FactKey, FactView, FoundFact, find_fact
+from queries.reading.facts import (
+    FactKey,
+    FactView,
+    FoundFact,
+    find_fact,
+    named_facts,
+    transaction_of_fact,
+)
 from queries.schema.bodies import ADDRESS
 
 HEADER, EVENTS = "header", "events"  # the subjects of facts of a block in URLs
@@ -41,7 +46,6 @@ def answer_context(fact: FactView, links: PageLinks) -> dict[str, Any]:
     return {"fact": fact, "decoded": decoded, "forms": word_forms(fact)}
 
 
-MAX_RELATED = 50
 MAX_CHECKS, CHECK_SECONDS = 20, 60  # for each network of visitors
 
 
@@ -133,7 +137,7 @@ def _unknown_fact(request: HttpRequest, key: FactKey, links: PageLinks) -> HttpR
     form = {"source": key.source, "block": key.block, "account": key.account}
     form |= {"slot" if key.name.startswith("0x") else "field": key.name}
     if (event := EventFact.parse(key.name)) and event.kind is FactKind.LOG:
-        form["logs"] = f"{event.index} {event.log}"
+        form["logs"] = f"{event.index}:{event.log}"
     context = {
         "sentence": key_sentence(key, links),
         "is_provable": key.source in links.sources,
@@ -162,6 +166,8 @@ def _fact_context(
     route = links.registry(fact.source, fact.destination)
     registry = route.address if route else ""
     reader = verifier_address(registry) if registry and fact.event else registry
+    transaction = transaction_of_fact(selected.query, fact.name)
+    related = named_facts(fact.source, transaction) if transaction else ()
     return {
         **answer_context(fact, links),
         "found": selected,
@@ -173,23 +179,9 @@ def _fact_context(
         "reader": reader,
         "snippets": snippets(fact, reader) if reader else (),
         "details": event_details(fact),
-        "related": _related_facts(fact, links),
+        "transaction": transaction,
+        "related": [answer_context(other, links) for other in related if other.name != fact.name],
     }
-
-
-def _related_facts(fact: FactView, links: PageLinks) -> list[FactCell]:
-    """Other facts that are proven of the same transaction."""
-    if not fact.event or fact.event.transaction is None:
-        return []
-    related = [
-        listed
-        for listed in event_facts(fact.source, fact.block).facts
-        if listed.has_page
-        and listed.fact.name != fact.name
-        and listed.fact.event
-        and listed.fact.event.transaction == fact.event.transaction
-    ]
-    return [fact_cell(listed, links) for listed in related[:MAX_RELATED]]
 
 
 def _fact_response(

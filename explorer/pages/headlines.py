@@ -56,13 +56,15 @@ def balance_change(balances: Sequence[ListedFact], currency: str) -> str:
 
 
 def account_headline(
-    account: AccountView, chain: int | None, facts: FactList, links: PageLinks
+    account: AccountView, chain: int | None, facts: FactList, event_count: int, links: PageLinks
 ) -> Headline:
     """Such as `0xd8dA…6045 on Demo A: balance 1.5 ETH at block 884, the newest proven`."""
     subject = short_hash(account.address)
-    if chain is None or account.newest is None:
+    if chain is None or not (account.newest or event_count):
         return Headline(subject, "nothing of this account was asked for yet")
     subject = f"{subject} on {links.chain_name(chain)}"
+    if not facts.facts and event_count:
+        return Headline(subject, f"named by {format_count(event_count, 'proven event')}")
     if not facts.facts:
         return Headline(subject, "nothing is proven yet")
     newest = facts.facts[0].fact.block
@@ -108,6 +110,17 @@ def transaction_headline(
     subject = f"Transaction {short_hash(transaction.hash)} on {chain}"
     result = _transaction_result(transaction, facts)
     return Headline(f"{subject} {result}", _price(transaction, links))
+
+
+def source_transaction_headline(
+    hash_: str, chain: int, event_count: int, links: PageLinks
+) -> Headline:
+    """Such as `Transaction 0x9a48…e4db on Demo B: 3 facts of it are proven`."""
+    subject = f"Transaction {short_hash(hash_)} on {links.chain_name(chain)}"
+    facts, verb = format_count(event_count, "fact"), "is" if event_count == 1 else "are"
+    return Headline(
+        subject, f"{facts} of it {verb} proven" if event_count else "nothing of it is proven yet"
+    )
 
 
 def _transaction_result(transaction: TransactionView, facts: FactList) -> str:

@@ -1,6 +1,6 @@
 """Events of ERC-20, ERC-721 and ERC-1155 tokens, which are known without asking for an ABI."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from eth_abi.abi import decode, encode
@@ -48,6 +48,20 @@ def known_event(topics: Sequence[str], data: str) -> tuple[str, str, dict[str, s
         return None
     texts = map(_text, (*in_topics, *in_data))
     return signature, sentence, dict(zip(names, texts, strict=True))
+
+
+def known_sentence(
+    emitter: str, topics: Sequence[str], data: str, abbreviate: Callable[[str], str] = str
+) -> str:
+    """Such as `Transfer of 5 (raw units) of token 0x… from 0x… to 0x…`; empty if not known."""
+    if (known := known_event(topics, data)) is None:
+        return ""
+    _, sentence, parameters = known
+    texts = {
+        name: abbreviate(text) if text.startswith("0x") else text
+        for name, text in parameters.items()
+    }
+    return sentence.format_map({**texts, "token": abbreviate(emitter)})
 
 
 def _text(value: Any) -> str:

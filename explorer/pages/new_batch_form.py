@@ -104,14 +104,17 @@ class NewBatch:
         return names.get(max(ancestors, key=len, default=""), "")
 
     def line_of(self, path: str) -> str:
-        """Such as `Line 3`, if the path is that of a log."""
+        """Such as `Line 3`, or `The index of the log in line 3`, if the path is that of a log."""
         lines = [number for number, line in enumerate(self.logs.splitlines(), 1) if line.strip()]
-        match = re.search(r"\.logs\[([0-9]+)\]", path)
-        return f"Line {lines[int(match[1])]}" if match and not self.json else ""
+        match = re.search(r"\.logs\[([0-9]+)\](\.log)?", path)
+        if match is None or self.json:
+            return ""
+        line = lines[int(match[1])]
+        return f"The index of the log in line {line}" if match[2] else f"Line {line}"
 
 
 def _log_from_line(line: str) -> dict[str, object]:
-    first, *others = line.split()
+    first, *others = line.replace(":", " ").split()  # tacitus.py takes 3:0
     if re.fullmatch(ADDRESS, first):
         topics = [None if word == ANY_TOPIC else word for word in others]
         return {"address": first} | ({"topics": topics} if topics else {})
@@ -126,7 +129,7 @@ def _line_from_log(log: Mapping[str, Any]) -> str:
         return ""
     words = [places[0] if places else ANY_TOPIC for places in topics]
     if "address" not in log:
-        return f"{log['transaction']} {log['log']}"
+        return f"{log['transaction']}:{log['log']}"
     return " ".join((to_checksum_address(log["address"]), *words))
 
 

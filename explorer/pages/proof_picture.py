@@ -92,7 +92,7 @@ def proof_picture(
     parts += (f"{level.name}, {level.detail}" if level.nodes else level.name for level in others)
     remark = "A bar is a header or a trie node, as wide as its bytes."
     if fact.event:
-        remark = "" if proof.is_stored else "Its witness is not stored here, or is one of several."
+        remark = "" if proof.is_stored else "No sizes: this server sent no call for it, or several."
     elif not proof.is_stored:
         remark = "The trie nodes are not stored here: others had proven the fact before."
     return ProofPicture(levels, " → ".join(parts), proof.is_stored, remark)

@@ -20,7 +20,6 @@ from queries.config.registries import (
     format_time,
     lookup_address,
     proves_its_code,
-    verifier_address,
 )
 from queries.reading import chain_objects as reading
 from queries.reading.figures import (
@@ -97,7 +96,6 @@ def registry(
     context = {
         **_route_context(registry, heads, results),
         "l1_comparison": _l1_comparison(request, registry, links),
-        "events_verifier": verifier_address(registry.address),
         "lookup": lookup_address(registry) if registry.lookup_urls else "",
         "until": format_time(registry.valid_until) if registry.signers else "",
         "horizon": format_time(registry.horizon),

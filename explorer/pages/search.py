@@ -107,6 +107,12 @@ def _abbreviated(term: str, links: PageLinks) -> Iterator[Meaning]:
     if match := _HEX_ENDS.fullmatch(term.lower()):
         ends = (match[1], match[2] or "")
         hits = [_account_hit(address) for address in search.accounts_with_prefix(*ends)]
+        for name in search.names_with_prefix(*ends):
+            if _ADDRESS.fullmatch(name):
+                hits.append(_account_hit(to_checksum_address(name)))
+                continue
+            chain_ids = search.chains_of_transaction(name)
+            hits += [_transaction_hit(chain, name, links) for chain in chain_ids]
         for chain, sent_hash in search.transactions_with_prefix(*ends):
             hits.append(_transaction_hit(chain, sent_hash, links))
         hits += [_block_hit(*block, links) for block in search.blocks_with_hash_prefix(*ends)]

@@ -237,7 +237,7 @@ class QueryResponse(ApiModel):
     )
     registry: Annotated[Registry | None, _EMPTY_AS_NULL] = Field(
         description="Once the batch is DONE: the contract that holds the values, which is the "
-        "registry or its events verifier."
+        "events verifier for `events`, and the registry for others."
     )
 
 

@@ -75,6 +75,10 @@ class Registry:
         """By the names of columns."""
         return {"source": self.source, "destination": self.destination}
 
+    @property
+    def events_verifier(self) -> str:
+        return verifier_address(self.address)
+
 
 def registry_artifact(kind: RegistryKind) -> Artifact:
     return load_artifact(f"{kind.capitalize()}Registry")

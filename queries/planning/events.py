@@ -1,6 +1,8 @@
 """Find the facts about a block's content that a request asks for."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,12 +14,13 @@ from accounts.shared.wording import format_count
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BloomInconclusiveError,
+    ChainError,
     EventError,
     EventExistsError,
     EventNotFoundError,
     EventNotProvableError,
 )
-from queries.models import Query
+from queries.models import EventReference, Query
 from queries.proving.block_items import (
     BLOOM_BYTES,
     NEWEST_TYPE,
@@ -34,6 +37,8 @@ from queries.proving.rlp_items import is_list
 from queries.schema.bodies import EVENT_MEMBERS
 
 Event = dict[str, Any]  # a fact's name and word, and what it is about, for answers
+# An address, alone or as a topic.
+_ADDRESS = re.compile("0x(?:0{24})?([0-9a-f]{40})(?![0-9a-f])")
 
 
 @dataclass
@@ -64,7 +69,7 @@ class BlockContent:
         return self.receipts if field is HeaderField.RECEIPTS_ROOT else self.withdrawals
 
     @cached_property
-    def _indexes(self) -> dict[str, int]:
+    def indexes(self) -> dict[str, int]:
         """The transactions' indexes, by their hashes."""
         hashes = map(keccak256, self.transactions)
         return {f"0x{digest.hex()}": index for index, digest in enumerate(hashes)}
@@ -77,9 +82,9 @@ class BlockContent:
         """The index of the transaction with this hash or index. Raises `EventNotFoundError`."""
         if isinstance(name, int):
             return name
-        if name not in self._indexes:
+        if name not in self.indexes:
             raise EventNotFoundError(f"the block has no transaction {name}")
-        return self._indexes[name]
+        return self.indexes[name]
 
     def receipt(self, index: int) -> Receipt:
         """The receipt of this transaction. Raises `EventError` if it cannot be proven."""
@@ -111,6 +116,22 @@ def find_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event
                 sentence = f"{member}[{position}]: {error.sentence.rstrip('.')}."
                 raise type(error)(sentence) from None
     return list(events.values())
+
+
+def event_references(content: BlockContent, query: Query) -> Iterator[EventReference]:
+    """What the query's facts name: addresses, also those in topics, and their transactions."""
+    hashes, block = dict[int | None, str](), content.header.number
+    with suppress(ChainError):  # the facts can be proven without them
+        hashes = {index: digest for digest, index in content.indexes.items()}
+    for event in query.events:
+        fact = EventFact.parse(event["name"])
+        transaction = hashes.get(fact.transaction if fact else None, "")
+        text = " ".join((event["name"], event.get("address", ""), *event.get("topics", ())))
+        names = {f"0x{digits}" for digits in _ADDRESS.findall(text.lower())}
+        for name in filter(None, {*names, transaction}):
+            yield EventReference(
+                query=query, source=query.source, block=block, fact=event["name"], name=name
+            )
 
 
 def _find_facts(content: BlockContent, member: str, item: Any) -> Iterable[EventFact]:
@@ -217,7 +238,7 @@ def _describe(content: BlockContent, fact: EventFact) -> Event:
                     raise EventExistsError(f"log {place} of transaction {index:,} matches")
             details = {"transactionIndex": index}
         case FactKind.SILENT_BLOCK:
-            _check_silence(content.bloom, fact.item)
+            _check_silence(content, fact.item)
         case _:
             noun = "withdrawal" if fact.kind is FactKind.ABSENT_WITHDRAWAL else "transaction"
             if index < (count := len(content.items(fact.field))):
@@ -225,13 +246,18 @@ def _describe(content: BlockContent, fact: EventFact) -> Event:
     return {"name": fact.name, "word": word.hex(), **details}
 
 
-def _check_silence(bloom: bytes, item: bytes) -> None:
-    if not is_silent(bloom, item):
-        share = (int.from_bytes(bloom).bit_count() / (8 * BLOOM_BYTES)) ** 3
-        raise BloomInconclusiveError(
-            "the block's bloom does not exclude it: a log has it, or it is among the "
-            f"{share:.1%} of items that this bloom matches by chance; ask about single receipts"
-        )
+def _check_silence(content: BlockContent, item: bytes) -> None:
+    if is_silent(content.bloom, item):
+        return
+    for index, receipt in enumerate(content.receipts):
+        for place, log in enumerate(receipt.logs):
+            if item in (log.emitter, *log.topics):
+                raise EventExistsError(f"log {place} of transaction {index:,} has it")
+    share = (int.from_bytes(content.bloom).bit_count() / (8 * BLOOM_BYTES)) ** 3
+    raise BloomInconclusiveError(
+        "no log has it, but the block's bloom matches it, as it does one of "
+        f"{1 / share:,.0f} items by chance; ask about single receipts"
+    )
 
 
 def _entry(entries: Sequence[Any], index: int, noun: str, place: str = " in the block") -> Any:

@@ -8,8 +8,8 @@ from django.db.models import F
 
 from queries.chain.errors import ChainError, EventError
 from queries.database import bulk_sql
-from queries.models import Batch, Query
-from queries.planning.events import set_events
+from queries.models import Batch, EventReference, Query
+from queries.planning.events import event_references, set_events
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Reject
 from queries.proving.headers import Header
@@ -43,11 +43,14 @@ def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject
             query.events_hash = block_hash
             found.append(query)
             added[query.batch_id] += query.event_count - earlier_count
+    references = [row for query in found for row in event_references(content, query)]
     with transaction.atomic():
         for batch in sorted(added):  # a filter was counted as one fact; batches before queries
             counts = {name: F(name) + added[batch] for name in ("event_count", "fact_count")}
             Batch.objects.filter(pk=batch).update(**counts)
         bulk_sql.update(found, ["events", "events_hash", "event_count"])
+        EventReference.objects.filter(query__in=found).delete()  # of a replaced header
+        EventReference.objects.bulk_create(references)
     if waiting and len(waiting) == len(job_pass.queries):
         raise waiting[0][1]
     left_out = [query for query, _ in waiting]

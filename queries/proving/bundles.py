@@ -30,6 +30,7 @@ from itertools import chain
 from operator import attrgetter
 
 from queries.proving.accounts import AccountProof
+from queries.proving.block_items import Log
 from queries.proving.event_reading import EventWitness, encode_event_groups, prove_events_call
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import Header, HeaderField
@@ -103,6 +104,12 @@ class BlockProof:
         groups = chain.from_iterable(self.events)
         words = {fact: word for group in groups for fact, word in group.facts}
         return {fact: words[fact] for fact in sorted(self.event_facts & words.keys(), key=_ORDER)}
+
+    @property
+    def logs(self) -> dict[str, Log]:
+        """The logs by the names of their facts."""
+        groups = chain.from_iterable(self.events)
+        return {fact.name: log for group in groups for fact, log in group.logs}
 
     @property
     def calls(self) -> list[bytes]:

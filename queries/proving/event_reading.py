@@ -49,6 +49,7 @@ class EventGroup:
     root: bytes  # of a trie, or the hash of a bloom
     facts: tuple[tuple[EventFact, bytes], ...]  # with their words
     content: bytes  # its encoding without field and block
+    logs: tuple[tuple[EventFact, Log], ...]  # of those facts that are about one
 
     def is_of(self, header: Header) -> bool:
         """Whether the header has this root."""
@@ -73,11 +74,11 @@ def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventWitn
         block, start = source.number(8) if has_blocks else None, source.position
         reader = _GroupReader(source, HeaderField(number))
         try:
-            root, facts = reader.read_root(), tuple(reader.facts)
+            root, facts, logs = reader.read_root(), tuple(reader.facts), tuple(reader.logs)
         except IndexError:
             raise WitnessMalformedError("a path has more nibbles than an index") from None
         part = content[start : source.position]
-        groups.append(EventGroup(reader.field, block, root, facts, part))
+        groups.append(EventGroup(reader.field, block, root, facts, part, logs))
     if not groups:
         raise WitnessMalformedError("the witness has no groups")
     if counts != _count_facts(groups):
@@ -111,6 +112,7 @@ class _GroupReader:
 
     def __init__(self, source: WitnessBytes, field: HeaderField) -> None:
         self.source, self.field, self.facts = source, field, list[tuple[EventFact, bytes]]()
+        self.logs = list[tuple[EventFact, Log]]()
 
     def read_root(self) -> bytes:
         if self.field is HeaderField.LOGS_BLOOM:
@@ -190,7 +192,9 @@ class _GroupReader:
         topics = tuple(self.source.take(HASH_BYTES) for _ in range(form & ~IS_FACT))
         log = Log(emitter, topics, self.source.take(size))
         if form & IS_FACT:
-            self._keep(EventFact(FactKind.LOG, index, place), log.hash)
+            fact = EventFact(FactKind.LOG, index, place)
+            self._keep(fact, log.hash)
+            self.logs.append((fact, log))
         return log
 
     def _read_filter(self) -> LogFilter:

@@ -10,6 +10,7 @@ from queries.database.daily_counts import FACTS_OF_ROUTE
 from queries.models import (
     BlockJob,
     DailyCount,
+    EventReference,
     JobTransaction,
     Query,
     SentHash,
@@ -129,23 +130,25 @@ class AccountView:
     """An address in queries."""
 
     address: str
-    chains: tuple[int, ...]  # the source chains on which facts about it are proven
+    chains: tuple[int, ...]  # the source chains on which facts of it or events are proven
     newest: int | None  # the source chain of its newest query; None without queries
     names: tuple[str, ...]  # of its newest queries
 
 
 def account_view(address: str, chains: Iterable[int]) -> AccountView:
-    """Read the newest query of the address and the names of the newest ones, in two statements."""
-    facts = _fact_rows(address)
+    """Read the newest query of the address, the names of the newest ones, and chains of events."""
+    facts, named = _fact_rows(address), EventReference.objects.filter(name=address.lower())
+    event_chains = {chain for chain in chains if named.filter(source=chain).exists()}
     has_facts = {f"on_{chain}": Exists(facts.filter(source=chain)) for chain in chains}
     queries = Query.objects.filter(account=address).order_by("-id")
     newest = queries.annotate(**has_facts).values("source", *has_facts).first()
     if newest is None:
-        return AccountView(address, (), None, ())
-    fact_chains = tuple(int(name.removeprefix("on_")) for name in has_facts if newest[name])
+        return AccountView(address, tuple(sorted(event_chains)), None, ())
+    fact_chains = {int(name.removeprefix("on_")) for name in has_facts if newest[name]}
     newest_names = queries.values_list("name", flat=True)[:MAX_ACCOUNT_QUERIES]
     names = tuple(dict.fromkeys(filter(None, newest_names)))
-    return AccountView(address, fact_chains, newest["source"], names)
+    chains = tuple(sorted(fact_chains | event_chains))
+    return AccountView(address, chains, newest["source"], names)
 
 
 def _fact_rows(address: str) -> QuerySet[Query]:

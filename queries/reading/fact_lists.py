@@ -88,12 +88,6 @@ def block_facts(chain: int, number: int, start: int | None = None) -> FactList:
     return _list_by_id(Query.objects.filter(source=chain, block=number), start)
 
 
-def event_facts(chain: int, number: int) -> FactList:
-    """Facts about what the block contains, of the newest queries that ask for some."""
-    rows = Query.objects.filter(source=chain, block=number, account="", event_count__gt=0)
-    return _list_by_id(rows, None)
-
-
 def transaction_facts(transaction: int, start: int | None = None) -> FactList:
     """Facts of the account and header queries that the transaction proved, by its key."""
     header_queries = Q(header_transaction=transaction, account="", name="")
@@ -172,7 +166,8 @@ def _query_facts(row: QueryRow) -> Iterator[tuple[_FactKey, str]]:
         key = _FactKey(row.source, row.block, subject, FactKind.STORAGE_SLOT, 0, "", row.slot_count)
         yield key, ""
     if row.event_count and not events:  # too many, or not found yet
-        yield _FactKey(row.source, row.block, "", FactKind.LOG, 0, "", row.event_count), ""
+        key = _FactKey(row.source, row.block, "", FactKind.LOG, row.id, "", row.event_count)
+        yield key, ""
 
 
 def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> ListedFact:

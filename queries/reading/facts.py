@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import F, QuerySet, Subquery
 
 from queries.facts import BLOCK_AT_TIME, fact_count, header_bits
-from queries.models import Batch, BlockJob, Query
+from queries.models import HASH_LENGTH, Batch, BlockJob, EventReference, Query
 from queries.proving.facts import EVENT_KINDS, EventFact, FactKind
 from queries.proving.headers import HeaderField, decode_header
 from queries.proving.witnesses import AccountField
@@ -213,6 +213,32 @@ def _found_fact(key: FactKey, row: Query, batches: Iterable[str]) -> FoundFact |
     )
 
 
+MAX_NAMED_FACTS = 100
+
+
+def named_facts(source: int, name: str) -> tuple[FactView, ...]:
+    """Proven facts that name an address or a transaction's hash, newest block first.
+
+    `name`: in lower case.
+    """
+    references = EventReference.objects.filter(
+        name=name, source=source, query__values__isnull=False
+    )
+    columns = references.order_by("-block", "pk").values_list("block", "fact", "query")
+    keys = list(columns[:MAX_NAMED_FACTS])
+    rows = Query.objects.select_related("batch", "job").in_bulk({query for *_, query in keys})
+    facts = {
+        (entry.fact.block, entry.fact.name): entry.fact for entry in _row_facts([*rows.values()])
+    }
+    return tuple(facts[key] for key in dict.fromkeys(key[:2] for key in keys) if key in facts)
+
+
+def transaction_of_fact(query: int, fact: str) -> str:
+    """The hash of the transaction that a query's fact is about, or an empty string."""
+    names = EventReference.objects.filter(query=query, fact=fact).values_list("name", flat=True)
+    return next((name for name in names if len(name) == HASH_LENGTH), "")
+
+
 MAX_QUERIES = 1_000
 MAX_FACTS = 5_000  # plus the rest of the query in which it is reached
 CURSOR_COLUMNS = ("block", "id")
@@ -262,9 +288,19 @@ def _fact_page(
     keys, total, last_cursor = list[tuple[int, int]](), 0, ""
     for row in page.rows:
         if total >= MAX_FACTS:
-            return FactPage(proven_facts(keys), last_cursor)
+            return FactPage(_distinct_facts(keys), last_cursor)
         last_cursor = f"{row.block}.{row.pk}"
         if row.batch_id in destinations and destination in {None, destinations[row.batch_id]}:
             total += fact_count(row)
             keys.append((row.pk, row.slot_count + row.event_count))
-    return FactPage(proven_facts(keys), last_cursor if page.older else "")
+    return FactPage(_distinct_facts(keys), last_cursor if page.older else "")
+
+
+def _distinct_facts(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
+    """Each fact once, as its oldest query has it, which proved it."""
+    facts = {}
+    for entry in proven_facts(queries):
+        fact = entry.fact
+        about = (fact.source, fact.destination, fact.block, fact.account, fact.ens_name)
+        facts[about, fact.name, fact.key] = entry
+    yield from facts.values()

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 from ulid import ULID
 
-from queries.models import Batch, BlockJob, Query, SentHash
+from queries.models import Batch, BlockJob, EventReference, Query, SentHash
 
 MAX_HITS = 50  # of one kind
 MAX_SUGGESTIONS = 10
@@ -21,8 +21,9 @@ BlockKey = tuple[int, int]  # chain and number
 
 
 def is_account(address: str) -> bool:
-    """Whether there are queries of the checksummed address."""
-    return Query.objects.filter(account=address).exists()
+    """Whether there are queries of the checksummed address, or events that name it."""
+    events = EventReference.objects.filter(name=address.lower())
+    return Query.objects.filter(account=address).exists() or events.exists()
 
 
 def accounts_with_name(name: str) -> tuple[str, ...]:
@@ -34,9 +35,10 @@ def accounts_with_name(name: str) -> tuple[str, ...]:
 
 
 def chains_of_transaction(transaction_hash: str) -> list[int]:
-    """The chains to which a transaction with this hash was sent."""
-    rows = SentHash.objects.filter(hash=transaction_hash).order_by("pk")
-    return list(rows.values_list("transaction__chain", flat=True)[:MAX_HITS])
+    """The chains of our transactions with this hash, and of those with requested events."""
+    sent = SentHash.objects.filter(hash=transaction_hash).values_list("transaction__chain")
+    events = EventReference.objects.filter(name=transaction_hash).values_list("source")
+    return sorted(chain for (chain,) in sent.union(events)[:MAX_HITS])
 
 
 def blocks_with_hash(digits: str) -> list[BlockKey]:
@@ -78,15 +80,25 @@ def accounts_with_prefix(prefix: str, suffix: str = "") -> list[str]:
     return list(dict.fromkeys(islice(matches, MAX_SUGGESTIONS)))
 
 
+def names_with_prefix(prefix: str, suffix: str = "") -> list[str]:
+    """Addresses and hashes of transactions that events name."""
+    names = islice(_distinct(EventReference.objects.all(), "name", f"0x{prefix}"), MAX_LOOKUPS)
+    return [name for name in names if name.endswith(suffix)][:MAX_SUGGESTIONS]
+
+
 def _accounts_in_ranges(prefix: str) -> Iterator[str]:
     spellings = product(*({digit, digit.upper()} for digit in prefix[:SPELLED_DIGITS]))
     for spelling in sorted(map("".join, spellings)):
-        rows = _in_range(Query.objects.all(), "account", f"0x{spelling}").order_by("account")
-        accounts = rows.values_list("account", flat=True)
-        account = accounts.first()
-        while account:
-            yield account
-            account = accounts.filter(account__gt=account).first()
+        yield from _distinct(Query.objects.all(), "account", f"0x{spelling}")
+
+
+def _distinct(rows: QuerySet[Any], column: str, prefix: str) -> Iterator[str]:
+    """The column's values with this prefix, each found by one step in the index."""
+    values = _in_range(rows, column, prefix).order_by(column).values_list(column, flat=True)
+    value = values.first()
+    while value:
+        yield value
+        value = values.filter(**{f"{column}__gt": value}).first()
 
 
 def transactions_with_prefix(prefix: str, suffix: str = "") -> list[tuple[int, str]]:

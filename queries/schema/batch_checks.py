@@ -155,7 +155,8 @@ def _read_block(
     selector = _read_selector(key, path)
     items = block.model_dump(include={*bodies.EVENT_MEMBERS}, exclude_unset=True)
     events = {name: items[name] for name in bodies.EVENT_MEMBERS if items.get(name)}
-    needed = "one of its accounts, one field of its header, or one of its logs"
+    lists = ", ".join(("accounts", "header", *bodies.EVENT_MEMBERS[:-1]))
+    needed = f"one entry of its {lists} or {bodies.EVENT_MEMBERS[-1]}"
     _check_not_empty(block.header or block.accounts or events, path, needed)
     for name, members in events.items():
         check.count("event", path.child(name), len(members))

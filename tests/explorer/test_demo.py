@@ -200,16 +200,9 @@ def test_the_suggested_commands_and_the_vote_of_the_guide_work(
     asking, _ = _suggested_scripts(demo)
     clone = _clone(repository, tmp_path)
     assert "3500000000000000000" in _shell(asking, clone).stdout.replace(",", "")
+    names = _exports(demo)
     attested = next(route for route in Tacitus(demo.site).routes() if route.kind == "attested")
-    request = re.search(r"--block (\d+) \\\n +--account (0x\w+) .*--key (0x\w+)", demo.output)
-    assert request
-    names = {
-        "NODE": re.findall(r"Demo A +(http\S+)", demo.output)[0],
-        "REGISTRY": attested.registry,
-        "BLOCK": request[1],
-        "TOKEN": request[2],
-        "HOLDER": request[3],
-    }
+    assert names["REGISTRY"] == attested.registry
     script = code_of(demo.site, "contracts", "mkdir vote").split("\n", 2)[2]  # without npm install
     (programs := clone / "node_modules" / ".bin").mkdir(parents=True)
     for program, folder in (("solcjs", "queries/contracts"), ("cast", "tests/js")):
@@ -221,20 +214,7 @@ def test_the_suggested_commands_and_the_vote_of_the_guide_work(
 
 def test_the_commands_of_the_guide_about_events_work(demo: Demo, tmp_path: Path) -> None:
     """From a transfer on one chain to a contract that acts on it on the other."""
-    route = next(route for route in Tacitus(demo.site).routes() if route.kind == "attested")
-    token = re.search(r"--account (0x\w+) .*--key (0x\w+)", demo.output)
-    assert token
-    nodes = re.findall(r"Demo [AB] +(http\S+)", demo.output)
-    settings = {
-        "TACITUS_KEY": re.findall(r"API key +(tct_\w+)", demo.output)[0],
-        "SOURCE": f"{route.source}",
-        "SOURCE_NODE": nodes[1],
-        "DESTINATION": f"{route.destination}",
-        "NODE": nodes[0],
-        "TOKEN": token[1],
-        "HOLDER": token[2],
-        "VERIFIER": route.events_verifier,
-    }
+    settings = _exports(demo)
 
     def code(text: str) -> str:
         return code_of(demo.site, "events", text)
@@ -254,7 +234,7 @@ def test_the_commands_of_the_guide_about_events_work(demo: Demo, tmp_path: Path)
         assert re.search(rf"LOG:\d+:0 {settings['TOKEN']} (0x0*3e8|1000)\n", output), output
     curl = run("sh", code("/submit-batch-query \\"), tmp_path, **settings)
     assert "internalId" in curl
-    reading = (settings["NODE"], route.events_verifier, settings["SOURCE_NODE"], transaction)
+    reading = (settings["NODE"], settings["VERIFIER"], settings["SOURCE_NODE"], transaction)
     assert run("python", code("read_log.py"), tmp_path, *reading) == "True\n"
 
 
@@ -273,6 +253,12 @@ def _suggested_scripts(demo: Demo) -> list[str]:
         "\n".join(line.strip() for line in part.splitlines() if line.startswith("   "))
         for part in parts[2:]
     ]
+
+
+def _exports(demo: Demo) -> dict[str, str]:
+    """The variables that the second suggestion sets."""
+    exports = re.findall(r"^   export (.+)$", demo.output, re.MULTILINE)
+    return dict(pair.split("=", 1) for line in exports for pair in line.split())
 
 
 def _shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -295,6 +281,14 @@ def test_the_demo_wallet_signs_in(demo: Demo, page: Page) -> None:
     expect(page).to_have_url(f"{demo.site}/dashboard")
     page.get_by_role("navigation", name="Dashboard").get_by_role("link", name="Keys").click()
     expect(page.get_by_text("tct_").first).to_be_visible()
+    # The first suggestion: an event in a form.
+    link = re.search(r"http\S+/new-batch\?\S+&logs=(0x\w{64}:0)", demo.output)
+    assert link
+    page.goto(link[0])
+    expect(page.locator("#logs")).to_have_value(link[1])
+    page.get_by_role("button", name="Submit the batch").click()
+    expect(page.get_by_role("heading", name="log 0 of transaction")).to_be_visible()
+    expect(page.get_by_text("DONE in")).to_be_visible(timeout=60_000)
 
 
 def test_the_demo_wallet_signs_only_the_issued_message_for_its_own_page(demo: Demo) -> None:

@@ -2,14 +2,17 @@
 
 import json
 import re
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
+from django.utils import timezone
 
 from queries.config.registries import verifier_address
-from queries.models import Query
+from queries.models import Batch, Query, SentTransaction
 from tests.explorer.proven_events import (
     AMOUNT,
     SILENT,
@@ -53,7 +56,7 @@ def test_each_fact_has_a_page_and_is_checked_with_the_verifier(
     for name in NAMES:
         address = f"{sent.facts}/{name}"
         text = _text(f"{address}/check")
-        assert "The registry says the same" in text
+        assert "The events verifier says the same" in text
         assert verifier in text
     # The verifier is asked, not the database.
     Query.objects.filter(batch=batch).update(values={"TRANSACTION:0": f"{7:064x}"})
@@ -79,7 +82,7 @@ def test_a_known_event_reads_as_a_sentence(service: Service, sent: Transfer) -> 
     )
     assert f"log 0 of transaction 0 · Local, block {sent.block} {sentence}" in text
     assert "Also proven of this transaction" in text
-    assert "Receipt succeeded, 1 log" in text
+    assert "Receipt of transaction 0 succeeded, 1 log" in text
     assert "Number of transactions" not in text
     assert f"no log by {SILENT} in transaction 0" in _text(
         f"{sent.facts}/ABSENT_LOG:0:{SILENT.lower()}:"
@@ -91,6 +94,76 @@ def test_a_known_event_reads_as_a_sentence(service: Service, sent: Transfer) -> 
         ]
     )
     assert "event 0xddf252ad1be2c89b" in _text(f"{sent.facts}/LOG:0:0")
+
+
+def test_a_transaction_is_found_and_lists_what_is_proven_of_it(
+    service: Service, sent: Transfer
+) -> None:
+    page = f"/explorer/transaction/{CHAIN_ID}/{sent.transaction}"
+    assert Client().get(page).status_code == 404
+    batch = submit_events(service, sent, logs=[{"address": sent.token}], receipts=[0])
+    service.work(batch)
+    abbreviated = f"{sent.transaction[:6]}…{sent.transaction[-4:]}"
+    for text in (sent.transaction, sent.transaction[2:].upper(), abbreviated):
+        answer = Client().get("/search", {"q": text})
+        assert (answer.status_code, answer.get("Location")) == (302, page), text
+    text = _text(page)
+    assert f"Transaction {abbreviated} on Local" in text
+    assert f"2 facts of it are proven, in block {sent.block} ." in text
+    assert f"Log 0 of transaction 0 Transfer of {AMOUNT:,}" in text
+    assert "Receipt of transaction 0 succeeded, 1 log" in text
+    for name in ("LOG:0:0", "RECEIPT:0"):
+        assert f'href="{sent.facts}/{name}"' in Client().get(page).text
+        assert f'href="{page}"' in Client().get(f"{sent.facts}/{name}").text
+
+
+def test_the_transaction_that_proves_can_be_proven_too(service: Service, sent: Transfer) -> None:
+    batch = prove_events(service, sent, receipts=[0])
+    (query,) = service.status(batch)["queries"]
+    step = query["steps"][-1]
+    service.mine(2)
+    own = Transfer(sent.token, sent.sender, service.head() - 2, step["transactionHash"])
+    prove_events(service, own, receipts=[own.transaction])
+    text = _text(f"/explorer/transaction/{CHAIN_ID}/{own.transaction}")
+    assert "proved 1 fact for 1 batch" in text
+    assert "Proven of it Receipt of transaction 0 succeeded" in text
+
+
+def test_addresses_lead_to_the_events_that_name_them(service: Service, sent: Transfer) -> None:
+    pages = {
+        address: f"/explorer/account/{address}"
+        for address in (sent.token, sent.sender, HOLDER, SILENT)
+    }
+    assert "Nothing of this account was asked for yet." in _text(pages[sent.token])
+    batch = prove_events(service, sent)
+    for address, page in pages.items():
+        for text in (address.lower(), f"{address[:20]}…{address[-8:]}"):
+            answer = Client().get("/search", {"q": text})
+            assert (answer.status_code, answer.get("Location")) == (302, page), text
+        text, count = _text(page), "2 proven events" if address == SILENT else "1 proven event"
+        assert f"on Local: named by {count}" in text
+        assert ("log 0 of transaction 0 Transfer of 12,345" in text) is (address != SILENT)
+    assert "logs by 0x0000…00AA in transaction 0 none" in _text(pages[SILENT])
+    service.work(
+        service.submit(
+            {
+                str(CHAIN_ID): {
+                    f"block:{sent.block}": {"accounts": {sent.token: {"props": ["NONCE"]}}}
+                }
+            }
+        )
+    )
+    text = _text(pages[sent.token])
+    assert "1 fact proven" in re.sub("(fact proven) 1", r"1 \1", text)
+    assert "Events that name it, newest block first" in text
+    # Rows of a deleted batch are deleted with it.
+    old = timezone.now() - timedelta(days=100)
+    Batch.objects.filter(pk=batch).update(ended_at=old)
+    SentTransaction.objects.update(confirmed=True, final=True)
+    call_command("prune", "--older-than", "90d")
+    assert not Batch.objects.filter(pk=batch).exists()
+    assert "Nothing of this account was asked for yet." in _text(pages[HOLDER])
+    assert "Nothing found" in Client().get("/search", {"q": sent.transaction}).text
 
 
 def test_the_drawn_proof_has_the_witness_that_was_sent(service: Service, sent: Transfer) -> None:
@@ -111,7 +184,7 @@ def test_the_block_lists_facts_by_transaction_but_not_as_accumulated(
     address = f"/explorer/block/{CHAIN_ID}/{sent.block}"
     text = _text(address)
     assert f"Block {sent.block} of Local: 7 facts of its content" in text
-    assert "not in the registry" in text
+    assert "in the events verifier" in text
     words = (" transaction 0 log 0 Tran", "receipt succeeded", "logs by", " block number")
     places = [text.index(some) for some in words]
     assert places == sorted(places)
@@ -157,7 +230,7 @@ def test_many_events_are_counted_in_the_lists_of_a_block(service: Service, sent:
 def test_an_unknown_log_leads_to_the_form(sent: Transfer) -> None:
     answer = Client().get(f"{sent.facts}/LOG:3:7", headers={"Accept": "text/html"})
     assert answer.status_code == 404
-    query = f"source={CHAIN_ID}&block={sent.block}&field=LOG%3A3%3A7&logs=3+7"
+    query = f"source={CHAIN_ID}&block={sent.block}&field=LOG%3A3%3A7&logs=3%3A7"
     assert f'href="/dashboard/new-batch?{query}"' in unescape(answer.text)
 
 
@@ -173,6 +246,36 @@ def test_files_have_the_facts_and_json_their_details(service: Service, sent: Tra
         lines = _content(f"{address}/facts.csv").splitlines()
         assert len(lines) == 1 + len(NAMES)
         assert any(",TRANSACTION:0," in line and sent.transaction in line for line in lines)
+
+
+def test_a_blocks_file_has_the_transaction_that_stored_each_fact(
+    service: Service, sent: Transfer
+) -> None:
+    first = prove_events(service, sent, logs=[{"logIndex": 0}])
+    prove_events(service, sent, receipts=[0], logs=[{"address": sent.token}])
+    prove_events(service, sent, logs=[{"logIndex": 0}])
+    rows = json.loads(_content(f"/explorer/block/{CHAIN_ID}/{sent.block}/facts.json"))
+    assert [row["field_or_slot"] for row in rows] == ["LOG:0:0", "RECEIPT:0"]
+    (query,) = service.status(first)["queries"]
+    assert rows[0]["transaction"] == query["steps"][-1]["transactionHash"]
+    assert rows[1]["transaction"] not in {"", rows[0]["transaction"]}
+
+
+def test_rejected_requests_are_listed_each_with_its_batch(service: Service, sent: Transfer) -> None:
+    for log in (3, 4):
+        service.work(submit_events(service, sent, logs=[{"transaction": 0, "log": log}]))
+    text = _text(f"/explorer/block/{CHAIN_ID}/{sent.block}")
+    assert text.count("1 event not proven") == 2
+
+
+def test_the_start_page_and_the_registrys_name_events(service: Service, sent: Transfer) -> None:
+    main = Client().get("/").text.partition("<main")[2]
+    assert 'href="/docs/events">logs, receipts' in main
+    verifier = verifier_address(service.registry.address)
+    page = f"/explorer/registry/{CHAIN_ID}/{service.registry.address}"
+    assert f"IEventsVerifier({verifier}).isLog(" in _text(page)
+    batch = prove_events(service, sent, receipts=[0])
+    assert f"events verifier {verifier}" in _text(f"/explorer/query/{batch}")
 
 
 def test_our_transaction_lists_what_it_proved(service: Service, sent: Transfer) -> None:

@@ -152,7 +152,8 @@ def test_portions_together_have_all_rows(
     for name, value in limits.items():
         monkeypatch.setattr(facts, name, value)
     portions = _portions(f"{page}/facts.csv")
-    assert [row for portion in portions for row in portion] == whole
+    rows = {tuple(row.values())[:-2]: row for portion in portions for row in portion}
+    assert list(rows.values()) == whole  # a later file may repeat a fact, as an older query has it
     assert len(portions) > 1
 
 
@@ -185,7 +186,7 @@ def test_files_hold_all_facts_of_wide_queries() -> None:
         query.save(force_insert=True)
     for page in (PAGE, ACCOUNT):
         portions = _portions(f"{page}/facts.csv")
-        assert sum(map(len, portions)) == 3 * (2 + len(names)) + 3
+        assert sum(map(len, portions)) == 2 + len(names)
         assert f"{len(names):,} slots</a>" in _get(page).text  # a summary instead of a list
 
 

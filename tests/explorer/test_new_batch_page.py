@@ -231,7 +231,11 @@ def test_logs_are_asked_for_in_lines_and_are_not_lost() -> None:
     make_key()
     client = signed_in()
     topic = f"0x{7:064x}"
-    lines = f"3 0\n\n{topic} 12\n{OTHER_WALLET} * {topic}\n{OTHER_WALLET}"
+    lines = f"3:0\n\n{topic}:12\n{OTHER_WALLET} * {topic}\n{OTHER_WALLET}"
+    spaced = lines.replace(":", " ")
+    assert request_json(check(client, account="", logs=spaced)) == request_json(
+        check(client, account="", logs=lines)
+    )
     checked = request_json(check(client, account="", logs=lines))
     assert checked["data"][str(SEPOLIA)]["block:5186021"] == {
         "logs": [
@@ -262,6 +266,13 @@ def test_the_line_of_a_wrong_log_is_named(lines: str, line: int) -> None:
     request = json.dumps(request_json(answer))
     assert "logs[" in field_error(send(client, json=request), "json")
     assert not Batch.objects.exists()
+
+
+def test_a_missing_index_of_a_log_is_named() -> None:
+    make_key()
+    for line in (f"0x{7:064x}", f"0x{7:064x}:x"):
+        error = field_error(send(signed_in(), account="", logs=f"3:0\n{line}"), "logs")
+        assert "The index of the log in line 2 must be a whole number" in error
 
 
 def test_what_a_line_cannot_say_is_edited_as_json() -> None:

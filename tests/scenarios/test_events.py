@@ -3,6 +3,8 @@
 from base64 import b64decode
 from contextlib import closing
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -150,10 +152,33 @@ def test_what_is_not_so_is_rejected_with_the_reason(
 def test_presence_is_never_taken_for_absence(shared_service: Service, sent: Transfer) -> None:
     for absent in ({"address": sent.token}, {"topic": TRANSFER}):
         batch = shared_service.submit({31337: {sent.block: {"absent": [absent]}}})
-        assert shared_service.rejection(batch)["code"] == "bloom_inconclusive"
+        rejection = shared_service.rejection(batch)
+        assert rejection["code"] == "event_exists"
+        assert "log 0 of transaction 0 has it" in rejection["message"]
     in_receipt = {"transaction": 0, "address": sent.token, "topics": [TRANSFER]}
     batch = shared_service.submit({31337: {sent.block: {"absent": [in_receipt]}}})
     assert shared_service.rejection(batch)["code"] == "event_exists"
+
+
+def test_a_full_bloom_that_matches_by_chance_is_inconclusive(shared_service: Service) -> None:
+    # for (i = 0; i < 400; i++) log1(0, 0, i)
+    receipt = shared_service.chain.send(None, "0x5f5b805f5fa1600101610190811060015700")
+    shared_service.chain.mine()
+    bloom = bytes.fromhex(receipt["logsBloom"][2:])
+    unset = ~int.from_bytes(bloom)
+    topic = next(n.to_bytes(32) for n in range(400, 10_000) if not unset & _bits(n.to_bytes(32)))
+    items = {"absent": [{"topic": f"0x{topic.hex()}"}]}
+    block = int(receipt["blockNumber"], 16)
+    rejection = shared_service.rejection(shared_service.submit({31337: {block: items}}))
+    assert rejection["code"] == "bloom_inconclusive"
+    assert "no log has it" in rejection["message"]
+
+
+def _bits(item: bytes) -> int:
+    """The bits of a bloom that an item sets."""
+    digest = keccak(item)
+    places = (int.from_bytes(digest[start : start + 2]) % 2048 for start in (0, 2, 4))
+    return reduce(or_, (1 << place for place in places))
 
 
 def test_events_and_accounts_of_one_block_are_proven_side_by_side(
@@ -189,11 +214,32 @@ def test_the_proof_file_has_events_that_others_proved(
     shared_service.chain.send(events["verifier"], call_data("prove(bytes,bytes)", *parts))
     batch = shared_service.submit({31337: {sent.block: {"logs": [{"logIndex": 0}]}}})
     assert shared_service.wait(batch)["spent"] == "0"
-    file = tmp_path / "proof.json"
-    file.write_bytes(shared_service.get(f"/batch-queries/{batch}/proof").content)
-    block_hash = shared_service.chain.header(sent.block)["hash"]
-    checked = shared_service.manage("verify_proof", str(file), "--hash", block_hash)
-    assert "log 0 of transaction 0" in checked.stdout
+    checked = _verify_proof(shared_service, batch, sent, tmp_path)
+    assert (
+        f"log 0 of transaction 0  by {to_checksum_address(sent.token)}, topics 0xddf252ad"
+        in checked
+    )
+    assert f", data 0x{AMOUNT:064x}" in checked
+
+
+def test_the_offline_check_says_who_or_which_topic_is_absent(
+    shared_service: Service, sent: Transfer, tmp_path: Path
+) -> None:
+    emitter, topic = to_checksum_address(f"0x{0xDEAD:040x}"), f"0x{7:064x}"
+    items = {"absent": [{"address": emitter}, {"topic": topic}]}
+    batch = shared_service.submit({31337: {sent.block: items}})
+    shared_service.wait(batch)
+    checked = _verify_proof(shared_service, batch, sent, tmp_path)
+    assert f"logs of the block  none is by {emitter}" in checked
+    assert f"logs of the block  none has the topic {topic}" in checked
+
+
+def _verify_proof(service: Service, batch: str, sent: Transfer, folder: Path) -> str:
+    """The offline check of the batch's proof file."""
+    file = folder / "proof.json"
+    file.write_bytes(service.get(f"/batch-queries/{batch}/proof").content)
+    block_hash = service.chain.header(sent.block)["hash"]
+    return service.manage("verify_proof", str(file), "--hash", block_hash).stdout
 
 
 def test_clients_of_another_service_get_a_proof_by_its_two_methods(

@@ -5,7 +5,7 @@ those that they trust.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -14,6 +14,7 @@ from queries.amounts import UNIT_DIGITS, format_units
 from queries.client.python.errors import NotProvenError, UsageError
 from queries.client.python.facts import Fact
 from queries.proving.accounts import ADDRESS_BYTES
+from queries.proving.block_items import Log
 from queries.proving.bundle_checks import MAX_BUNDLE_MIB, check_bundle
 from queries.proving.bundles import BlockProof, Bundle, BundleFact, checksum_address
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError
@@ -140,8 +141,9 @@ def _block_lines(block: BlockProof) -> Iterator[str]:
     address, kind = checksum_address(block.registry.address), block.registry.kind
     yield f"  facts, as the {kind} registry {address} keeps them on chain {block.destination}:"
     absent = {entry.proof.address for entry in block.accounts if not entry.proof.exists}
+    logs = block.logs
     rows = [
-        (_owner_line(fact, absent), *(_describe_event(fact) or _name_and_value(fact)))
+        (_owner_line(fact, absent), *(_describe_event(fact, logs) or _name_and_value(fact)))
         for fact in block.facts
     ]
     width = max(min(len(name), MAX_ALIGNED_NAME) for _, name, _ in rows)
@@ -172,29 +174,37 @@ def _name_and_value(fact: BundleFact) -> tuple[str, str]:
     return fact.name, str(number) if fact.name == "NONCE" else f"0x{fact.word.hex()}"
 
 
-def _describe_event(fact: BundleFact) -> tuple[str, str] | None:
+def _describe_event(fact: BundleFact, logs: Mapping[str, Log]) -> tuple[str, str] | None:
     if (event := EventFact.parse(fact.name)) is None:
         return None
     name, value = f"{event.kind.lower()} {event.index}", f"hash 0x{fact.word.hex()}"
     match event.kind:
         case FactKind.LOG:
             name = f"log {event.log} of transaction {event.index}"
+            value = _log_text(logs[fact.name])
         case FactKind.RECEIPT:
             name = f"receipt of transaction {event.index}"
             status = {0: "failed", 1: "succeeded"}.get(fact.word[30], "with a state root")
-            logs = format_count(int.from_bytes(fact.word[27:29]), "log")
-            value = f"{status}, {logs}, type {fact.word[29]}"
+            count = format_count(int.from_bytes(fact.word[27:29]), "log")
+            value = f"{status}, {count}, type {fact.word[29]}"
         case FactKind.ABSENT_LOG if event.filter:
             name = f"logs of transaction {event.index}"
             value = f"none is by {checksum_address(event.filter.emitter)}"
             if topics := [f"0x{topic.hex()}" if topic else "any" for topic in event.filter.topics]:
                 value += f" with the topics {', '.join(topics)}"
         case FactKind.SILENT_BLOCK:
-            name, value = "logs of the block", f"none has 0x{event.item.hex()}"
+            name, value = "logs of the block", f"none has the topic 0x{event.item.hex()}"
+            if len(event.item) == ADDRESS_BYTES:
+                value = f"none is by {checksum_address(event.item)}"
         case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
             items = event.kind.removeprefix("ABSENT_").lower()
             name, value = f"{items}s", f"the block has at most {event.index}"
     return name, value
+
+
+def _log_text(log: Log) -> str:
+    topics = ", ".join(f"0x{topic.hex()}" for topic in log.topics) or "none"
+    return f"by {checksum_address(log.emitter)}, topics {topics}, data 0x{log.data.hex()}"
 
 
 def _header_value(field: HeaderField, word: bytes) -> str:

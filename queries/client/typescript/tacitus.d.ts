@@ -300,7 +300,7 @@ export type QueryResponse = {
     values: {
         readonly [name: string]: Hex;
     } | null;
-    /** Once the batch is DONE: the contract that holds the values, which is the registry or its events verifier. */
+    /** Once the batch is DONE: the contract that holds the values, which is the events verifier for `events`, and the registry for others. */
     registry: Hex | null;
 };
 export type Readiness = "PROVEN" | "READY" | "NOT_FINAL" | "NOT_KNOWN" | "OUT_OF_REACH" | "FAILS";
@@ -2364,7 +2364,7 @@ interface BaseFact {
     block: bigint;
     /** Of the block, as requested. */
     selector: string;
-    /** The contract on the destination to read it from; for events, the verifier beside it. */
+    /** The registry on the destination. An event is in the `verifier` beside it. */
     registry: Hex;
     /** As the contract stores it. */
     word: Hex;

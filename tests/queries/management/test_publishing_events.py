@@ -187,8 +187,9 @@ def test_events_are_listed_in_words(node: LocalNode, tmp_path: Path) -> None:
     file.write_bytes(file_of(block))
     printed = run("verify_proof", file, "--node", node.url)
     lines = [" ".join(line.split()) for line in printed.splitlines()]
-    log = block.event_words[EventFact.parse("LOG:0:0") or next(iter(block.event_facts))]
-    assert f"log 0 of transaction 0 hash 0x{log.hex()}" in lines
+    emitter = to_checksum_address(block.logs["LOG:0:0"].emitter)
+    log = f"by {emitter}, topics 0x{0xAA:064x}, data 0x"
+    assert f"log 0 of transaction 0 {log}" in lines
     assert "receipt of transaction 0 succeeded, 1 log, type 2" in lines
     assert "transactions the block has at most 1" in lines
     assert "Proven: 3 facts." in printed

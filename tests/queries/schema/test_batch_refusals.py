@@ -50,6 +50,8 @@ def check(content: object, code: str, path: str, beginning: str) -> None:
         (batch({}), "empty_request", "data", "data asks for nothing. Name at least one source"),
         (batch({"11155111": {}}), "empty_request", "data.11155111",
          "data.11155111 asks for nothing. Name at least one block"),
+        (batch({"11155111": {"block:1": {}}}), "empty_request", "data.11155111.block:1",
+         "data.11155111.block:1 asks for nothing. Name at least one entry of its accounts, header"),
         (batch({"11155111": []}), "wrong_type", "data.11155111",
          "data.11155111 must be an object, not a list."),
     ],

@@ -313,7 +313,7 @@ export type QueryResponse = {
   waitCode: string | null;
   /** Once the batch is DONE: the values in the registry, 32 bytes each, in hex. null again if a reorg removed them and they could not be proven again; the last step has the error then. */
   values: { readonly [name: string]: Hex } | null;
-  /** Once the batch is DONE: the contract that holds the values, which is the registry or its events verifier. */
+  /** Once the batch is DONE: the contract that holds the values, which is the events verifier for `events`, and the registry for others. */
   registry: Hex | null;
 };
 

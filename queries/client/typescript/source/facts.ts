@@ -20,7 +20,7 @@ interface BaseFact {
   block: bigint;
   /** Of the block, as requested. */
   selector: string;
-  /** The contract on the destination to read it from; for events, the verifier beside it. */
+  /** The registry on the destination. An event is in the `verifier` beside it. */
   registry: Hex;
   /** As the contract stores it. */
   word: Hex;
