@@ -220,7 +220,7 @@ def test_each_fact_is_on_one_page_and_pages_end_with_a_block(
         ({"succeeded": False}, "failed and proved nothing: 170,480 gas, 0.00034096 ETH"),
         ({}, "proved 3 facts for 2 batches: 170,480 gas, 0.00034096 ETH"),
         (
-            {"data_fee": f"{40 * GWEI:064x}"},
+            {"data_fee": f"{40 * GWEI:064x}", "max_cost": f"{40 * GWEI:064x}"},
             "proved 3 facts for 2 batches: 170,480 gas, 0.000341 ETH",
         ),
         ({"is_preparation": True}, "recorded a block hash for 2 batches"),
