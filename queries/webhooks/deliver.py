@@ -67,8 +67,8 @@ def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
     headers = dict(batch.webhook_headers) | signature
     clock, status, fault, first_line = time.monotonic(), None, "", ""
     try:
-        to_private = settings.WEBHOOKS_TO_PRIVATE
-        status, first_line = post(batch.webhook_url, headers, body, to_private=to_private)
+        response = post(batch.webhook_url, headers, body, to_private=settings.WEBHOOKS_TO_PRIVATE)
+        status, first_line = response.status, response.first_line
     except NotDeliveredError as error:
         fault = str(error)
     milliseconds = int((time.monotonic() - clock) * 1_000)

@@ -3,6 +3,7 @@
 import socket
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from threading import Thread
 from urllib.parse import urlsplit
 
@@ -36,13 +37,16 @@ class NotDeliveredError(Exception):
     """The address could not be reached, or is not allowed."""
 
 
+@dataclass(frozen=True, slots=True)
+class WebhookResponse:
+    status: int
+    first_line: str  # of its body, if the webhook was not accepted
+
+
 def post(
     url: str, headers: dict[str, str], body: bytes, *, to_private: bool = False
-) -> tuple[int, str]:
-    """Post the webhook. Returns the status, and the first line of a body that does not accept it.
-
-    Raises `NotDeliveredError` if there is no response.
-    """
+) -> WebhookResponse:
+    """Post the webhook. Raises `NotDeliveredError` if there is no response."""
     try:
         parts = urlsplit(url)
         default_port = DEFAULT_PORTS[parts.scheme]
@@ -72,7 +76,7 @@ def post(
             ):  # fmt: skip
                 is_accepted = response.status in ACCEPTED_STATUSES
                 first_line = "" if is_accepted else _first_line(response)
-                return int(response.status), first_line
+                return WebhookResponse(int(response.status), first_line)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             unknown = f"it could not be sent ({type(error).__name__})"
             fault = next((text for kind, text in FAULTS if isinstance(error, kind)), unknown)
