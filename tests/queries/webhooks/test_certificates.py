@@ -14,7 +14,7 @@ from celery.exceptions import OperationalError
 
 from queries.chain.json_rpc import JsonRpc, NodeTransportError
 from queries.engines.celery import create_app
-from queries.webhooks.post import NotDeliveredError, post
+from queries.webhooks.post import NotDeliveredError, WebhookResponse, post
 from tests.rigs.certificates import self_signed_certificate
 from tests.rigs.slow_receivers import socket_server
 
@@ -62,7 +62,7 @@ def tls_receiver(certificate: Path) -> Iterator[TlsReceiver]:
 
 def post_webhook(address: str) -> int:
     headers = {"Authorization": f"Bearer {SECRET.decode()}"}
-    return post(f"{address}/hunter2", headers, b'{"a": "hunter2"}', to_private=True)[0]
+    return post(f"{address}/hunter2", headers, b'{"a": "hunter2"}', to_private=True).status
 
 
 def ask_node(address: str) -> Any:

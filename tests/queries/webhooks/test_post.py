@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from queries.http.public_address import is_public
-from queries.webhooks.post import NotDeliveredError, post
+from queries.webhooks.post import NotDeliveredError, WebhookResponse, post
 from tests.rigs.receiver import receiver
 from tests.rigs.slow_receivers import SLOW_RECEIVERS, drip, slow_receiver
 
@@ -53,7 +53,7 @@ def test_the_connection_goes_to_the_checked_address(monkeypatch: pytest.MonkeyPa
 
         monkeypatch.setattr(socket, "getaddrinfo", once)
         url = f"http://hook.example:{kept.port}/x"
-        assert post(url, {}, b"{}", to_private=True)[0] == 200
+        assert post(url, {}, b"{}", to_private=True).status == 200
         assert asked.count("hook.example") == 1
         assert kept.deliveries[0][1]["Host"] == f"hook.example:{kept.port}"
 
@@ -76,7 +76,7 @@ def test_the_next_address_is_tried_unless_the_first_may_have_the_webhook(
             silent.enter_context(socket.create_server(("127.0.0.2", kept.port)))
         url = f"http://hook.example:{kept.port}/x"
         with nullcontext() if arrives else pytest.raises(NotDeliveredError, match="in time"):
-            assert post(url, {}, b"{}", to_private=True)[0] == 200
+            assert post(url, {}, b"{}", to_private=True).status == 200
         assert len(kept.deliveries) == arrives
 
 
@@ -135,7 +135,7 @@ def test_a_slow_receiver_is_abandoned(slow: str, monkeypatch: pytest.MonkeyPatch
 def test_a_slow_response_body_is_not_waited_for(status: bytes) -> None:
     with slow_receiver("http", drip(b"HTTP/1.1 %b\r\n\r\n" % status, b"a")) as url:
         begin = time.monotonic()
-        assert post(url, {}, b"{}", to_private=True)[0] == int(status[:3])
+        assert post(url, {}, b"{}", to_private=True).status == int(status[:3])
         assert time.monotonic() - begin < 4
 
 
@@ -165,4 +165,4 @@ def test_the_first_line_of_a_refusal_is_returned_without_control_characters(
 ) -> None:
     response = b"HTTP/1.1 500 Oops\r\ncontent-length: %d\r\n\r\n" % len(body) + body
     with slow_receiver("http", drip(response, b"")) as url:
-        assert post(url, {}, b"{}", to_private=True) == (500, line)
+        assert post(url, {}, b"{}", to_private=True) == WebhookResponse(500, line)
