@@ -14,7 +14,7 @@ from celery.exceptions import OperationalError
 
 from queries.chain.json_rpc import JsonRpc, NodeTransportError
 from queries.engines.celery import create_app
-from queries.webhooks.post import NotDeliveredError, WebhookResponse, post
+from queries.webhooks.post import NotDeliveredError, post
 from tests.rigs.certificates import self_signed_certificate
 from tests.rigs.slow_receivers import socket_server
 
