@@ -20,7 +20,6 @@ from queries.models import (
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.registry_calls import block_leaf
 from queries.reading.pagination import Cursor, Page, read_page
-from queries.transactions.receipts import transaction_cost
 
 MAX_DESTINATIONS = 100
 
@@ -218,7 +217,7 @@ def transaction_view(chain: int, transaction_hash: str) -> TransactionView | Non
     status, mark = _status_and_mark(row)
     price = int(row.gas_price, 16) if is_mined and row.gas_price else None
     data_fee = int(row.data_fee, 16) if is_mined and row.data_fee else 0
-    cost = None if price is None else transaction_cost(row)
+    cost = None if price is None else (row.gas_used or 0) * price + data_fee
     jobs = JobTransaction.objects.filter(transaction=row).order_by("job_id")
     blocks = jobs.values_list("job__source", "job__block")[:MAX_JOBS]
     batches = _served_batches(row, cost)
