@@ -53,7 +53,7 @@ def test_events_are_readable_at_all_widths(
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert_accessible(page)
     page.get_by_role("link", name="Check it now").click()
-    expect(page.locator("#checked")).to_contain_text("The registry says the same, read on Local")
+    expect(page.locator("#checked")).to_contain_text("The events verifier says the same, read on")
     page.get_by_text("cast", exact=True).click()
     expect(page.locator("#code-cast")).to_contain_text("isLog(uint256,uint256,uint256,address,")
     page.get_by_role("link", name="Receipt").click()

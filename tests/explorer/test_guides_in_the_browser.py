@@ -68,7 +68,7 @@ def test_the_keyboard_reaches_the_guides_or_skips_them(page: Page, live_server: 
     skip = page.get_by_role("link", name="Skip the list of guides")
     expect(skip).to_be_focused()
     expect(skip).to_be_in_viewport()
-    for name in ("Your first fact", "Contracts", "Files"):
+    for name in ("Your first fact", "Integrate", "Contracts", "Files"):
         page.keyboard.press("Tab")
         link = page.get_by_label("Documentation").get_by_role("link", name=name, exact=True)
         expect(link).to_be_focused()

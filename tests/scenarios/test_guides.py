@@ -90,7 +90,7 @@ def test_the_typescript_client_proves_and_viem_reads(live: Service, tmp_path: Pa
     (tmp_path / "node_modules").mkdir()
     for name in ("viem", "@types"):  # instead of downloads
         (tmp_path / "node_modules" / name).symlink_to(modules / name)
-    install = code_of(live.url, "first-fact", "npm install http").removesuffix(" viem\n")
+    install = code_of(live.url, "first-fact", "npm install http").strip().removesuffix(" viem")
     run("sh", f"{install} --no-save --no-audit --no-fund", tmp_path)
     code = code_of(live.url, "first-fact", 'from "tacitus"')
     (tmp_path / "program.mts").write_text(code)

@@ -281,7 +281,7 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
         ),
         ([*OUTPUT[:-2]], "the new registry.anchor_state_registry: it must be set"),
         ([*NATIVE, *OUTPUT[-2:]], "the new registry: anchor_state_registry is unknown"),
-        ([*NATIVE, "--wait", "nan"], "argument --wait: invalid positive_int value: 'nan'"),
+        ([*NATIVE, "--wait", "nan"], "argument --wait: 'nan'; use a whole number from 1"),
     ],
 )  # fmt: skip
 def test_invalid_arguments_are_reported_before_anything_is_sent(
