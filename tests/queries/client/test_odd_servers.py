@@ -27,6 +27,7 @@ from queries.client.python import (
 from queries.client.python.service import MAX_ATTEMPTS
 from queries.contracts.abi import load_artifact
 from tests.commands import free_port
+from tests.queries.client.contracts_beside import FALSE_ADDRESSES, contracts_beside
 from tests.rigs.quiet_server import QuietHandler, handler_server
 from tests.rigs.receiver import ReceivedRequest
 
@@ -223,23 +224,28 @@ def test_an_address_proves_only_the_genuine_code_with_the_routes_source(kind: st
     """A server cannot pass off its own code: the address follows from it."""
     genuine, other = load_artifact(f"{kind.capitalize()}Registry").bytecode, b"\x60\x00"
     encoded = [bytes(32) + source.to_bytes(32, "big") + bytes(64) for source in (1, 2)]
-    for served_code, deployed_code, arguments, is_proven in (
-        (genuine, genuine, encoded[0], True),
-        (genuine, genuine, encoded[1], False),  # of another source
-        (genuine, other, encoded[0], False),
-        (other, other, encoded[0], False),
+    for served_code, deployed_code, arguments, change, is_proven in (
+        (genuine, genuine, encoded[0], {}, True),
+        (genuine, genuine, encoded[0], {"lookup": None, "lookupArguments": None}, True),
+        (genuine, genuine, encoded[1], {}, False),  # of another source
+        (genuine, other, encoded[0], {}, False),
+        (other, other, encoded[0], {}, False),
+        *((genuine, genuine, encoded[0], change, False) for change in FALSE_ADDRESSES),
     ):
+        registry = tacitus.registry_address(deployed_code + arguments)
         connection = {
             "originChainId": "1",
             "destinationChainId": "10",
             "kind": kind,
-            "registry": tacitus.registry_address(deployed_code + arguments),
+            "registry": registry,
             "constructorArguments": f"0x{arguments.hex()}",
             "horizon": "2100-01-01T00:00:00.000Z",
             "stateHorizon": "2100-01-01T00:00:00.000Z",
-            "eventsVerifier": "0x" + 20 * "ab",
+            **contracts_beside(registry),
+            **change,
         }
-        responses = respond({"connections": [connection]}), respond({"bytecode": served_code.hex()})
-        with odd_server(*responses) as odd:
+        beside = [load_artifact(name).bytecode.hex() for name in ("EventsVerifier", "FactsLookup")]
+        codes = [respond({"bytecode": code}) for code in (served_code.hex(), *beside)]
+        with odd_server(respond({"connections": [connection]}), *codes) as odd:
             (route,) = Tacitus(odd.address).routes()
         assert route.proves_its_code is is_proven
