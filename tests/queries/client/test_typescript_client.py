@@ -27,7 +27,7 @@ from queries.proving.event_reading import prove_events_call
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from tests.commands import Manage, run_program
-from tests.queries.client.contracts_beside import FALSE_ADDRESSES, contracts_beside
+from tests.queries.client.checked_routes import checked_routes
 from tests.queries.client.test_layouts import EXPECTED, compile_cached
 from tests.queries.contracts.recorded_events import Verifier
 from tests.queries.events.groups import (
@@ -348,29 +348,8 @@ def _block_of_every_kind(seed: int) -> RandomBlock | None:
 @pytest.mark.no_database
 @pytest.mark.parametrize("kind", ["attested", "output"])
 def test_a_registry_is_genuine_only_at_the_address_of_its_code(project: Path, kind: str) -> None:
-    genuine, other = load_artifact(f"{kind.capitalize()}Registry").bytecode, b"\x60\x00"
-    beside = [load_artifact(name).bytecode.hex() for name in ("EventsVerifier", "FactsLookup")]
-    encoded = [bytes(32) + source.to_bytes(32) + bytes(64) for source in (1, 2)]
-    for served_code, deployed_code, arguments, change, is_genuine in (
-        (genuine, genuine, encoded[0], {}, True),
-        (genuine, genuine, encoded[0], {"lookup": None, "lookupArguments": None}, True),
-        (genuine, genuine, encoded[1], {}, False),  # of another source
-        (genuine, other, encoded[0], {}, False),
-        (other, other, encoded[0], {}, False),
-        *((genuine, genuine, encoded[0], change, False) for change in FALSE_ADDRESSES),
-    ):
-        registry = tacitus.registry_address(deployed_code + arguments)
-        route = {
-            "originChainId": "1",
-            "destinationChainId": "10",
-            "kind": kind,
-            "registry": registry,
-            "constructorArguments": f"0x{arguments.hex()}",
-            **contracts_beside(registry),
-            **change,
-        }
-        codes = (served_code.hex(), *beside)
-        builds: list[OddAnswer] = [(200, {"bytecode": code}, {}) for code in codes]
+    for route, bytecodes, is_genuine in checked_routes(kind):
+        builds: list[OddAnswer] = [(200, {"bytecode": code}, {}) for code in bytecodes]
         call = f"service.isGenuine({json.dumps(route)})"
         assert against(project, call, *builds)[0][0] is is_genuine
 
