@@ -127,7 +127,7 @@ class LocalNode:
 
 @contextmanager
 def local_node(*options: str, hardfork: str = "osaka") -> Iterator[LocalNode]:
-    """Run a node at a free port."""
+    """Run a node at a free port. Any web page may use it, as its accounts hold nothing of value."""
     programs = sorted(PACKAGES.glob("anvil-*/bin/anvil*"))  # npm installs only this platform's
     if not programs:
         raise LocalNodeMissingError("The local Ethereum node is not installed. Run: make contracts")
@@ -136,8 +136,7 @@ def local_node(*options: str, hardfork: str = "osaka") -> Iterator[LocalNode]:
         port = probe.getsockname()[1]
     command: Sequence[str] = [
         str(programs[0]), "--port", str(port), "--silent", "--hardfork", hardfork,
-        # Without CORS, so that no web page can use the unlocked accounts.
-        "--enable-tx-gas-limit", "--no-cors", *options,
+        "--enable-tx-gas-limit", *options,
     ]  # fmt: skip
     # In its own session, so that a terminal's Ctrl-C does not end it before its users.
     process = subprocess.Popen(

@@ -26,6 +26,7 @@ from queries.api.request_parts import (
 from queries.config.registries import (
     constructor_arguments,
     lookup_address,
+    lookup_arguments,
     proves_its_code,
     verifier_address,
 )
@@ -157,6 +158,9 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> responses.Connec
             registry=registry.address,
             events_verifier=verifier_address(registry.address),
             lookup=lookup_address(registry) if registry.lookup_urls else None,
+            lookup_arguments=f"0x{lookup_arguments(registry).hex()}"
+            if registry.lookup_urls
+            else None,
             constructor_arguments=f"0x{constructor_arguments(registry).hex()}",
             verifiable=proves_its_code(registry),
             horizon=datetime.fromtimestamp(registry.horizon, UTC),

@@ -313,6 +313,11 @@ class ConnectionResponse(ApiModel):
         "likewise. null if the operator names no gateways.",
         examples=[None],
     )
+    lookup_arguments: HexBytes | None = Field(
+        description="The arguments of the lookup's constructor, ABI-encoded: registry, events "
+        "verifier, and the URLs of the gateways. Its address follows from them and its bytecode.",
+        examples=[None],
+    )
     constructor_arguments: HexBytes = Field(
         description="ABI-encoded. The registry's address follows from them and the bytecode of its "
         "kind.",

@@ -113,8 +113,13 @@ def lookup_address(registry: Registry) -> str:
 
 def lookup_code(registry: Registry) -> bytes:
     """The init code of the lookup beside a registry and its events verifier."""
+    return load_artifact("FactsLookup").bytecode + lookup_arguments(registry)
+
+
+def lookup_arguments(registry: Registry) -> bytes:
+    """The encoded constructor arguments of the lookup beside a registry."""
     words = [registry.address, verifier_address(registry.address), registry.lookup_urls]
-    return load_artifact("FactsLookup").bytecode + encode(["address", "address", "string[]"], words)
+    return encode(["address", "address", "string[]"], words)
 
 
 def proves_its_code(registry: Registry) -> bool:

@@ -1,6 +1,7 @@
 """Facts without a transaction: viem and ethers follow ERC-3668 by themselves."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -118,6 +119,28 @@ def test_the_guides_lines_of_viem_read_a_balance(native: Service, tmp_path: Path
     assert node in code
     printed = run("js", code.replace(node, native.chain.url), tmp_path)
     assert printed == f"{native.chain.balance(HOLDER, head - 4)} wei in block {head - 4}\n"
+
+
+def test_the_typescript_readmes_lookup_example_reads_a_balance(
+    native: Service, tmp_path: Path
+) -> None:
+    modules, client = tmp_path / "node_modules", REPOSITORY / "queries" / "client" / "typescript"
+    modules.mkdir()
+    (modules / "viem").symlink_to(JS / "node_modules" / "viem")
+    (modules / "tacitus").symlink_to(client)
+    blocks = re.findall(r"```ts\n(.*?)```", (client / "README.md").read_text(), re.DOTALL)
+    (code,) = [block for block in blocks if "factsLookupAbi" in block]
+    head = native.chain.mine(20)
+    for example, value in (
+        ("https://node.example.org", native.chain.url),
+        ("https://proofs.example.org", native.url),
+        ('"1"', f'"{native.chain.id}"'),
+        ("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", HOLDER),
+        ("23000000n", f"{head - 10}n"),
+    ):
+        assert example in code
+        code = code.replace(example, value)
+    assert run("js", code, tmp_path) == f"{HOLDER_BALANCE}n\n"
 
 
 def test_web3_8_reads_over_https(native: Service, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """Facts of a recent block, which the gateway chooses: on each kind of route, and as chains move."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 
 import pytest
 from eth_account import Account as Key
@@ -9,11 +11,13 @@ from eth_utils.abi import function_signature_to_4byte_selector
 
 from queries.config.registries import RegistryKind
 from tests.builds import contract_for_tests
+from tests.guides import code_of, run
 from tests.rigs.anvil import Chain
 from tests.rigs.service import BALANCE, HOLDER, Service, accounts
 from tests.scenarios.fixtures import Install
 from tests.scenarios.lookups import (
     HEADER_RECENT,
+    JS,
     LIBRARIES,
     RECENT,
     SLOT_RECENT,
@@ -87,6 +91,24 @@ def test_recent_facts_of_the_chain_itself(routes: Service, library: str) -> None
     assert (int(slot[0], 16), int(slot[1])) == (78, block)
     assert (int(number[0], 16), int(number[1])) == (block, block)
     assert chain.head == head
+
+
+def test_the_guides_lines_of_viem_use_the_lookup_of_their_route(
+    routes: Service, tmp_path: Path
+) -> None:
+    """The server lists lookups of other routes before it."""
+    head = routes.chain.mine(20)
+    (tmp_path / "node_modules").symlink_to(JS / "node_modules")
+    code = code_of(routes.url, "contracts", "readRecent")
+    for pattern, value in (
+        (r'ChainId === "\d+"', f'ChainId === "{L2}"'),
+        (r"https://your-node-of-chain-\d+\.example", routes.chain.url),
+        (r"\[\]\]", f'["{gateway(routes)}"]]'),
+    ):
+        code, count = re.subn(pattern, value, code)
+        assert count
+    printed = run("js", code, tmp_path)
+    assert printed == f"{routes.chain.balance(HOLDER, head - 4)} wei in block {head - 4}\n"
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

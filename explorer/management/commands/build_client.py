@@ -49,7 +49,7 @@ class Command(BaseCommand):
                 "registryContracts": contracts,
                 "codeHashes": {
                     name: f"0x{keccak256(load_artifact(name).bytecode).hex()}"
-                    for name in (*contracts.values(), "EventsVerifier")
+                    for name in (*contracts.values(), "EventsVerifier", "FactsLookup")
                 },
                 # Before the hash of the code in the preimage of a CREATE2 address.
                 "create2Prefix": f"0xff{FACTORY[2:].lower()}{SALT.hex()}",

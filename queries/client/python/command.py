@@ -312,10 +312,12 @@ def _run_routes(options: argparse.Namespace) -> None:
             fields["provesItsCode"] = fields.pop("proves_its_code")
             print(json.dumps(fields))
             continue
-        remark = "unverifiable: this is not the address of the genuine code"
+        remark = "unverifiable: it, its events verifier or its lookup is not genuine code"
         if route.proves_its_code:
             unproven = ", but not which chain is its L1" if route.kind == "optimism" else ""
             remark = f"its address proves its code and its constructor's arguments{unproven}"
+            if route.lookup:
+                remark += f"; so does the address of its lookup, {route.lookup}"
         if route.state_horizon != route.horizon:
             remark += f"; no accounts from {route.state_horizon} on"
         chains = f"{route.source} → {route.destination}"

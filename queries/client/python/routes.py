@@ -1,10 +1,10 @@
-"""Routes, and whether their registries' addresses prove the code."""
+"""Routes, and whether the addresses of their contracts prove the code."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from queries.client.python.positions import WORD
-from queries.client.python.responses import member, number_member, response_bytes
+from queries.client.python.responses import member, number_member, response_bytes, text_member
 from queries.proving.keccak import keccak256
 
 
@@ -19,16 +19,19 @@ class Route:
     arguments: str  # of the registry's constructor, as Solidity encodes them
     horizon: str  # the registry accepts no headers from this time on
     state_horizon: str  # and no accounts or slots from this time on; earlier after some forks
-    proves_its_code: bool  # the address is that of the genuine code with these arguments
-    events_verifier: str  # beside the registry, as the server reports it; not checked
+    proves_its_code: bool  # the addresses are those of the genuine code, here with these arguments
+    events_verifier: str  # beside the registry
+    lookup: str  # beside both; empty if the server has none
 
 
-# keccak256 of the creation code of this version's registries, without constructor arguments.
+# keccak256 of the creation code of this version's contracts, without constructor arguments.
 CODE_HASHES = {
-    "native": "8a1b43f16c483609436c6ecec442c40b54c76fefd0c8602eb8722eaa82b3db43",
-    "optimism": "adde3383174c214b03357838e3c58397bbd242c1d0b4a3a593f83c2c0abdaef0",
-    "output": "742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527",
-    "attested": "e70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711",
+    "NativeRegistry": "8a1b43f16c483609436c6ecec442c40b54c76fefd0c8602eb8722eaa82b3db43",
+    "OptimismRegistry": "adde3383174c214b03357838e3c58397bbd242c1d0b4a3a593f83c2c0abdaef0",
+    "OutputRegistry": "742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527",
+    "AttestedRegistry": "e70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711",
+    "EventsVerifier": "95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4",
+    "FactsLookup": "eb7e79a01733cefb566ffe2be13b76985ddd887d22a502d14efa270020eab995",
 }
 NAMES_SOURCE_IN_ARGUMENTS = {"output", "attested"}  # in the second argument
 FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")
@@ -40,8 +43,8 @@ def registry_address(code: bytes) -> str:
     return f"0x{keccak256(factory_input)[12:].hex()}"
 
 
-def parse_route(body: object, codes: Mapping[str, bytes]) -> Route:
-    """`codes`: the genuine creation code by kind."""
+def parse_route(body: object, creation_code: Callable[[str], bytes]) -> Route:
+    """`creation_code` returns the genuine code of a contract by its name; empty if unknown."""
     source = number_member(body, "originChainId")
     destination = number_member(body, "destinationChainId")
     kind, registry, arguments, horizon, state_horizon, verifier = (
@@ -50,13 +53,29 @@ def parse_route(body: object, codes: Mapping[str, bytes]) -> Route:
             "kind", "registry", "constructorArguments", "horizon", "stateHorizon", "eventsVerifier"
         )
     )  # fmt: skip
-    encoded, code = response_bytes(arguments), codes.get(kind, b"")
+    lookup = text_member(body, "lookup")
+    encoded = response_bytes(arguments)
+    lookup_encoded = response_bytes(text_member(body, "lookupArguments") or "0x")
     encoded_source = int.from_bytes(encoded[WORD : 2 * WORD])
+
+    def is_at(address: str, name: str, words: bytes) -> bool:
+        code = creation_code(name)
+        return bool(code) and address.lower() == registry_address(code + words)
+
+    registry_word = response_bytes(registry).rjust(WORD, b"\0")
+    verifier_word = response_bytes(verifier).rjust(WORD, b"\0")
     is_genuine = (
-        bool(code)
-        and registry.lower() == registry_address(code + encoded)
-        and (kind == "native") == (source == destination)
+        (kind == "native") == (source == destination)
         and (kind not in NAMES_SOURCE_IN_ARGUMENTS or encoded_source == source)
+        and is_at(registry, f"{kind.capitalize()}Registry", encoded)
+        and is_at(verifier, "EventsVerifier", registry_word)
+        and (
+            not lookup
+            or (
+                lookup_encoded.startswith(registry_word + verifier_word)
+                and is_at(lookup, "FactsLookup", lookup_encoded)
+            )
+        )
     )
-    limits = horizon, state_horizon
-    return Route(source, destination, kind, registry, arguments, *limits, is_genuine, verifier)
+    limits, beside = (horizon, state_horizon), (verifier, lookup)
+    return Route(source, destination, kind, registry, arguments, *limits, is_genuine, *beside)

@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 
@@ -183,12 +184,8 @@ class Tacitus:
 
     def routes(self) -> tuple[Route, ...]:
         """Return the server's routes with their registries."""
-        entries = self._connections()
-        codes = {
-            kind: self._creation_code(kind)
-            for kind in CODE_HASHES.keys() & {member(entry, "kind", str) for entry in entries}
-        }
-        return tuple(parse_route(entry, codes) for entry in entries)
+        creation_code = cache(self._creation_code)
+        return tuple(parse_route(entry, creation_code) for entry in self._connections())
 
     def _connections(self) -> list[Any]:
         return member(self._request_json("GET", "/chain-connections"), "connections", list)
@@ -204,11 +201,13 @@ class Tacitus:
             if number_member(route, "destinationChainId") == destination
         }
 
-    def _creation_code(self, kind: str) -> bytes:
-        """Return the genuine code of a kind of registry; empty if the server's code differs."""
-        build = self._request_json("GET", f"/contracts/{kind.capitalize()}Registry.json")
+    def _creation_code(self, name: str) -> bytes:
+        """Return the genuine code of a contract; empty if unknown, or if the server's differs."""
+        if name not in CODE_HASHES:
+            return b""
+        build = self._request_json("GET", f"/contracts/{name}.json")
         code = response_bytes(f"0x{member(build, 'bytecode', str)}")
-        return code if keccak256(code).hex() == CODE_HASHES[kind] else b""
+        return code if keccak256(code).hex() == CODE_HASHES[name] else b""
 
     def proof(self, batch_id: str) -> bytes:
         """Return the JSON file with which anyone can verify the batch without this server."""

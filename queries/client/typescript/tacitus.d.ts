@@ -112,6 +112,8 @@ export type ConnectionResponse = {
     eventsVerifier: Hex;
     /** Where the contract is that reads facts without a transaction (ERC-3668), likewise. null if the operator names no gateways. */
     lookup: Hex | null;
+    /** The arguments of the lookup's constructor, ABI-encoded: registry, events verifier, and the URLs of the gateways. Its address follows from them and its bytecode. */
+    lookupArguments: Hex | null;
     /** ABI-encoded. The registry's address follows from them and the bytecode of its kind. */
     constructorArguments: Hex;
     /** Whether its address proves its code and its constructor's arguments. */
@@ -2226,6 +2228,7 @@ export declare const codeHashes: {
     readonly OutputRegistry: "0x742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527";
     readonly AttestedRegistry: "0xe70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711";
     readonly EventsVerifier: "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4";
+    readonly FactsLookup: "0xeb7e79a01733cefb566ffe2be13b76985ddd887d22a502d14efa270020eab995";
 };
 export declare const create2Prefix: "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000";
 /** What not all errors have: `path` is of an invalid value, `step` of a rejection, and `retryAfter` in seconds. */
@@ -2503,7 +2506,7 @@ export declare class Tacitus {
     deliveries(options?: PageOptions): AsyncGenerator<DeliveryResponse, void, void>;
     /** Return the server's routes with their registries. */
     routes({ signal }?: CallOptions): Promise<readonly ConnectionResponse[]>;
-    /** Whether the registry and its events verifier are this version's code with the route's constructor arguments. */
+    /** Whether registry, events verifier and lookup are this version's code with the route's constructor arguments. */
     isGenuine(route: ConnectionResponse, { signal }?: CallOptions): Promise<boolean>;
 }
 export {};

@@ -166,7 +166,8 @@ export const codeHashes = {
     "OptimismRegistry": "0xadde3383174c214b03357838e3c58397bbd242c1d0b4a3a593f83c2c0abdaef0",
     "OutputRegistry": "0x742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527",
     "AttestedRegistry": "0xe70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711",
-    "EventsVerifier": "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4"
+    "EventsVerifier": "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4",
+    "FactsLookup": "0xeb7e79a01733cefb566ffe2be13b76985ddd887d22a502d14efa270020eab995"
 };
 export const create2Prefix = "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000";
 /** Base of all errors: a sentence for people; for programs a code, and whether trying again can help. */
@@ -470,17 +471,21 @@ const BLOCK_LISTS = ["header", "logs", "receipts", "transactions", "withdrawals"
 export function buildBatch(destination, queries, { fee = 0, webhook } = {}) {
     const data = {};
     for (const query of [queries].flat()) {
-        const selector = query.timestamp === undefined ? `block:${query.block}` : `timestamp:${query.timestamp}`;
-        const block = ((data[`${query.source}`] ??= {})[selector] ??= {});
-        for (const list of BLOCK_LISTS) {
-            if (query[list])
-                block[list] = [...(block[list] ?? []), ...query[list]];
+        const { source, block: number, timestamp, accounts = [], props = [], slots = [], ...lists } = query;
+        const unknown = Object.keys(lists).filter((name) => !BLOCK_LISTS.includes(name));
+        if (unknown.length)
+            throw new UsageError(`Unknown members of a query: ${unknown.join(", ")}.`);
+        const selector = timestamp === undefined ? `block:${number}` : `timestamp:${timestamp}`;
+        const block = ((data[`${source}`] ??= {})[selector] ??= {});
+        for (const [name, items] of Object.entries(lists)) {
+            if (items)
+                block[name] = [...(block[name] ?? []), ...items];
         }
-        for (const account of query.accounts ?? []) {
+        for (const account of accounts) {
             const entry = ((block.accounts ??= {})[account] ??= { props: [], slots: [] });
-            entry.props.push(...(query.props ?? []));
-            const positions = query.slots?.map((slot) => (typeof slot === "object" ? slot : new Position(BigInt(slot))));
-            entry.slots.push(...(positions ?? []).map(({ word }) => word));
+            entry.props.push(...props);
+            const positions = slots.map((slot) => (typeof slot === "object" ? slot : new Position(BigInt(slot))));
+            entry.slots.push(...positions.map(({ word }) => word));
         }
     }
     return { destinationChainId: `${destination}`, fee: `${fee}`, data, ...(webhook && { webhook }) };
@@ -581,13 +586,6 @@ async function readProven(client, to, abi, view, values) {
     }
     const decoded = members.map(({ name, type }, index) => [name, decodeWord(type, words[index])]);
     return BigInt(`0x${words[0]}`) ? Object.fromEntries(decoded.slice(1)) : null;
-}
-/** @internal The CREATE2 address of a contract of this version; null if its code is another. */
-function genuineAddress(name, bytecode, words) {
-    if (!/^([0-9a-f]{2})+$/.test(bytecode + words.slice(2)) || hashHex(`0x${bytecode}`) !== codeHashes[name])
-        return null;
-    const initCode = `0x${bytecode}${words.slice(2)}`;
-    return `0x${hashHex(`${create2Prefix}${hashHex(initCode).slice(2)}`).slice(26)}`;
 }
 const TOLERANCE = 300; // seconds
 /**
@@ -721,18 +719,23 @@ export class Tacitus {
     async routes({ signal } = {}) {
         return list((await this.#send("GET", "/chain-connections", { signal })).connections);
     }
-    /** Whether the registry and its events verifier are this version's code with the route's constructor arguments. */
+    /** Whether registry, events verifier and lookup are this version's code with the route's constructor arguments. */
     async isGenuine(route, { signal } = {}) {
-        const { kind, registry, eventsVerifier, constructorArguments, originChainId, destinationChainId } = route;
+        const { kind, registry, eventsVerifier, lookup, lookupArguments, constructorArguments } = route;
         const isAt = async (address, name, words) => {
             const { bytecode } = await this.#send("GET", `/contracts/${name}.json`, { signal });
-            return address.toLowerCase() === genuineAddress(name, bytecode, words);
+            const initCode = `0x${bytecode}${words.slice(2)}`;
+            if (!/^0x([0-9a-f]{2})+$/.test(initCode) || hashHex(`0x${bytecode}`) !== codeHashes[name])
+                return false;
+            return address.toLowerCase().slice(2) === hashHex(`${create2Prefix}${hashHex(initCode).slice(2)}`).slice(26);
         };
         const namesSource = kind === "output" || kind === "attested"; // in its second argument
-        return (kind === "native") === (originChainId === destinationChainId)
-            && (!namesSource || constructorArguments.slice(66, 130) === toWord(originChainId).slice(2))
+        const contracts = toWord(registry) + toWord(eventsVerifier).slice(2); // before the lookup's URLs
+        return (kind === "native") === (route.originChainId === route.destinationChainId)
+            && (!namesSource || constructorArguments.slice(66, 130) === toWord(route.originChainId).slice(2))
             && (await isAt(registry, registryContracts[kind], constructorArguments))
-            && (await isAt(eventsVerifier, "EventsVerifier", toWord(registry)));
+            && (await isAt(eventsVerifier, "EventsVerifier", toWord(registry)))
+            && (!lookup || (!!lookupArguments?.startsWith(contracts) && isAt(lookup, "FactsLookup", lookupArguments)));
     }
     async #status(id, query, options) {
         return this.#send("GET", `/batch-query-status?${new URLSearchParams({ batchQueryId: id, ...query })}`, options);

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from queries.client import python as tacitus
 from queries.client.python import (
     BlockQuery,
     FactsLostError,
@@ -25,8 +24,8 @@ from queries.client.python import (
     service,
 )
 from queries.client.python.service import MAX_ATTEMPTS
-from queries.contracts.abi import load_artifact
 from tests.commands import free_port
+from tests.queries.client.checked_routes import checked_routes
 from tests.rigs.quiet_server import QuietHandler, handler_server
 from tests.rigs.receiver import ReceivedRequest
 
@@ -221,25 +220,8 @@ def test_no_error_contains_the_key() -> None:
 @pytest.mark.parametrize("kind", ["attested", "output"])
 def test_an_address_proves_only_the_genuine_code_with_the_routes_source(kind: str) -> None:
     """A server cannot pass off its own code: the address follows from it."""
-    genuine, other = load_artifact(f"{kind.capitalize()}Registry").bytecode, b"\x60\x00"
-    encoded = [bytes(32) + source.to_bytes(32, "big") + bytes(64) for source in (1, 2)]
-    for served_code, deployed_code, arguments, is_proven in (
-        (genuine, genuine, encoded[0], True),
-        (genuine, genuine, encoded[1], False),  # of another source
-        (genuine, other, encoded[0], False),
-        (other, other, encoded[0], False),
-    ):
-        connection = {
-            "originChainId": "1",
-            "destinationChainId": "10",
-            "kind": kind,
-            "registry": tacitus.registry_address(deployed_code + arguments),
-            "constructorArguments": f"0x{arguments.hex()}",
-            "horizon": "2100-01-01T00:00:00.000Z",
-            "stateHorizon": "2100-01-01T00:00:00.000Z",
-            "eventsVerifier": "0x" + 20 * "ab",
-        }
-        responses = respond({"connections": [connection]}), respond({"bytecode": served_code.hex()})
-        with odd_server(*responses) as odd:
+    for connection, bytecodes, is_proven in checked_routes(kind):
+        codes = [respond({"bytecode": code}) for code in bytecodes]
+        with odd_server(respond({"connections": [connection]}), *codes) as odd:
             (route,) = Tacitus(odd.address).routes()
         assert route.proves_its_code is is_proven

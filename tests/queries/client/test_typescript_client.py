@@ -27,6 +27,7 @@ from queries.proving.event_reading import prove_events_call
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from tests.commands import Manage, run_program
+from tests.queries.client.checked_routes import checked_routes
 from tests.queries.client.test_layouts import EXPECTED, compile_cached
 from tests.queries.contracts.recorded_events import Verifier
 from tests.queries.events.groups import (
@@ -141,7 +142,7 @@ def test_the_readmes_examples_compile(project: Path, tmp_path: Path) -> None:
     (tmp_path / "node_modules").symlink_to(project / "node_modules")
     (tmp_path / "given.d.ts").write_text(
         "declare const holder: string, token: string, block: bigint, layout: unknown,\n"
-        "  secret: string, request: Request, fact: import('tacitus').AccountFact,\n"
+        "  secret: string, request: Request, internalId: string,\n"
         "  client: import('viem').PublicClient, service: import('tacitus').Tacitus,\n"
         "  batch: import('tacitus').BatchRequest;\n"
     )
@@ -347,29 +348,22 @@ def _block_of_every_kind(seed: int) -> RandomBlock | None:
 @pytest.mark.no_database
 @pytest.mark.parametrize("kind", ["attested", "output"])
 def test_a_registry_is_genuine_only_at_the_address_of_its_code(project: Path, kind: str) -> None:
-    genuine, other = load_artifact(f"{kind.capitalize()}Registry").bytecode, b"\x60\x00"
-    verifier = json.dumps({"bytecode": load_artifact("EventsVerifier").bytecode.hex()})
-    encoded = [bytes(32) + source.to_bytes(32) + bytes(64) for source in (1, 2)]
-    for served_code, deployed_code, arguments, is_genuine in (
-        (genuine, genuine, encoded[0], True),
-        (genuine, genuine, encoded[1], False),  # of another source
-        (genuine, other, encoded[0], False),
-        (other, other, encoded[0], False),
-    ):
-        registry = tacitus.registry_address(deployed_code + arguments)
-        route = {
-            "originChainId": "1",
-            "destinationChainId": "10",
-            "kind": kind,
-            "registry": registry,
-            "eventsVerifier": verifier_address(registry),
-            "constructorArguments": f"0x{arguments.hex()}",
-        }
-        builds: list[OddAnswer] = [
-            (200, {"bytecode": served_code.hex()}, {}), (200, json.loads(verifier), {})
-        ]  # fmt: skip
+    for route, bytecodes, is_genuine in checked_routes(kind):
+        builds: list[OddAnswer] = [(200, {"bytecode": code}, {}) for code in bytecodes]
         call = f"service.isGenuine({json.dumps(route)})"
         assert against(project, call, *builds)[0][0] is is_genuine
+
+
+@pytest.mark.no_database
+def test_unknown_members_of_a_query_are_named(project: Path) -> None:
+    query = '{ source: 1, block: 5, property: ["NONCE"], slot: [1] }'
+    program = (
+        'import { buildBatch } from "tacitus";\n'
+        f"try {{ buildBatch(1, {query}) }} catch (error) {{ console.log(`${{error}}`); }}"
+    )
+    printed = run("node", "--input-type=module", "--eval", program, folder=project)
+    assert printed.startswith("UsageError: ")
+    assert "property, slot" in printed
 
 
 SUBMITTED = {"internalId": "01J2", "page": "", "warnings": []}
@@ -544,21 +538,29 @@ class _OtherOrigin(QuietHandler, BaseHTTPRequestHandler):
 
 @pytest.mark.browser
 @pytest.mark.either_database
-def test_a_page_of_another_origin_uses_the_served_module(
+def test_a_page_of_another_origin_uses_the_served_module_and_the_node(
     shared_service: Service, page: Page, complaints: list[str]
 ) -> None:
     block = shared_service.chain.mine(2) - 1
-    script = """async ([url, key, chain, block, account]) => {
-      const { buildBatch, Tacitus } = await import(`${url}/tacitus.mjs`);
+    script = """async ([url, key, node, chain, block, account]) => {
+      const { buildBatch, readFact, Tacitus } = await import(`${url}/tacitus.mjs`);
       const service = new Tacitus(url, key);
       const query = { source: chain, block, accounts: [account], props: ["BALANCE"] };
       const { internalId } = await service.submit(buildBatch(chain, query));
       await service.wait(internalId, { timeout: 60 });
       const [fact] = await service.facts(internalId);
       const refusal = await service.cancel(internalId).catch(({ name, code }) => `${name} ${code}`);
-      return [fact.number.toString(), refusal];
+      const call = async (...params) => {
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_call", params });
+        const headers = { "content-type": "application/json" };
+        return (await (await fetch(node, { method: "POST", headers, body })).json()).result;
+      };
+      const client = { call: (transaction) => call(transaction, "latest") };
+      const { number } = await readFact(client, fact);
+      return [number.toString(), refusal];
     }"""
-    arguments = [shared_service.url, shared_service.keys[0], CHAIN_ID, block, HOLDER]
+    node = shared_service.chain.url
+    arguments = [shared_service.url, shared_service.keys[0], node, CHAIN_ID, block, HOLDER]
     with handler_server(_OtherOrigin) as port:
         page.goto(f"http://localhost:{port}/")
         found = page.evaluate(script, arguments)

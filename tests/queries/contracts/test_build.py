@@ -72,7 +72,7 @@ def test_the_published_addresses_are_those_of_the_code() -> None:
     }  # fmt: skip
     assert published["output"] == outputs
     for name, code_hash in routes.CODE_HASHES.items():
-        code = load_artifact(f"{name.capitalize()}Registry").bytecode
+        code = load_artifact(name).bytecode
         assert keccak256(code).hex() == code_hash
     attested = Registry(RegistryKind.ATTESTED, 5, 1, signers=(FACTORY,), threshold=1)
     code = load_artifact("AttestedRegistry").bytecode + constructor_arguments(attested)

@@ -118,6 +118,8 @@ export type ConnectionResponse = {
   eventsVerifier: Hex;
   /** Where the contract is that reads facts without a transaction (ERC-3668), likewise. null if the operator names no gateways. */
   lookup: Hex | null;
+  /** The arguments of the lookup's constructor, ABI-encoded: registry, events verifier, and the URLs of the gateways. Its address follows from them and its bytecode. */
+  lookupArguments: Hex | null;
   /** ABI-encoded. The registry's address follows from them and the bytecode of its kind. */
   constructorArguments: Hex;
   /** Whether its address proves its code and its constructor's arguments. */

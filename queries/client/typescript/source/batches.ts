@@ -1,4 +1,5 @@
 import type { AccountBody, BatchRequest, BlockBody, WebhookBody } from "./api.ts";
+import { UsageError } from "./errors.ts";
 import type { Hex } from "./keccak.ts";
 import { Position } from "./positions.ts";
 
@@ -11,7 +12,7 @@ export type BlockQuery = Omit<BlockBody, "accounts"> & {
   slots?: readonly (Hex | bigint | number | Position)[];
 } & ({ block: bigint | number; timestamp?: never } | { timestamp: bigint | number; block?: never });
 
-const BLOCK_LISTS = ["header", "logs", "receipts", "transactions", "withdrawals", "absent"] as const;
+const BLOCK_LISTS = ["header", "logs", "receipts", "transactions", "withdrawals", "absent"];
 
 /** Build a batch for `submit`, `estimate` and `witness`; `fee` is the maximum to spend on it, in wei. */
 export function buildBatch(
@@ -21,16 +22,19 @@ export function buildBatch(
 ): BatchRequest {
   const data: Record<string, Record<string, any>> = {};
   for (const query of [queries].flat() as readonly BlockQuery[]) {
-    const selector = query.timestamp === undefined ? `block:${query.block}` : `timestamp:${query.timestamp}`;
-    const block = ((data[`${query.source}`] ??= {})[selector] ??= {});
-    for (const list of BLOCK_LISTS) {
-      if (query[list]) block[list] = [...(block[list] ?? []), ...query[list]];
+    const { source, block: number, timestamp, accounts = [], props = [], slots = [], ...lists } = query;
+    const unknown = Object.keys(lists).filter((name) => !BLOCK_LISTS.includes(name));
+    if (unknown.length) throw new UsageError(`Unknown members of a query: ${unknown.join(", ")}.`);
+    const selector = timestamp === undefined ? `block:${number}` : `timestamp:${timestamp}`;
+    const block = ((data[`${source}`] ??= {})[selector] ??= {});
+    for (const [name, items] of Object.entries(lists)) {
+      if (items) block[name] = [...(block[name] ?? []), ...items];
     }
-    for (const account of query.accounts ?? []) {
+    for (const account of accounts) {
       const entry = ((block.accounts ??= {})[account] ??= { props: [], slots: [] });
-      entry.props.push(...(query.props ?? []));
-      const positions = query.slots?.map((slot) => (typeof slot === "object" ? slot : new Position(BigInt(slot))));
-      entry.slots.push(...(positions ?? []).map(({ word }) => word));
+      entry.props.push(...props);
+      const positions = slots.map((slot) => (typeof slot === "object" ? slot : new Position(BigInt(slot))));
+      entry.slots.push(...positions.map(({ word }) => word));
     }
   }
   return { destinationChainId: `${destination}`, fee: `${fee}`, data, ...(webhook && { webhook }) };

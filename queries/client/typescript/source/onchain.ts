@@ -1,6 +1,5 @@
 import type { EventResponse } from "./api.ts";
 import { accountFields, headerFields, eventsVerifierAbi, factsRegistryAbi } from "./constants.ts";
-import { codeHashes, create2Prefix } from "./constants.ts";
 import { UnreadableResponseError, UsageError } from "./errors.ts";
 import type { AccountField, EventFactOf, EventKind, HeaderField, NumberOf, ProvenEvents } from "./facts.ts";
 import { numberOf } from "./facts.ts";
@@ -90,11 +89,4 @@ async function readProven(client: ChainReader, to: Hex, abi: any, view: string, 
   }
   const decoded = members.map(({ name, type }: any, index: number) => [name, decodeWord(type, words[index]!)]);
   return BigInt(`0x${words[0]}`) ? Object.fromEntries(decoded.slice(1)) : null;
-}
-
-/** @internal The CREATE2 address of a contract of this version; null if its code is another. */
-export function genuineAddress(name: keyof typeof codeHashes, bytecode: string, words: Hex): Hex | null {
-  if (!/^([0-9a-f]{2})+$/.test(bytecode + words.slice(2)) || hashHex(`0x${bytecode}`) !== codeHashes[name]) return null;
-  const initCode = `0x${bytecode}${words.slice(2)}`;
-  return `0x${hashHex(`${create2Prefix}${hashHex(initCode).slice(2)}`).slice(26)}`;
 }

@@ -3,14 +3,13 @@ import type {
   EstimateRequest, EstimateResponse, ProofResponse, StatusResponse, SubmissionResponse, WitnessListResponse,
   WitnessResponse,
 } from "./api.ts";
-import { type codeHashes, registryContracts } from "./constants.ts";
+import { codeHashes, create2Prefix, registryContracts } from "./constants.ts";
 import {
   BatchNotDoneError, BatchRejectedError, RequestRefusedError, ServerUnreachableError, TacitusError,
   UnreadableResponseError, UsageError, WaitTimeoutError,
 } from "./errors.ts";
 import { type Fact, factsOfQuery } from "./facts.ts";
-import { type Hex, toWord } from "./keccak.ts";
-import { genuineAddress } from "./onchain.ts";
+import { hashHex, type Hex, toWord } from "./keccak.ts";
 
 export interface CallOptions {
   /** Ends requests and waiting; its reason is thrown. */
@@ -150,18 +149,22 @@ export class Tacitus {
     return list((await this.#send<ConnectionListResponse>("GET", "/chain-connections", { signal })).connections);
   }
 
-  /** Whether the registry and its events verifier are this version's code with the route's constructor arguments. */
+  /** Whether registry, events verifier and lookup are this version's code with the route's constructor arguments. */
   async isGenuine(route: ConnectionResponse, { signal }: CallOptions = {}): Promise<boolean> {
-    const { kind, registry, eventsVerifier, constructorArguments, originChainId, destinationChainId } = route;
+    const { kind, registry, eventsVerifier, lookup, lookupArguments, constructorArguments } = route;
     const isAt = async (address: Hex, name: keyof typeof codeHashes, words: Hex) => {
       const { bytecode } = await this.#send<{ bytecode: string }>("GET", `/contracts/${name}.json`, { signal });
-      return address.toLowerCase() === genuineAddress(name, bytecode, words);
+      const initCode = `0x${bytecode}${words.slice(2)}`;
+      if (!/^0x([0-9a-f]{2})+$/.test(initCode) || hashHex(`0x${bytecode}`) !== codeHashes[name]) return false;
+      return address.toLowerCase().slice(2) === hashHex(`${create2Prefix}${hashHex(initCode).slice(2)}`).slice(26);
     };
     const namesSource = kind === "output" || kind === "attested"; // in its second argument
-    return (kind === "native") === (originChainId === destinationChainId)
-      && (!namesSource || constructorArguments.slice(66, 130) === toWord(originChainId).slice(2))
+    const contracts = toWord(registry) + toWord(eventsVerifier).slice(2); // before the lookup's URLs
+    return (kind === "native") === (route.originChainId === route.destinationChainId)
+      && (!namesSource || constructorArguments.slice(66, 130) === toWord(route.originChainId).slice(2))
       && (await isAt(registry, registryContracts[kind], constructorArguments))
-      && (await isAt(eventsVerifier, "EventsVerifier", toWord(registry)));
+      && (await isAt(eventsVerifier, "EventsVerifier", toWord(registry)))
+      && (!lookup || (!!lookupArguments?.startsWith(contracts) && isAt(lookup, "FactsLookup", lookupArguments)));
   }
 
   async #status(id: string, query: Record<string, string>, options: SendOptions): Promise<StatusResponse> {

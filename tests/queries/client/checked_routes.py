@@ -1,0 +1,58 @@
+"""Routes as `/chain-connections` lists them, for clients that check the contracts' addresses."""
+
+from collections.abc import Iterator
+
+from eth_abi.abi import encode
+
+from queries.client.python import registry_address
+from queries.config.registries import create2_address, verifier_address
+from queries.contracts.abi import load_artifact
+
+Members = dict[str, str | None]
+OTHER = f"0x{20 * '11'}"
+NO_LOOKUP: Members = {"lookup": None, "lookupArguments": None}
+
+
+def _beside(registry: str) -> Members:
+    verifier = verifier_address(registry)
+    values = [registry, verifier, ["https://x/{sender}/{data}"]]
+    words = encode(["address", "address", "string[]"], values)
+    lookup = create2_address(load_artifact("FactsLookup").bytecode + words)
+    return {"eventsVerifier": verifier, "lookup": lookup, "lookupArguments": f"0x{words.hex()}"}
+
+
+FALSE: tuple[Members, ...] = (
+    {"eventsVerifier": OTHER},
+    {"lookup": OTHER},
+    {"lookupArguments": "0x"},
+    {name: _beside(OTHER)[name] for name in NO_LOOKUP},  # beside another registry
+)
+
+
+def checked_routes(kind: str) -> Iterator[tuple[Members, list[str], bool]]:
+    """Yield routes, the bytecode that the server has for each contract, and if all is genuine."""
+    genuine, other = load_artifact(f"{kind.capitalize()}Registry").bytecode, b"\x60\x00"
+    beside = [load_artifact(name).bytecode.hex() for name in ("EventsVerifier", "FactsLookup")]
+    first, second = (bytes(32) + source.to_bytes(32) + bytes(64) for source in (1, 2))
+    cases: list[tuple[bytes, bytes, bytes, Members, bool]] = [
+        (genuine, genuine, first, {}, True),
+        (genuine, genuine, first, NO_LOOKUP, True),
+        (genuine, genuine, second, {}, False),  # of another source
+        (genuine, other, first, {}, False),
+        (other, other, first, {}, False),
+        *((genuine, genuine, first, change, False) for change in FALSE),
+    ]
+    for served_code, deployed_code, arguments, change, is_genuine in cases:
+        registry = registry_address(deployed_code + arguments)
+        route = {
+            "originChainId": "1",
+            "destinationChainId": "10",
+            "kind": kind,
+            "registry": registry,
+            "constructorArguments": f"0x{arguments.hex()}",
+            "horizon": "2100-01-01T00:00:00.000Z",
+            "stateHorizon": "2100-01-01T00:00:00.000Z",
+            **_beside(registry),
+            **change,
+        }
+        yield route, [served_code.hex(), *beside], is_genuine
