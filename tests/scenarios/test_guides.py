@@ -87,11 +87,10 @@ def test_the_first_fact_is_read_on_chain(
 def test_the_typescript_client_proves_and_viem_reads(live: Service, tmp_path: Path) -> None:
     """The program is TypeScript too."""
     modules = REPOSITORY / "tests" / "js" / "node_modules"
-    (tmp_path / "node_modules").mkdir()
-    for name in ("viem", "@types"):  # instead of downloads
-        (tmp_path / "node_modules" / name).symlink_to(modules / name)
     install = code_of(live.url, "first-fact", "npm install http").strip().removesuffix(" viem")
     run("sh", f"{install} --no-save --no-audit --no-fund", tmp_path)
+    for name in ("viem", "@types"):  # instead of downloads, and after npm, which deletes others
+        (tmp_path / "node_modules" / name).symlink_to(modules / name)
     code = code_of(live.url, "first-fact", 'from "tacitus"')
     (tmp_path / "program.mts").write_text(code)
     options = ("--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "--noEmit")
