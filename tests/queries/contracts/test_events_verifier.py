@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
+from eth_abi.abi import decode
 
 from explorer.demo.local_node import LocalNode
-from queries.contracts.abi import call_data
+from queries.contracts.abi import call_data, load_artifact
 from queries.proving.block_items import is_silent
 from queries.proving.event_witnesses import FactList
 from queries.proving.facts import LogFilter
@@ -17,7 +18,6 @@ from tests.queries.contracts.recorded_events import (
     RecordedBlock,
     Verifier,
     prove_events_call,
-    recorded_block,
     recorded_blocks,
     verify_call,
 )
@@ -33,21 +33,8 @@ from tests.queries.events.groups import (
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
 
-BLOCK = 22432102  # 215 receipts
 LARGEST_CALL = 120_000
 ROOT, RECEIPTS = HeaderField.TRANSACTIONS_ROOT, HeaderField.RECEIPTS_ROOT
-
-
-@pytest.fixture(scope="module")
-def block() -> RecordedBlock:
-    return recorded_block(BLOCK)
-
-
-@pytest.fixture
-def verifier(shared_node: LocalNode, block: RecordedBlock) -> Verifier:
-    verifier = Verifier(shared_node)
-    verifier.know(block)
-    return verifier
 
 
 def in_calls(sizes: Sequence[int]) -> Iterator[list[int]]:
@@ -226,3 +213,55 @@ def test_absence_of_all_recorded_emitters_that_the_bloom_can_show(
             build_group_witness([BloomGroup(bloom, [emitter])]),
         )
         assert verifier.refusal(call) == "NotSilent"
+
+
+EVENTS = (
+    "LogProven", "ReceiptProven", "TransactionProven", "WithdrawalProven", "IndexAbsent",
+    "LogAbsent", "BlockSilent",
+)  # fmt: skip
+
+
+def test_a_transactions_events_say_what_it_proved(verifier: Verifier, block: RecordedBlock) -> None:
+    bloom = block.header.payload(HeaderField.LOGS_BLOOM)
+    items = [bytes([i]) * length for length in (20, 32) for i in range(256)]
+    wanted = LogFilter(b"\x07" * 20, (None, b"\x01" * 32, None, b"\x02" * 32))
+    groups: list[Group] = [
+        TransactionGroup(block.transactions, [1, 216]),
+        ReceiptGroup(block.receipts, {1: ReceiptRequest(True, frozenset({0}), (wanted,))}),
+        BloomGroup(bloom, [item for item in items if is_silent(bloom, item)][::100]),
+        WithdrawalGroup(block.withdrawals, [3, 17]),
+    ]
+    section = block.section(*(group.field for group in groups))
+    witness = build_group_witness(groups)
+    verifier.node.send(verifier.address, prove_events_call(section, witness))
+    logs = verifier.node.rpc.ask("eth_getLogs", {"address": verifier.address, "fromBlock": "0x0"})
+    members = {entry.get("name"): entry for entry in load_artifact("EventsVerifier").abi}
+    lists = members["verify"]["outputs"][0]["components"]
+    expected = []
+    for name, entry, facts in zip(EVENTS, lists, verifier.verify(section, witness), strict=True):
+        names = [member["name"] for member in entry["components"]]
+        inputs = [parameter["name"] for parameter in members[name]["inputs"]]
+        stated = [dict(zip(names, fact, strict=True)) for fact in facts]
+        expected += [(name, *(fact[argument] for argument in inputs)) for fact in stated]
+    assert sorted(map(_decode_event, logs), key=repr) == sorted(expected, key=repr)
+    assert {name for name, *_ in expected} == set(EVENTS)
+
+
+def _decode_event(log: dict[str, Any]) -> tuple[object, ...]:
+    """The event's name, and its arguments in the order of the ABI."""
+    for entry in load_artifact("EventsVerifier").abi:
+        types = [parameter["type"] for parameter in entry.get("inputs", ())]
+        signature = f"{entry.get('name')}({','.join(types)})"
+        if entry["type"] == "event" and f"0x{keccak256(signature.encode()).hex()}" in log["topics"]:
+            indexed = [parameter["indexed"] for parameter in entry["inputs"]]
+            in_topics = decode(
+                [kind for kind, is_indexed in zip(types, indexed, strict=True) if is_indexed],
+                b"".join(bytes.fromhex(topic[2:]) for topic in log["topics"][1:]),
+            )
+            in_data = decode(
+                [kind for kind, is_indexed in zip(types, indexed, strict=True) if not is_indexed],
+                bytes.fromhex(log["data"][2:]),
+            )
+            topics, others = iter(in_topics), iter(in_data)
+            return entry["name"], *(next(topics if it else others) for it in indexed)
+    raise AssertionError(log)
