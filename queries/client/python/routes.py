@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from queries.client.python.positions import WORD
-from queries.client.python.responses import member, number_member, response_bytes
+from queries.client.python.responses import member, number_member, response_bytes, text_member
 from queries.proving.keccak import keccak256
 
 
@@ -20,7 +20,12 @@ class Route:
     horizon: str  # the registry accepts no headers from this time on
     state_horizon: str  # and no accounts or slots from this time on; earlier after some forks
     proves_its_code: bool  # the address is that of the genuine code with these arguments
-    events_verifier: str  # beside the registry, as the server reports it; not checked
+    # As the server reports them; not checked.
+    events_verifier: str  # beside the registry
+    lookup: str  # reads facts without a transaction (ERC-3668); empty if there is none
+    source_name: str
+    destination_name: str
+    blocks_back: int | None  # of the source, whose accounts can be proven; None: unknown
 
 
 # keccak256 of the creation code of this version's registries, without constructor arguments.
@@ -58,5 +63,18 @@ def parse_route(body: object, codes: Mapping[str, bytes]) -> Route:
         and (kind == "native") == (source == destination)
         and (kind not in NAMES_SOURCE_IN_ARGUMENTS or encoded_source == source)
     )
-    limits = horizon, state_horizon
-    return Route(source, destination, kind, registry, arguments, *limits, is_genuine, verifier)
+    return Route(
+        source,
+        destination,
+        kind,
+        registry,
+        arguments,
+        horizon,
+        state_horizon,
+        is_genuine,
+        verifier,
+        text_member(body, "lookup"),
+        text_member(member(body, "origin", dict), "name"),
+        text_member(member(body, "destination", dict), "name"),
+        body.get("blocksBack") if isinstance(body, dict) else None,
+    )
