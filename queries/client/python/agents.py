@@ -194,7 +194,6 @@ def run_mcp_server(url: str, connect: Callable[[], Tacitus]) -> None:
         from mcp.server.mcpserver import MCPServer  # noqa: PLC0415  (no other command needs it)
         from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415
         from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase  # noqa: PLC0415
-        from pydantic import ValidationError  # noqa: PLC0415
     except ModuleNotFoundError:
         raise UsageError(
             "tacitus.py mcp needs one more package: python -m pip install 'mcp>=2.3,<3'"
@@ -218,11 +217,10 @@ def run_mcp_server(url: str, connect: Callable[[], Tacitus]) -> None:
             try:
                 return await super().call_tool(name, *arguments, **options)
             except ToolError as error:
-                if not isinstance(error.__cause__, ValidationError):
+                problems = getattr(error.__cause__, "errors", None)  # if pydantic refused them
+                if problems is None:
                     raise
-                raise ToolError(
-                    " ".join(map(_argument_problem, error.__cause__.errors()))
-                ) from error
+                raise ToolError(" ".join(map(_argument_problem, problems()))) from error
 
     ArgModelBase.model_config["extra"] = "forbid"
     tools = AgentTools(url, connect)

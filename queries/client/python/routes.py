@@ -63,6 +63,7 @@ def parse_route(body: object, codes: Mapping[str, bytes]) -> Route:
         and (kind == "native") == (source == destination)
         and (kind not in NAMES_SOURCE_IN_ARGUMENTS or encoded_source == source)
     )
+    details = body if isinstance(body, dict) else {}
     return Route(
         source,
         destination,
@@ -74,7 +75,7 @@ def parse_route(body: object, codes: Mapping[str, bytes]) -> Route:
         is_genuine,
         verifier,
         text_member(body, "lookup"),
-        text_member(member(body, "origin", dict), "name"),
-        text_member(member(body, "destination", dict), "name"),
-        body.get("blocksBack") if isinstance(body, dict) else None,
+        text_member(details.get("origin"), "name"),
+        text_member(details.get("destination"), "name"),
+        details.get("blocksBack"),
     )
