@@ -60,6 +60,7 @@ def _route_context(
         "proves_its_code": proves_its_code(registry),
         "head": heads.get(registry.source),
         "accounts_until": format_time(horizon) if horizon < registry.horizon else "",
+        "lookup": lookup_address(registry) if registry.lookup_urls else "",
         "results": results,
         "gas_chart": route_gas_chart(gas_id, results.days) if results.days else None,
     }
@@ -96,7 +97,6 @@ def registry(
     context = {
         **_route_context(registry, heads, results),
         "l1_comparison": _l1_comparison(request, registry, links),
-        "lookup": lookup_address(registry) if registry.lookup_urls else "",
         "until": format_time(registry.valid_until) if registry.signers else "",
         "horizon": format_time(registry.horizon),
         "block_count": reading.route_block_count(*route),

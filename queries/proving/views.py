@@ -57,7 +57,7 @@ def _event_arguments(event: EventFact) -> tuple[Argument, ...]:
             topics = [topic for topic in event.filter.topics if topic is not None]
             return event.index, event.filter.emitter, event.filter.mask, topics
         case FactKind.SILENT_BLOCK:
-            return len(event.item) == HASH_BYTES, event.item
+            return len(event.item) == HASH_BYTES, event.item.rjust(HASH_BYTES, b"\0")
     return (event.index,)
 
 

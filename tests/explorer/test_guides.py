@@ -63,6 +63,9 @@ def test_the_lists_have_all_guides(client: Client) -> None:
         assert f'<dt><a href="/docs/{name}">' in page
         assert f"(http://testserver/docs/{name}.md): " in llms
     assert re.findall(r"/docs/([\w-]+)\.md", llms)[0] == "integrate"
+    links = re.findall(r"\]\((http://testserver/[^)#]+)", llms)
+    assert "http://testserver/contracts/IFactsLookup.sol" in links
+    assert {client.get(link).status_code for link in links} == {200}
 
 
 def test_each_page_has_its_own_description_and_canonical_address(client: Client) -> None:

@@ -17,7 +17,6 @@ from mcp import Client, StdioServerParameters
 
 from tests.commands import clean_environment, run_program
 from tests.guides import code_of, run
-from tests.queries.management.local_setup import KEY
 from tests.rigs.anvil import Chain
 from tests.rigs.receiver import receiver
 from tests.rigs.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, wait_until
@@ -29,6 +28,7 @@ PROGRAMS = {"js": "first-fact.mjs", "python": "first_fact.py", "sh": "tacitus.py
 READS = {"js": "read-fact.mjs", "python": "read_fact.py", "sh": "cast call"}
 KEYS = {"js": '/api-key", {', "python": "requests.get", "sh": "/api-key -H"}
 DOWNLOADS = {"js": "get-proof.mjs", "python": "get_proof.py", "sh": "-o proof.json"}
+TOKENS = 777
 EXAMPLE_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18"
 
 
@@ -202,13 +202,27 @@ def test_the_integration_works_as_it_is_written(live: Service, tmp_path: Path) -
     (tmp_path / "Balances.sol").write_text(contract)
     solc = REPOSITORY / "tests" / "forge" / "solc"
     (tmp_path / "foundry.toml").write_text(f'[profile.default]\nsrc = "."\nsolc = "{solc}"\n')
-    variables = {"TACITUS_KEY": live.keys[0], "TACITUS_URL": live.url, "PRIVATE_KEY": f"0x{KEY}"}
+    token = live.chain.deploy("DemoToken", ["address[]", "uint256[]"], [[HOLDER], [TOKENS]])
+    block = live.chain.head
+    variables = {
+        "TACITUS_KEY": live.keys[0],
+        "TACITUS_URL": live.url,
+        "SOURCE": f"{live.chain.id}",
+        "DESTINATION": f"{live.chain.id}",
+        "SOURCE_NODE": live.chain.url,
+        "NODE": live.chain.url,
+        "REGISTRY": live.registries[live.chain.id, live.chain.id],
+        "TOKEN": token,
+        "HOLDER": HOLDER,
+        "BLOCK": f"{block}",
+    }
     printed = run("sh", "".join(by_language["sh"]), tmp_path, **variables)
-    block = int(re.findall(r"SNAPSHOT = (\d+)", contract)[0])
-    balance = live.chain.balance(HOLDER, block)
-    assert printed.count(f"{balance} [") + printed.count(f"{balance}\n") >= 2
+    assert printed.count(f"{TOKENS}\n") == 3  # from `wait`, the contract and the registry
+    assert f"{int(live.chain.header(block)['timestamp'], 16)} [" in printed
     assert "Proven: 2 facts." in printed
-    assert f"BALANCE {balance}" in run("python", program, tmp_path, **variables)
+    assert f" {TOKENS} " in run("python", program, tmp_path, **variables)
+    variables["BLOCK"] = f"{block - 1}"  # another request, which the first one's key would refuse
+    assert f"{block - 1:064x}" in run("python", program, tmp_path, **variables)
     (configuration,) = by_language["json"]
     server = json.loads(configuration)["mcpServers"]["tacitus"]
     assert server["env"]["TACITUS_URL"] == live.url
@@ -222,9 +236,8 @@ async def _tools_of(server: dict[str, Any], folder: Path, key: str) -> list[str]
     """The tools of an MCP server, and that it answers."""
     command = StdioServerParameters(
         command=sys.executable,
-        args=server["args"][3:],
+        args=[arg.replace("/path/to", str(folder)) for arg in server["args"][3:]],
         env=server["env"] | {"TACITUS_KEY": key},
-        cwd=folder,
     )
     async with Client(command) as client:
         assert not (await client.call_tool("routes", {})).is_error

@@ -194,10 +194,12 @@ def test_check_setup_reads_by_each_gateway(native: Service) -> None:
 
 
 def test_the_registrys_page_shows_how_to_read(native: Service, tmp_path: Path) -> None:
-    """Its lines of viem work with a client and an account."""
+    """The list of routes links to it. Its lines of viem work with a client and an account."""
     chain = native.chain
-    page = f"{native.url}/explorer/registry/{chain.id}/{native.registries[chain.id, chain.id]}"
-    text = requests.get(page, timeout=30).text
+    routes = requests.get(f"{native.url}/explorer/routes", timeout=30).text
+    (link,) = re.findall(r'<a href="([^"#]+)#lookup-title">', routes)
+    text = requests.get(f"{native.url}{link}", timeout=30).text
+    assert 'id="lookup-title"' in text
     (code,) = [block for block in code_blocks(text) if "readRecent" in block]
     assert f'<code id="lookup">{lookup_of(native)}</code>' in text
     program = f"""\

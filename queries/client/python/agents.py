@@ -1,10 +1,10 @@
 """An MCP server (modelcontextprotocol.io): tools with which agents request and read facts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Annotated, Any
 
-from queries.client.python.batches import BlockQuery, build_batch
+from queries.client.python.batches import BlockQuery, Described, build_batch
 from queries.client.python.errors import TacitusError, UsageError, WaitTimeoutError
 from queries.client.python.facts import Fact
 from queries.client.python.layouts import locate
@@ -19,6 +19,7 @@ then submit, then status until it is DONE; each answer has the next step. slot c
 """
 MAX_FACTS = 100  # in an answer
 MAX_WAIT = 50  # seconds; clients give up on a tool after a minute
+Destination = Annotated[int | str, Described("The destination chain: its id, or an alias.")]
 
 
 class AgentTools:
@@ -32,26 +33,41 @@ class AgentTools:
         routes = [
             {
                 "source": str(route.source),
+                "sourceName": route.source_name,
                 "destination": str(route.destination),
+                "destinationName": route.destination_name,
                 "kind": route.kind,
                 "registry": route.registry,
                 "eventsVerifier": route.events_verifier,
+                "lookup": route.lookup or None,
                 "registryProvesItsCode": route.proves_its_code,
                 "horizon": route.horizon,
+                "blocksBack": route.blocks_back,
             }
             for route in self._connect().routes()
         ]
-        step = "Call estimate with a destination and queries: what to prove of which block."
+        step = (
+            "Call estimate with a destination and queries: what to prove of which block. It "
+            "answers with the source's `lastFinalBlock`, and whether your block can be proven. "
+            "A `lookup` reads facts without a transaction: "
+            f"{self._url}/docs/contracts#read-without-a-transaction."
+        )
         return {"routes": routes, "abi": f"{self._url}/contracts/IFactsRegistry.sol", "next": step}
 
-    def estimate(self, destination: int | str, queries: list[BlockQuery]) -> dict[str, Any]:
-        """Say what proving would cost now. A query has a source chain, a block or a timestamp, and
-        accounts with props (BALANCE, NONCE, STORAGE_ROOT, CODE_HASH) and slots, header fields such
-        as STATE_ROOT, logs, receipts or transactions.
+    def estimate(self, destination: Destination, queries: list[BlockQuery]) -> dict[str, Any]:
+        """Say what proving would cost now, and whether it can succeed. A query has a source chain,
+        a block or a timestamp, and what to prove of that block.
         """
         estimate = self._connect().estimate(build_batch(destination, *queries))
+        blocks = estimate.response["blocks"]
+        failing = [block for block in blocks if block["readiness"] in {"FAILS", "OUT_OF_REACH"}]
         step = f"Call submit with the same arguments and fee {estimate.fee_needed}."
-        if not estimate.complete:
+        if failing:
+            reasons = (f"{block['error']} ({self._docs(block['code'])})" for block in failing)
+            step = f"Do not submit this batch, it would be rejected: {' '.join(reasons)}"
+        elif all(block["readiness"] == "PROVEN" for block in blocks):
+            step = f"All facts are proven already. To get the calls that read them: {step}"
+        elif not estimate.complete:
             step = f"{step} Some blocks have no price yet; `estimate` says why."
         return {
             "feeNeededWei": str(estimate.fee_needed),
@@ -62,14 +78,14 @@ class AgentTools:
 
     def submit(
         self,
-        destination: int | str,
+        destination: Destination,
         queries: list[BlockQuery],
-        fee: int | str = 0,
-        idempotency_key: str = "",
+        fee: Annotated[int | str, Described("The maximum to spend, in wei.")] = 0,
+        idempotency_key: Annotated[
+            str, Described("All calls with the same key store one batch.")
+        ] = "",
     ) -> dict[str, Any]:
-        """Have facts proven; fee is the maximum to spend, in wei. All calls with the same
-        idempotency_key store one batch.
-        """
+        """Have facts proven."""
         batch = build_batch(destination, *queries, fee=fee)
         submitted = self._connect().submit(batch, idempotency_key=idempotency_key)
         return {
@@ -79,7 +95,11 @@ class AgentTools:
             "next": "Call status with this batchId.",
         }
 
-    def status(self, batch_id: str, wait_seconds: float = 30) -> dict[str, Any]:
+    def status(
+        self,
+        batch_id: Annotated[str, Described("As submit returned it.")],
+        wait_seconds: Annotated[float, Described(f"At most {MAX_WAIT}.")] = 30,
+    ) -> dict[str, Any]:
         """Wait for a batch, and return its status, and its facts once it is DONE."""
         service = self._connect()
         try:
@@ -102,7 +122,7 @@ class AgentTools:
         facts = service.facts(batch_id)
         step = (
             "Read each fact on the destination with eth_call, or in a contract by the signature in "
-            "`read`. The call reverts while a fact is not proven."
+            "`read`. While a fact is not proven, the call reverts, or returns false for an absence."
         )
         if len(facts) > MAX_FACTS:
             step += f" These are {MAX_FACTS} of {len(facts)} facts; the page has all."
@@ -110,16 +130,18 @@ class AgentTools:
 
     def slot(
         self,
-        variable: str,
-        keys: list[str] | None = None,
-        layout: dict[str, Any] | None = None,
-        contract: str = "",
+        variable: Annotated[
+            int | str, Described("A slot's number; with a layout, a name such as points[4].y.")
+        ],
+        keys: Annotated[
+            Sequence[int | str],
+            Described("Of the mapping in that slot: addresses, numbers, or typed as uint64:7."),
+        ] = (),
+        layout: Annotated[dict[str, Any] | None, Described("solc's storage layout.")] = None,
+        contract: Annotated[str, Described("Of the layout: Name, or file:Name.")] = "",
     ) -> dict[str, Any]:
-        """Compute where Solidity stores a variable: of a mapping in slot `variable`, the entry with
-        these keys (an address, a number, or with a type such as uint64:7); or with solc's storage
-        layout, a name such as points[4].y.
-        """
-        found = locate(variable, keys or [], layout, contract)
+        """Compute where Solidity stores a variable, or an entry of a mapping."""
+        found = locate(str(variable), list(map(str, keys)), layout, contract)
         return {
             "slot": f"0x{found.position.word.hex()}",
             "byteOffset": found.position.byte_offset,
@@ -154,7 +176,16 @@ def _fact_entry(fact: Fact) -> dict[str, Any]:
 def _json_argument(argument: Argument) -> object:
     if isinstance(argument, list):
         return list(map(_json_argument, argument))
+    if isinstance(argument, bool):
+        return argument
     return f"0x{argument.hex()}" if isinstance(argument, bytes) else str(int(argument))
+
+
+def _argument_problem(problem: Any) -> str:
+    path = ".".join(map(str, problem["loc"]))
+    if problem["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
+        return f"Unknown field: {path}."
+    return f"{path}: {problem['msg']}."
 
 
 def run_mcp_server(url: str, connect: Callable[[], Tacitus]) -> None:
@@ -162,6 +193,7 @@ def run_mcp_server(url: str, connect: Callable[[], Tacitus]) -> None:
     try:
         from mcp.server.mcpserver import MCPServer  # noqa: PLC0415  (no other command needs it)
         from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415
+        from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase  # noqa: PLC0415
     except ModuleNotFoundError:
         raise UsageError(
             "tacitus.py mcp needs one more package: python -m pip install 'mcp>=2.3,<3'"
@@ -179,8 +211,20 @@ def run_mcp_server(url: str, connect: Callable[[], Tacitus]) -> None:
 
         return call
 
+    class Server(MCPServer):
+        async def call_tool(self, name: str, *arguments: Any, **options: Any) -> Any:
+            """Refuse invalid arguments with a sentence for each."""
+            try:
+                return await super().call_tool(name, *arguments, **options)
+            except ToolError as error:
+                problems = getattr(error.__cause__, "errors", None)  # if pydantic refused them
+                if problems is None:
+                    raise
+                raise ToolError(" ".join(map(_argument_problem, problems()))) from error
+
+    ArgModelBase.model_config["extra"] = "forbid"
     tools = AgentTools(url, connect)
-    server = MCPServer("tacitus", instructions=INSTRUCTIONS, version=__version__)
+    server = Server("tacitus", instructions=INSTRUCTIONS, version=__version__)
     for tool in (tools.routes, tools.estimate, tools.submit, tools.status, tools.slot):
         server.add_tool(with_tool_errors(tool))
     server.run("stdio")

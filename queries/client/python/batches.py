@@ -1,32 +1,98 @@
 """Build batches: the requests for facts."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 from queries.client.python.errors import UsageError
 from queries.client.python.positions import WORD, Position, parse_integer, parse_typed_key
+from queries.proving.headers import HeaderField
 from queries.proving.keccak import keccak256
+from queries.proving.witnesses import AccountField
+
+
+class Described:
+    """The description of a parameter, and of a list's items, in the schema of an agent's tool."""
+
+    def __init__(self, description: str, **items: object) -> None:
+        self._description, self._items = description, items
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: object, make_schema: Callable[[object], dict[str, Any]]
+    ) -> dict[str, Any]:
+        schema = make_schema(core_schema) | {"description": self._description}
+        return schema | ({"items": self._items} if self._items else {})
+
+
+_INDEX_SCHEMA = {"type": "integer", "minimum": 0}
+_TRANSACTION_SCHEMA = {
+    "type": ["integer", "string"],
+    "description": "Its index in the block, or hash.",
+}
+_ADDRESS_SCHEMA = {"type": "string", "pattern": "^0x[0-9a-fA-F]{40}$"}
+_TOPIC_SCHEMA = {"type": "string", "pattern": "^0x[0-9a-fA-F]{64}$"}
+_TOPICS_SCHEMA = {
+    "type": "array",
+    "items": {
+        "anyOf": [_TOPIC_SCHEMA, {"type": "null"}, {"type": "array", "items": _TOPIC_SCHEMA}]
+    },
+    "maxItems": 4,
+    "description": "By place, as eth_getLogs takes them; null is any topic.",
+}
+_FILTER_MEMBERS = {
+    "transaction": _TRANSACTION_SCHEMA,
+    "address": _ADDRESS_SCHEMA,
+    "topics": _TOPICS_SCHEMA,
+}
+LOG_MEMBERS = {**_FILTER_MEMBERS, "log": _INDEX_SCHEMA, "logIndex": _INDEX_SCHEMA}
+ABSENCE_MEMBERS = {**_FILTER_MEMBERS, "withdrawal": _INDEX_SCHEMA, "topic": _TOPIC_SCHEMA}
 
 
 @dataclass(frozen=True, slots=True)
 class BlockQuery:
     """The values to prove of one block of the chain `source`."""
 
-    source: int | str
+    __pydantic_config__: ClassVar = {"extra": "forbid"}  # of the tools of agents
+
+    source: Annotated[int | str, Described("The source chain: its id, or an alias.")]
     _: dataclasses.KW_ONLY
-    block: int | None = None
-    timestamp: int | None = None  # the last block at or before this time
-    accounts: Sequence[str] = ()
-    props: Sequence[str] = ()
-    slots: Sequence[int | str] = ()
-    header: Sequence[str] = ()
-    logs: Sequence[Mapping[str, object]] = ()  # the forms are in /docs/events; or `log_filter`
-    receipts: Sequence[int | str] = ()  # of transactions, by index or hash
-    transactions: Sequence[int | str] = ()
-    withdrawals: Sequence[int] = ()
-    absent: Sequence[Mapping[str, object]] = ()  # the forms are in /docs/events
+    block: Annotated[int | None, Described("A block's number; or use `timestamp`.")] = None
+    timestamp: Annotated[
+        int | None, Described("Unix seconds: the last block at or before this time.")
+    ] = None
+    accounts: Annotated[Sequence[str], Described("Addresses, or ENS names.")] = ()
+    props: Annotated[
+        Sequence[str], Described("Fields of each account.", enum=[*AccountField.__members__])
+    ] = ()
+    slots: Annotated[Sequence[int | str], Described("Storage slots of each account.")] = ()
+    header: Annotated[
+        Sequence[str], Described("Fields of the block's header.", enum=[*HeaderField.__members__])
+    ] = ()
+    logs: Annotated[
+        Sequence[Mapping[str, object]],
+        Described(
+            "Logs, as {transaction, log}, {logIndex}, or {address, topics}: see `log_filter`.",
+            type="object",
+            properties=LOG_MEMBERS,
+            additionalProperties=False,
+        ),
+    ] = ()
+    receipts: Annotated[
+        Sequence[int | str], Described("Receipts of transactions, by index or hash.")
+    ] = ()
+    transactions: Annotated[Sequence[int | str], Described("By index in the block, or hash.")] = ()
+    withdrawals: Annotated[Sequence[int], Described("By index in the block.")] = ()
+    absent: Annotated[
+        Sequence[Mapping[str, object]],
+        Described(
+            "What the block does not contain: {transaction} or {withdrawal} beyond its end; "
+            "{transaction, address, topics}, a log of one receipt; {address} or {topic}, any log.",
+            type="object",
+            properties=ABSENCE_MEMBERS,
+            additionalProperties=False,
+        ),
+    ] = ()
 
     @property
     def selector(self) -> str:

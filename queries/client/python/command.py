@@ -55,9 +55,10 @@ Verify a proof file without a server, from the hash of its block:
   python tacitus.py verify proof.json --hash 0x…
 
 Serve an agent, which gets the tools routes, estimate, submit, status and slot:
-  uv run --with mcp tacitus.py mcp
+  uv run --with 'mcp>=2.3,<3' tacitus.py mcp
 
-Exit codes: 0 done, 1 refused or rejected, 2 wrong usage, 3 a retry may help, 130 interrupted.
+Exit codes: 0 done, 1 refused or rejected, 2 wrong usage, 3 a retry may help, 130 interrupted,
+141 the output's reader has closed it.
 """
 SLOT_EPILOG = """\
 Prints the slot to stdout, and a description of the variable to stderr:
@@ -97,6 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _argument_parser().parse_args(arguments)
     try:
         options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # such as by `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it at exit
+        return 141
     except TacitusError as error:
         _print_failure(error, options)
         return 2 if isinstance(error, UsageError) else 3 if error.retryable else 1

@@ -61,7 +61,9 @@ class Fact:
 
     @property
     def read(self) -> ViewCall:
-        """The call that reads it on the destination, which reverts while the fact is not proven."""
+        """The call that reads it on the destination. While the fact is not proven, it reverts, or
+        returns false if the fact is an absence.
+        """
         event = EventFact.parse(self.name)
         if event:
             kind, key = event.kind, 0

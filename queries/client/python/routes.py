@@ -21,7 +21,11 @@ class Route:
     state_horizon: str  # and no accounts or slots from this time on; earlier after some forks
     proves_its_code: bool  # the addresses are those of the genuine code, here with these arguments
     events_verifier: str  # beside the registry
-    lookup: str  # beside both; empty if the server has none
+    lookup: str  # reads facts without a transaction (ERC-3668); empty if there is none
+    # As the server reports them; not checked.
+    source_name: str
+    destination_name: str
+    blocks_back: int | None  # of the source, whose accounts can be proven; None: unknown
 
 
 # keccak256 of the creation code of this version's contracts, without constructor arguments.
@@ -77,5 +81,19 @@ def parse_route(body: object, creation_code: Callable[[str], bytes]) -> Route:
             )
         )
     )
-    limits, beside = (horizon, state_horizon), (verifier, lookup)
-    return Route(source, destination, kind, registry, arguments, *limits, is_genuine, *beside)
+    details = body if isinstance(body, dict) else {}
+    return Route(
+        source,
+        destination,
+        kind,
+        registry,
+        arguments,
+        horizon,
+        state_horizon,
+        is_genuine,
+        verifier,
+        lookup,
+        text_member(details.get("origin"), "name"),
+        text_member(details.get("destination"), "name"),
+        details.get("blocksBack"),
+    )

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from mcp import Client, StdioServerParameters
 
 from tests.commands import run_program
 from tests.queries.contracts.holder import NESTED, NESTED_VALUE
+from tests.rigs.anvil import call_data
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service
 
 pytestmark = pytest.mark.either_database
@@ -51,14 +53,22 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:
 def test_an_agent_proves_facts_and_reads_them_on_chain(
     shared_service: Service, contract: str, block: int
 ) -> None:
+    connections = requests.get(f"{shared_service.url}/chain-connections", timeout=30).json()
+    (connection,) = connections["connections"]
+
     async def conversation(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert sorted(tools) == ["estimate", "routes", "slot", "status", "submit"]
         assert all(tool.description for tool in tools.values())
+        check_shapes(tools["submit"].input_schema)
 
         listed = await answer(client, "routes")
         (route,) = [route for route in listed["routes"] if route["source"] == str(CHAIN_ID)]
         assert route["registry"] == shared_service.registries[CHAIN_ID, CHAIN_ID]
+        assert route["sourceName"] == route["destinationName"] != ""
+        assert {
+            name: connection[name] for name in ("lookup", "blocksBack")
+        }.items() <= route.items()
         assert listed["abi"] == f"{shared_service.url}/contracts/IFactsRegistry.sol"
 
         keys = ["0x" + 20 * "11", "uint64:7"]
@@ -94,6 +104,7 @@ def test_an_agent_proves_facts_and_reads_them_on_chain(
         assert facts["BALANCE"]["number"] == str(HOLDER_BALANCE)
         assert facts["BALANCE"]["read"]["arguments"] == [HOLDER.lower(), str(block), "1"]
         assert facts[f"0x{NESTED.slot:064x}"]["number"] == str(NESTED_VALUE)
+        assert "already" in (await answer(client, "estimate", **asked))["next"]
 
     converse(shared_service, conversation)
 
@@ -115,12 +126,48 @@ def test_an_agent_reads_events_on_chain(shared_service: Service) -> None:
         facts = {fact["name"].partition(":")[0]: fact for fact in done["facts"]}
         assert {*facts} == {"LOG", "RECEIPT", "ABSENT_TRANSACTION", "ABSENT_LOG"}
         assert facts["LOG"]["event"]["address"] == token
+        silent = {"source": CHAIN_ID, "block": block, "absent": [{"address": HOLDER}]}
+        submitted = await answer(client, "submit", destination=CHAIN_ID, queries=[silent])
+        done = await answer(client, "status", batch_id=submitted["batchId"])
+        facts["SILENT_BLOCK"] = done["facts"][0]
         for kind, fact in facts.items():
+            assert call_by_signature(fact["read"]) == fact["read"]["data"]
             if kind != "RECEIPT":  # several values
                 assert read_word(shared_service, fact) == int(fact["word"], 16)
         assert facts["RECEIPT"]["read"]["signature"] == "receiptOf(uint256,uint256)"
 
     converse(shared_service, conversation)
+
+
+def check_shapes(schema: Any) -> None:
+    """Each field has a description, and what an agent may send is listed."""
+    query = schema["$defs"]["BlockQuery"]
+    for fields in (schema, query):
+        assert fields["additionalProperties"] is False
+    described = {**schema["properties"], **query["properties"]}
+    assert [n for n, field in described.items() if "description" not in field] == ["queries"]
+    for name, value in (("props", "CODE_HASH"), ("header", "TIMESTAMP")):
+        assert value in query["properties"][name]["items"]["enum"]
+    for name, member in (("logs", "logIndex"), ("absent", "withdrawal")):
+        assert member in query["properties"][name]["items"]["properties"]
+
+
+def parse_argument(kind: str, value: Any) -> Any:
+    """The argument of an ABI encoder from its JSON value."""
+    if kind.endswith("[]"):
+        return [parse_argument(kind[:-2], item) for item in value]
+    if kind == "bytes32":
+        return bytes.fromhex(value.removeprefix("0x"))
+    return int(value) if kind.startswith("uint") else value
+
+
+def call_by_signature(read: Any) -> str:
+    """The calldata, as any ABI encoder makes it of JSON values."""
+    types = read["signature"].partition("(")[2][:-1].split(",")
+    values = [
+        parse_argument(kind, value) for kind, value in zip(types, read["arguments"], strict=True)
+    ]
+    return call_data(read["signature"], *values)
 
 
 def read_word(service: Service, fact: Any) -> int:
@@ -140,6 +187,21 @@ def test_refusals_and_rejections_name_their_code_and_where_it_is_explained(
         assert "header[0]" in text
         text = await refusal(client, "submit", **query(header=["GAS_USED"]))
         assert "either by its number or by a timestamp" in text
+        unknown = {"account": [HOLDER], "prop": ["BALANCE"], "header": ["GAS_USED"]}
+        text = await refusal(client, "submit", **query(block=1, **unknown), idempotencyKey="1")
+        unknown_fields = ["idempotencyKey", "queries.0.account", "queries.0.prop"]
+        assert sorted(re.findall(r"Unknown field: (\S+)\.", text)) == unknown_fields
+        assert "pydantic" not in text
+        text = await refusal(client, "submit", **query(block=1, logs=[{"index": 1}]))
+        assert "logs[0]" in text
+        estimate = await answer(client, "estimate", **query(block=1, receipts=[9]))
+        assert "event_not_found" in estimate["next"]
+        assert "submit with" not in estimate["next"]
+        named, numbered = [
+            (await answer(client, "slot", variable=v, keys=k))["slot"]
+            for v, k in (("3", ["7"]), (3, [7]))
+        ]
+        assert named == numbered
         assert "checksum" in await refusal(client, "slot", variable="3", keys=["0xA" + 39 * "b"])
         submitted = await answer(client, "submit", **query(timestamp=1, header=["GAS_USED"]))
         ended = await answer(client, "status", batch_id=submitted["batchId"])

@@ -1,6 +1,7 @@
 """The client as a command, against a running service."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -66,6 +67,16 @@ def test_the_output_of_a_command_is_the_input_of_the_next(
     )
     assert piped.returncode == 0, piped.stderr
     assert len(piped.stdout.strip()) == len(batch)
+
+
+def test_closed_output_is_no_error_in_the_command(shared_service: Service) -> None:
+    """As by `| head`, which closes the pipe after its lines."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as output:
+        command = [sys.executable, shared_service.client_file, "slot", "3", "--key", "uint64:7"]
+        ended = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, check=False)
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGPIPE, b"")
 
 
 def test_the_command_proves_logs(shared_service: Service) -> None:
