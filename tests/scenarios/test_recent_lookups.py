@@ -210,4 +210,4 @@ def test_an_answer_is_cached_for_a_block(routes: Service) -> None:
     first, second = questions
     assert first != second
     maximum = int(ask(routes, second).headers["Cache-Control"].split(", ")[1][len("max-age=") :])
-    assert 2 <= maximum <= 12  # the chain adds the time that has passed meanwhile
+    assert 1 <= maximum <= 12  # the chain adds the time that has passed meanwhile

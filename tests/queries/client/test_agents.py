@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ def converse(service: Service, conversation: Conversation, key: str | None = Non
         async with Client(command) as client:
             await conversation(client)
 
-    asyncio.run(run())
+    with ThreadPoolExecutor(1) as thread:  # a browser's tests leave a loop in the main thread
+        thread.submit(asyncio.run, run()).result()
 
 
 async def answer(client: Client, tool: str, **arguments: Any) -> Any:
