@@ -13,7 +13,7 @@ from explorer.demo.chains import CHAIN_A, CHAIN_B, HOLDER, TOKEN_BALANCES, DemoC
 from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from explorer.demo.processes import DemoError
 from queries.amounts import UNIT_DIGITS, format_units
-from queries.chain.lookup import READ_RECENT, GatewayError, follow_lookup
+from queries.chain.offchain_lookup import READ_RECENT, GatewayError, follow_lookup
 from queries.client.python import (
     BlockQuery,
     Position,
@@ -23,7 +23,7 @@ from queries.client.python import (
     build_batch,
     mapping_key,
 )
-from queries.client.python.progress import ProgressOutput, progress_line
+from queries.client.python.terminal import ProgressOutput, progress_line
 from queries.config.limits import Limits
 from queries.config.registries import verifier_address
 from queries.contracts.abi import call_data

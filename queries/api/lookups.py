@@ -28,7 +28,7 @@ from queries.contracts.abi import selector
 from queries.error_codes import RETRY_SOON, LookupCode
 from queries.intake.submit import refuse_blocks_beyond_head
 from queries.planning.readers import ChainReaders
-from queries.planning.recent import recent_block
+from queries.planning.recent_block import recent_block
 from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField

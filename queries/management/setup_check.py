@@ -24,7 +24,7 @@ from queries.chain.errors import (
     StateOfAnotherBlockError,
     WrongChainIdError,
 )
-from queries.chain.lookup import READ_HEADER_RECENT, GatewayError, follow_lookup
+from queries.chain.offchain_lookup import READ_HEADER_RECENT, GatewayError, follow_lookup
 from queries.chain.proof_window import first_block_distance, proof_window
 from queries.chain.registry import RegistryFacts
 from queries.chain.registry_checks import (

@@ -9,8 +9,8 @@ from django.db.models import Q, QuerySet
 from queries.config.routes import Chain
 from queries.database.clock import shared_now
 from queries.models import SentTransaction
+from queries.transactions.costs import transaction_cost
 from queries.transactions.offers import Offer
-from queries.transactions.receipts import transaction_cost
 
 
 class DailyBudgetSpentError(Exception):

@@ -34,8 +34,8 @@ from queries.models import BlockJob, JobTransaction, Query, SentHash, SentTransa
 from queries.planning.calls import Piece
 from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import fit_to_daily_budget
+from queries.transactions.costs import lock_costs
 from queries.transactions.offers import Offer, check_fees
-from queries.transactions.receipts import lock_costs
 from queries.transactions.shares import charge_batches, lock_batches
 
 log = logging.getLogger("tacitus.prover")

@@ -13,7 +13,8 @@ from django.db import transaction
 
 from queries.models import Batch, Query, SentTransaction, Share
 from queries.planning.calls import ProveCall
-from queries.transactions.receipts import store_receipt, transaction_cost
+from queries.transactions.costs import transaction_cost
+from queries.transactions.receipts import store_receipt
 
 
 def split_among_batches(

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from queries.client.python.agents import run_mcp_server
 from queries.client.python.batches import BlockQuery, build_batch, parse_log
 from queries.client.python.errors import (
     BatchRejectedError,
@@ -23,8 +22,8 @@ from queries.client.python.errors import (
 )
 from queries.client.python.facts import ADDRESS_FIELDS, Fact
 from queries.client.python.layouts import locate
+from queries.client.python.mcp_server import run_mcp_server
 from queries.client.python.positions import parse_integer
-from queries.client.python.progress import ProgressOutput, progress_line
 from queries.client.python.proofs import (
     check_hashes,
     parse_block_hashes,
@@ -35,6 +34,7 @@ from queries.client.python.proofs import (
 )
 from queries.client.python.responses import Status, parse_status
 from queries.client.python.service import Tacitus
+from queries.client.python.terminal import ProgressOutput, progress_line
 from queries.client.python.version import __version__
 from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.bundle_checks import MAX_BUNDLE_MIB

@@ -6,7 +6,7 @@ from dataclasses import replace
 from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import TransactionRevertedError
-from queries.chain.lookup import ERROR_TYPES
+from queries.chain.offchain_lookup import ERROR_TYPES
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.accounts import AccountProof
 from queries.proving.registry_calls import HeaderStep, headers_section
