@@ -1,4 +1,4 @@
-"""The pages of blocks, accounts and our transactions."""
+"""The pages of blocks, accounts, and transactions of this server and of source chains."""
 
 from functools import partial
 from typing import Any

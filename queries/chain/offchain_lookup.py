@@ -32,5 +32,5 @@ def follow_lookup(error: bytes, limits: Limits) -> bytes:
             return bytes(callback) + encode(["bytes", "bytes"], [proof, extra])
         sentence = "".join(filter(str.isprintable, content["message"]))
     except (*REQUEST_ERRORS, KeyError, TypeError):
-        raise GatewayError("It does not answer.") from None
+        raise GatewayError("The gateway did not return a valid answer.") from None
     raise GatewayError(sentence)

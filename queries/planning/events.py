@@ -102,7 +102,8 @@ def set_events(content: BlockContent, queries: Iterable[Query]) -> None:
 
 
 def find_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event]:
-    """The requested facts, each once. Raises a `ChainError` if one is certainly not true."""
+    """The requested facts, each once. Raises a `ChainError` if a node does not answer, and an
+    `EventError` if one cannot be proven."""
     events: dict[str, Event] = {}
     for member in EVENT_MEMBERS:  # databases do not keep the order of the request
         for position, item in enumerate(request.get(member, ())):
@@ -135,7 +136,7 @@ def event_references(content: BlockContent, query: Query) -> Iterator[EventRefer
 
 
 def _find_facts(content: BlockContent, member: str, item: Any) -> Iterable[EventFact]:
-    """The facts that an item of a request asks for, if they are true."""
+    """The facts that an item of a request names; `_describe` checks them."""
     match member:
         case "logs":
             return _find_logs(content, item)

@@ -20,7 +20,7 @@ from queries.transitions import Failure
 def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject:
     """The pass with the facts of its queries, found once for each header that is pinned.
 
-    Rejects queries whose facts are certainly not in the block. Leaves out queries whose facts no
+    Rejects a query if one of its facts cannot be proven. Leaves out queries whose facts no
     node can answer now, if the pass has others.
     """
     content = job_pass.content(header)

@@ -85,7 +85,8 @@ def fetch_proofs(
 ) -> ReadyJob | Outcome:
     """Fetch and check proofs of the missing facts, and cut them into pieces.
 
-    If they contradict the header's state root, lower the registry's horizon first.
+    If the history of block hashes shows that the header's state root is that before its block,
+    lower the registry's horizon first.
     """
     source, header = job_pass.source, anchor.header
     history = history_request(header) if missing.accounts else []

@@ -79,7 +79,7 @@ def build_event_witness(
 
 
 def count_facts(facts: Iterable[EventFact]) -> list[int]:
-    """How many facts are in each `FactList`, which has the plural of its facts' kind."""
+    """Count the facts in each `FactList`; a list's name is the plural of its kind."""
     counts = Counter(f"{fact.kind}S" for fact in facts)
     counts["ABSENT_INDEXES"] = counts["ABSENT_TRANSACTIONS"] + counts["ABSENT_WITHDRAWALS"]
     return [counts[kind.name] for kind in FactList]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from queries.proving.facts import ABSENCE_KINDS, EventFact, FactKind
 from queries.proving.keccak import HASH_BYTES, keccak256, number_word
 
-# Those of events are the events verifier's, the others the registry's.
+# Event facts are read from the events verifier, all others from the registry.
 VIEWS = {
     FactKind.ACCOUNT_FIELD: "accountField(address,uint256,uint8)",
     FactKind.STORAGE_SLOT: "accountStorageSlotValues(address,uint256,bytes32)",
@@ -24,7 +24,7 @@ Argument = int | bytes | list[bytes]
 
 
 def try_view(kind: FactKind) -> str:
-    """The view that returns whether the fact is proven, and the fact; it does not revert."""
+    """The view that returns whether the fact is proven and, unless it is an absence, its value."""
     view = VIEWS[kind]
     return view if kind in ABSENCE_KINDS else f"try{view[0].upper()}{view[1:]}"
 
@@ -32,7 +32,7 @@ def try_view(kind: FactKind) -> str:
 def view_arguments(
     kind: FactKind, key: int, block: int, account: bytes, event: EventFact | None = None
 ) -> tuple[Argument, ...]:
-    """`key`: a field's number, a slot, or seconds."""
+    """The arguments of a fact's view. `key`: a field's number, a slot, or Unix time."""
     if event:
         return block, *_event_arguments(event)
     match kind:

@@ -88,8 +88,8 @@ COUNTERS = {
     "facts_total": "Facts read back.",
     "route_facts_total": "Facts of a route that were read back.",
     "transactions_finalized_total": "Transactions that can no longer change.",
-    "gas_total": "Gas of confirmed transactions.",
-    "spent_wei_total": "What confirmed transactions cost, L1 data fees included.",
+    "gas_total": "Gas of final transactions.",
+    "spent_wei_total": "What final transactions cost, L1 data fees included.",
 }
 HISTOGRAMS = {"batch_duration_seconds": "Seconds from a batch's submission to DONE, each rounded."}
 COUNTER_SCOPE = "Counted over all servers and provers since the database began."
