@@ -159,8 +159,8 @@ def test_responses_along_links_match_the_description(
             name, result = _name_of(case), response.json()
             followed.add((name, response.status_code, result.get("queryStatus", "")))
 
-    few = settings(fuzzing, stateful_step_count=15)
-    run_state_machine_as_test(seed(SEED)(Client), settings=few)
+    many = settings(fuzzing, max_examples=3 * fuzzing.max_examples, stateful_step_count=15)
+    run_state_machine_as_test(seed(SEED)(Client), settings=many)
     prover_context.close()
     assert {
         ("submitBatchQuery", 200, ""),
