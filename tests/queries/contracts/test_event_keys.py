@@ -5,7 +5,6 @@ from itertools import product
 
 import pytest
 
-from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
 from queries.proving.block_items import Receipt, is_silent
 from queries.proving.event_witnesses import FactList
@@ -17,7 +16,6 @@ from tests.queries.contracts.recorded_events import (
     Verifier,
     block_with,
     prove_events_call,
-    recorded_block,
     verify_call,
 )
 from tests.queries.events.groups import (
@@ -35,18 +33,6 @@ pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
 TRANSACTIONS, RECEIPTS = HeaderField.TRANSACTIONS_ROOT, HeaderField.RECEIPTS_ROOT
 NOWHERE, TOPICS = b"\x07" * 20, (b"\x01" * 32, b"\x02" * 32)
 Question = tuple[str, tuple[object, ...]]
-
-
-@pytest.fixture(scope="module")
-def block() -> RecordedBlock:
-    return recorded_block(22432102)
-
-
-@pytest.fixture
-def verifier(shared_node: LocalNode, block: RecordedBlock) -> Verifier:
-    verifier = Verifier(shared_node)
-    verifier.know(block)
-    return verifier
 
 
 def questions(number: int, emitter: bytes, topic: bytes) -> dict[Question, list[list[object]]]:
