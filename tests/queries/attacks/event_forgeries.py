@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from queries.proving.block_items import Withdrawal, is_silent
-from queries.proving.event_witnesses import FactList
+from queries.proving.event_witness import FactList
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie, IndexTrieNode

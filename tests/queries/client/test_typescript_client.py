@@ -23,7 +23,7 @@ from explorer.demo.local_node import LocalNode
 from queries.client import python as tacitus
 from queries.config.registries import verifier_address
 from queries.contracts.abi import load_artifact
-from queries.proving.event_reading import prove_events_call
+from queries.proving.event_witness import prove_events_call
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from tests.commands import Manage, run_program

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import selector
 from queries.proving.accounts import ABSENT_ACCOUNT
-from queries.proving.call_reading import path_nodes
 from queries.proving.errors import WitnessMalformedError
 from queries.proving.keccak import EMPTY_CODE_HASH
-from queries.proving.registry_calls import accumulated_section, prove_call
+from queries.proving.registry_calls import accumulated_section, path_nodes, prove_call
 from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.queries.attacks.forgery import HASH, NUMBER, TIME, read_field, read_slot, set_accumulated

@@ -7,7 +7,7 @@ import pytest
 
 from queries.contracts.abi import call_data
 from queries.proving.block_items import Receipt, is_silent
-from queries.proving.event_witnesses import FactList
+from queries.proving.event_witness import FactList
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie

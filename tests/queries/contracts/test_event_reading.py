@@ -10,7 +10,7 @@ from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
 from queries.proving.block_items import Log, Receipt, Withdrawal, is_silent
 from queries.proving.errors import ProofError
-from queries.proving.event_reading import (
+from queries.proving.event_witness import (
     encode_event_groups,
     prove_events_call,
     read_event_witness,

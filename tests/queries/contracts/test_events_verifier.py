@@ -9,7 +9,7 @@ from eth_abi.abi import decode
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.block_items import is_silent
-from queries.proving.event_witnesses import FactList
+from queries.proving.event_witness import FactList
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import keccak256

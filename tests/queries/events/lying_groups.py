@@ -10,7 +10,7 @@ from dataclasses import replace
 from random import Random
 
 from queries.proving.block_items import BLOOM_BYTES, STATE_ROOT_STATUS, Log, Receipt
-from queries.proving.event_witnesses import BLOOM_SENT, IS_FACT, FactList
+from queries.proving.event_witness import BLOOM_SENT, IS_FACT, FactList
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrieNode, index_path

@@ -6,7 +6,7 @@ from random import Random
 
 from eth_abi.abi import encode
 
-from queries.proving.event_witnesses import FactList
+from queries.proving.event_witness import FactList
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section
 from tests.queries.events.groups import (

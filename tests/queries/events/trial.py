@@ -15,7 +15,7 @@ from queries.chain.registry import FactRead
 from queries.contracts.abi import call_data, selector
 from queries.proving.block_items import Log
 from queries.proving.errors import ProofError
-from queries.proving.event_reading import read_event_witness
+from queries.proving.event_witness import read_event_witness
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from queries.proving.bundle_checks import VALUES_PER_MIB, check_bundle
 from queries.proving.bundles import BlockProof, Bundle
-from queries.proving.call_reading import RecoveredProofs, read_call
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError
 from queries.proving.facts import FactKind
+from queries.proving.registry_calls import RecoveredProofs, read_call
 from queries.proving.witnesses import AccountField
 from tests.queries.proving import hostile_bundle
 from tests.queries.proving.bundle_parts import (

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from queries.proving.call_reading import RecoveredProofs, read_call, rebuild_account_proof
 from queries.proving.errors import (
     CallMalformedError,
     NodeMissingError,
@@ -16,9 +15,12 @@ from queries.proving.errors import (
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import (
     HeaderStep,
+    RecoveredProofs,
     accumulated_section,
     headers_section,
     prove_call,
+    read_call,
+    rebuild_account_proof,
 )
 from queries.proving.tries import CheckedNodes
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
