@@ -27,7 +27,7 @@ from queries.proving.errors import (
     ValueNotCanonicalError,
 )
 from queries.proving.keccak import keccak256
-from queries.proving.tries import CheckedNodes
+from tests.bench.corpus import read_recorded_block
 
 pytestmark = pytest.mark.no_database
 
@@ -95,18 +95,17 @@ def absent_answer(slots: Sequence[int], **stated: object) -> dict[str, Any]:
     }
 
 
-def test_recorded_answers_are_accepted(recorded_answers: list[Any]) -> None:
-    checked = CheckedNodes()
-    for recorded in recorded_answers:
-        proof = check_account_proof(
-            recorded.answer, recorded.state_root, recorded.account, recorded.slots, checked
-        )
-        assert proof.exists == recorded.exists
-        assert proof.state.balance == int(recorded.answer["balance"], 16)
-        assert (proof.address is None) == (len(recorded.account) == 32)
-        assert [slot.value for slot in proof.slots] == [
-            int(entry["value"], 16) for entry in recorded.answer["storageProof"]
-        ]
+def test_recorded_answers_are_accepted(corpus: list[dict[str, Any]]) -> None:
+    for document in corpus:
+        proofs = read_recorded_block(document).accounts
+        for recorded, proof in zip(document.get("accounts", []), proofs, strict=True):
+            assert proof.exists == (recorded["account"] is not None)
+            assert (proof.address is None) == ("address" not in recorded)
+            assert not proof.exists or proof.state.balance == int(
+                recorded["account"]["balance"], 16
+            )
+            entries = recorded.get("storageProof", [])
+            assert [slot.value for slot in proof.slots] == [int(e["value"], 16) for e in entries]
 
 
 def test_state_and_slots_of_a_contract() -> None:
