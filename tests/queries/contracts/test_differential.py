@@ -21,11 +21,9 @@ from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_w
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.queries.attacks.forgery import HASH, NUMBER, TIME, read_field, read_slot, set_accumulated
 from tests.queries.attacks.tall_section import SECTION, SETUP
-from tests.queries.tries.broken_witnesses import broken_witness, made_up_witness
 from tests.queries.tries.fuzzing import CASES, for_each, report
-from tests.queries.tries.lying_witnesses import lying_witness
-from tests.queries.tries.random_tries import RandomAccount, RandomKey, random_states
-from tests.queries.tries.second_opinion import BuiltState
+from tests.queries.tries.random_states import BuiltState, RandomAccount, RandomKey, random_states
+from tests.queries.tries.random_witnesses import broken_witness, lying_witness, made_up_witness
 from tests.queries.tries.trie_shapes import SHAPES, shapes
 from tests.rigs.deployed_contracts import DeployedContract, error_name
 

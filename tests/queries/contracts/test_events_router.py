@@ -17,8 +17,8 @@ from queries.proving.keccak import keccak256
 from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.proving.registry_calls import HORIZON, prove_call
 from tests.builds import contract_for_tests
-from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.event_checks import ROUTER_CHECKS
+from tests.queries.attacks.hash_sources import SIGNERS
 from tests.queries.attacks.switched_checks import Check, assert_needed, switched_build
 from tests.queries.contracts.recorded_events import (
     RecordedBlock,

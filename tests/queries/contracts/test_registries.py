@@ -11,8 +11,14 @@ from queries.contracts.abi import call_data, selector
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import HeaderFlag, accumulated_section, prove_call
-from tests.queries.attacks.header_forgeries import field_mask, set_hash, time_list
-from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
+from tests.queries.attacks.header_forgeries import (
+    FakeHeader,
+    field_mask,
+    header_tail,
+    raw_headers,
+    set_hash,
+    time_list,
+)
 from tests.queries.attacks.witness_parts import (
     EMPTY_NODE,
     EOA,

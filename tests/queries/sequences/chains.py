@@ -12,9 +12,8 @@ from queries.proving.accounts import ABSENT_ACCOUNT, AccountProof
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_CODE_HASH, keccak256
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
-from tests.queries.attacks.header_parts import FakeHeader, header_tail
-from tests.queries.tries.random_tries import RandomAccount, RandomKey
-from tests.queries.tries.second_opinion import BuiltState
+from tests.queries.attacks.header_forgeries import FakeHeader, header_tail
+from tests.queries.tries.random_states import BuiltState, RandomAccount, RandomKey
 
 FIRST_NUMBER, BLOCKS, FORK_POINT = 40, 5, 2
 FIRST_TIME, SPACING = 1_700_000_000, 12
