@@ -24,7 +24,6 @@ from queries.proving.accounts import (
     AccountProof,
     SlotProof,
     decode_account,
-    decode_slot_value,
 )
 from queries.proving.block_items import BLOOM_BYTES
 from queries.proving.errors import ArgumentMalformedError, CallMalformedError, NodeMissingError
@@ -296,12 +295,11 @@ def rebuild_account_proof(
     path = check_path(state_root, address_hash)
     exists = path.value is not None
     state = ABSENT_ACCOUNT if path.value is None else decode_account(path.value)
-    slot_proofs = []
-    for slot in slots:
-        slot_path = check_path(state.storage_root, keccak256(number_word(slot)))
-        value = 0 if slot_path.value is None else decode_slot_value(slot_path.value)
-        slot_proofs.append(SlotProof(slot, value, slot_path))
-    return AccountProof(state_root, address, address_hash, exists, state, path, tuple(slot_proofs))
+    slot_proofs = tuple(
+        SlotProof.of_path(slot, check_path(state.storage_root, keccak256(number_word(slot))))
+        for slot in slots
+    )
+    return AccountProof(state_root, address, address_hash, exists, state, path, slot_proofs)
 
 
 def path_nodes(root: bytes, key: bytes, nodes: Mapping[bytes, bytes]) -> list[bytes]:
