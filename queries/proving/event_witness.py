@@ -1,4 +1,4 @@
-"""Encode and read the witness of an EventsVerifier: what blocks contain, in few bytes.
+"""Encode and read the witness of an EventsVerifier: items of blocks, in few bytes.
 
     witness  7 times uint16 number of facts in each list of `EventFacts`, then groups
     group    uint8 header field; uint64 block number, unless a section states the field;
@@ -72,7 +72,7 @@ class FactList(IntEnum):
 
 
 class BlockLists(Protocol):
-    """A block whose content is known."""
+    """The lists and the bloom of a block."""
 
     def items(self, field: HeaderField) -> Sequence[BlockItem]:
         """The list to whose trie this header field commits."""
@@ -174,7 +174,7 @@ def _encode_log(log: Log, *, is_fact: bool) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class EventGroup:
-    """What a group of a witness proves of a block with this root in its header."""
+    """The facts that a group of a witness proves of a block with this root in its header."""
 
     field: HeaderField
     block: int | None  # if the witness names it
@@ -184,7 +184,7 @@ class EventGroup:
     logs: tuple[tuple[EventFact, Log], ...]  # of those facts that are about one
 
     def is_of(self, header: Header) -> bool:
-        """Whether the header has this root."""
+        """True if the header has this root."""
         return header.has_field(self.field) and header.word(self.field) == self.root
 
     @property

@@ -72,7 +72,7 @@ class SectionKind(IntEnum):
 
 
 class HeaderFlag(IntFlag):
-    """What is left out of a header, and what comes after it."""
+    """The parts that are omitted from a header, and those that follow it."""
 
     NO_UNCLES = 1
     PARENT_KNOWN = 2
@@ -89,7 +89,7 @@ _OMITTED_HASHES = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN
 
 @dataclass(frozen=True, slots=True)
 class HeaderStep:
-    """A header of a chain, and what the registry should store of it.
+    """A header of a chain, and the facts of it to store.
 
     `parent_known` and `beacon_known` omit hashes that the destination may know itself.
     """
@@ -200,7 +200,7 @@ def _encode_uint64(number: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class RecoveredProofs:
-    """What was recovered from calls."""
+    """The headers, nodes and events that were recovered from calls."""
 
     headers: Mapping[int, Header] = field(default_factory=dict)  # that calls may abbreviate
     nodes: RebuiltNodes = field(default_factory=dict)

@@ -26,7 +26,7 @@ from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf, Node
 
 
 class NodeKind(IntEnum):
-    """How a node on the path is encoded, by its first byte."""
+    """The encoding of a node on the path, given by its first byte."""
 
     FULL = 0  # a branch with sixteen hashes
     BRANCH = 1  # a branch: uint16 mask of its children
@@ -68,7 +68,7 @@ class AccountToStore:
 
 @dataclass(frozen=True, slots=True)
 class WitnessedAccount:
-    """What a witness proves of an account."""
+    """The state and slots of an account that a witness proves."""
 
     name: bytes  # its address, or the address's hash
     mask: int
