@@ -24,9 +24,9 @@ from queries.planning.calls import (
     join_pieces,
 )
 from queries.planning.dry_runs import GasEstimate, describe_refusal
-from queries.planning.event_pieces import cut_events
-from queries.planning.events import BlockContent, set_events
+from queries.planning.event_calls import cut_events
 from queries.planning.readers import ChainReaders, fact_reads
+from queries.planning.requested_events import BlockContent, set_events
 from queries.proving.headers import Header
 from queries.proving.registry_calls import block_leaf
 from queries.wait_reasons import WaitCode

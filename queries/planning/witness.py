@@ -15,9 +15,9 @@ from queries.contracts.abi import call_data
 from queries.models import Query
 from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach
 from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, accounts_to_store
-from queries.planning.event_pieces import EventPiece
-from queries.planning.events import BlockContent, set_events
+from queries.planning.event_calls import EventPiece
 from queries.planning.readers import ChainReaders, fact_reads
+from queries.planning.requested_events import BlockContent, set_events
 from queries.proving.facts import FactKind
 from queries.proving.headers import Header
 from queries.proving.keccak import keccak256

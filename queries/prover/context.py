@@ -18,8 +18,8 @@ from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
 from queries.database.leases import Retry, Snooze, recheck_pause
 from queries.models import BlockJob, ChainRecord, Query, SentTransaction
-from queries.planning.events import BlockContent
 from queries.planning.readers import ChainReaders, fact_reads
+from queries.planning.requested_events import BlockContent
 from queries.prover.outcomes import Findings, Reject
 from queries.proving.headers import Header
 from queries.statuses import ENDED_STATUSES, StepName

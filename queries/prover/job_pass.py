@@ -19,8 +19,8 @@ from queries.planning.anchors import AnchorResult, AnchorSearch, HashNotKnown, O
 from queries.planning.calls import Anchor, Preparation
 from queries.prover import prove
 from queries.prover.context import JobPass, ProverContext, route_removed
-from queries.prover.events import find_requested_events
 from queries.prover.finality import pin_final_header, resolve_conflict
+from queries.prover.find_events import find_requested_events
 from queries.prover.outcomes import Findings, Outcome, Reject
 from queries.prover.prove import ReadyJob
 from queries.prover.readback import check_missing_by_quorum, read_back, read_deep_state

@@ -30,7 +30,7 @@ from queries.planning.calls import (
     join_pieces,
 )
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
-from queries.planning.event_pieces import cut_events
+from queries.planning.event_calls import cut_events
 from queries.planning.horizon import history_request, horizon_evidence
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Outcome, Reject
