@@ -218,11 +218,11 @@ class AnchorSearch:
             l1_block, _ = self.facts.latest_l1_block()
             candidates |= {*range(max(l1_block - BLOCKHASH_WINDOW, first), l1_block + 1)}
         starts = self.facts.anchor_blocks(sorted(candidates - {first}))
-        # Hops stop at multiples of 8,191; the lowest accumulated one is enough.
+        # Hops stop at multiples of 8,191; the lowest known one is enough.
         stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
         for offset in range(0, min(len(stops), limit * limit), limit):
-            if accumulated := self.facts.accumulated_blocks(stops[offset : offset + limit]):
-                starts[accumulated[0]] = True
+            if known := self.facts.anchor_blocks(stops[offset : offset + limit]):
+                starts[min(known)] = known[min(known)]
                 break
         if window:
             last = min(first + HISTORY_RING, window.stop - MARGIN)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
-from queries.chain.registry import FactRead, group_facts
+from queries.chain.registry import FactRead, RegistryFacts, group_facts
 from queries.chain.registry_checks import visible_own_hashes
 from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import call_data
-from queries.models import Query
+from queries.models import Attestation, BlockJob, Query
 from queries.planning.anchors import HashNotKnown, OutOfReach
 from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, accounts_to_store
 from queries.planning.event_calls import EventPiece
@@ -22,6 +22,10 @@ from queries.proving.facts import FactKind
 from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES
 from queries.proving.registry_calls import PROVE_SELECTOR, prove_call
+
+# A contract knows the hashes of blocks before its own, and the caller's next call may reach a node
+# that is a few blocks behind.
+NATIVE_LAG = 4
 
 WitnessFact = tuple[Query, str, bytes]  # its query, its name there, and its word
 FactPosition = tuple[int, bool, int, bytes, bytes]
@@ -204,7 +208,41 @@ def _last_valid_block(
         return None
     uses_hash = [anchor for anchor in anchors if not anchor.is_accumulated or anchor.newer_headers]
     blocks = {anchor.known_block for anchor in uses_hash}
-    temporary = blocks.difference(chains.facts(registry).accumulated_blocks(sorted(blocks)))
+    temporary = blocks.difference(chains.facts(registry).anchor_blocks(sorted(blocks)))
     if not temporary:
         return None
     return min(temporary) + visible_own_hashes(chains.client(registry.destination))
+
+
+def recent_block(chains: ChainReaders, registry: Registry, head: int) -> tuple[int, int | None]:
+    """The newest source block that can be proven to a caller whose node is at block `head` of the
+    destination; and on an OP-stack route, the L1 block that the destination sees there.
+
+    For lookups that leave the block to a gateway (ERC-3668). Raises `NotProvableError` or
+    `ChainError`.
+    """
+    final = chains.provable_head(registry).final_number
+    if registry.kind is RegistryKind.NATIVE:
+        return max(min(head - NATIVE_LAG, final), 0), None
+    facts = chains.facts(registry)
+    if registry.kind is RegistryKind.OPTIMISM:
+        own_head = chains.latest(registry.destination).number
+        l1_block, _ = facts.latest_l1_block(min(head, own_head))
+        return min(l1_block, final), l1_block
+    return _newest_known(facts, registry, final, chains.limits.max_batch_calls), None
+
+
+def _newest_known(facts: RegistryFacts, registry: Registry, final: int, limit: int) -> int:
+    """The newest block that signers have attested, or that this server has accumulated."""
+    route = {"source": registry.source, "destination": registry.destination, "block__lte": final}
+    jobs = BlockJob.objects.filter(**route).exclude(header=b"")
+    attested = Attestation.objects.filter(**route, registry=registry.address)
+    blocks = {
+        block
+        for rows in (jobs, attested)
+        for block in rows.order_by("-block").values_list("block", flat=True)[:limit]
+    }
+    known = facts.anchor_blocks(sorted(blocks))
+    if not known:
+        raise NotProvableError("The registry knows no block yet. Submit a batch first.")
+    return max(known)
