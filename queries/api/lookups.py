@@ -28,8 +28,7 @@ from queries.contracts.abi import selector
 from queries.error_codes import RETRY_SOON, LookupCode
 from queries.intake.submit import refuse_blocks_beyond_head
 from queries.planning.readers import ChainReaders
-from queries.planning.recent_block import recent_block
-from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses
+from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses, recent_block
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.schema.batch_checks import BatchLimits, read_batch
