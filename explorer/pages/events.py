@@ -10,7 +10,7 @@ from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count, join_names
 from explorer.pages.known_events import known_event, known_sentence
 from queries.amounts import short_amount
-from queries.proving.block_items import ADDRESS_BYTES
+from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.facts import EventFact, FactKind
 from queries.reading.facts import FactView
 from queries.reading.view_models import QueryView
