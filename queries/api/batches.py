@@ -24,6 +24,7 @@ from queries.api.request_parts import (
     page_size,
 )
 from queries.config.registries import (
+    Registry,
     constructor_arguments,
     lookup_address,
     lookup_arguments,
@@ -37,7 +38,7 @@ from queries.intake.cancel import cancel
 from queries.intake.submit import IDEMPOTENCY_KEY, store_batch
 from queries.models import Batch
 from queries.reading import batches as reading
-from queries.reading.figures import chain_heads, state_horizon
+from queries.reading.figures import HeadView, chain_heads, state_horizon
 from queries.reading.requests import requested_data
 from queries.reading.view_models import BatchView, QueryPage, QueryView
 from queries.schema.batch_checks import BatchLimits, read_batch
@@ -148,28 +149,36 @@ def batch_queries(request: HttpRequest, key: ApiKey) -> responses.BatchListRespo
 
 def chain_connections(_request: HttpRequest, routes: Routes) -> responses.ConnectionListResponse:
     heads = chain_heads(routes.chains)
-    connections = [
-        responses.ConnectionResponse(
-            origin_chain_id=source,
-            destination_chain_id=destination,
-            origin=responses.ChainResponse.model_validate(routes.chains[source]),
-            destination=responses.ChainResponse.model_validate(routes.chains[destination]),
-            kind=registry.kind,
-            registry=registry.address,
-            events_verifier=verifier_address(registry.address),
-            lookup=lookup_address(registry) if registry.lookup_urls else None,
-            lookup_arguments=f"0x{lookup_arguments(registry).hex()}"
-            if registry.lookup_urls
-            else None,
-            constructor_arguments=f"0x{constructor_arguments(registry).hex()}",
-            verifiable=proves_its_code(registry),
-            horizon=datetime.fromtimestamp(registry.horizon, UTC),
-            state_horizon=datetime.fromtimestamp(state_horizon(registry, heads), UTC),
-            blocks_back=heads[source].window if source in heads else None,
-        )
-        for (source, destination), registry in sorted(routes.registries.items())
-    ]
-    return responses.ConnectionListResponse(connections=connections)
+    return responses.ConnectionListResponse(
+        connections=[
+            _connection(registry, routes, heads)
+            for _, registry in sorted(routes.registries.items())
+        ]
+    )
+
+
+def _connection(
+    registry: Registry, routes: Routes, heads: Mapping[int, HeadView]
+) -> responses.ConnectionResponse:
+    head = heads.get(registry.source)
+    return responses.ConnectionResponse(
+        origin_chain_id=registry.source,
+        destination_chain_id=registry.destination,
+        origin=responses.ChainResponse.model_validate(routes.chains[registry.source]),
+        destination=responses.ChainResponse.model_validate(routes.chains[registry.destination]),
+        kind=registry.kind,
+        registry=registry.address,
+        events_verifier=verifier_address(registry.address),
+        lookup=lookup_address(registry) if registry.lookup_urls else None,
+        lookup_arguments=f"0x{lookup_arguments(registry).hex()}" if registry.lookup_urls else None,
+        constructor_arguments=f"0x{constructor_arguments(registry).hex()}",
+        verifiable=proves_its_code(registry),
+        horizon=datetime.fromtimestamp(registry.horizon, UTC),
+        state_horizon=datetime.fromtimestamp(state_horizon(registry, heads), UTC),
+        newest_block=head.number if head else None,
+        final_block=head.final if head else None,
+        blocks_back=head.window if head else None,
+    )
 
 
 def api_key(_request: HttpRequest, key: ApiKey) -> responses.ApiKeyResponse:

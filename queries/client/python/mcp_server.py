@@ -40,8 +40,10 @@ class AgentTools:
                 "registry": route.registry,
                 "eventsVerifier": route.events_verifier,
                 "lookup": route.lookup or None,
-                "registryProvesItsCode": route.proves_its_code,
+                "provesItsCode": route.proves_its_code,
                 "horizon": route.horizon,
+                "newestBlock": _number_text(route.newest_block),
+                "finalBlock": _number_text(route.final_block),
                 "blocksBack": route.blocks_back,
             }
             for route in self._connect().routes()
@@ -162,7 +164,7 @@ def _fact_entry(fact: Fact) -> dict[str, Any]:
         "account": fact.account,
         "name": fact.name,
         "word": fact.word,
-        "number": None if fact.number is None else str(fact.number),
+        "number": _number_text(fact.number),
         "event": fact.event.response if fact.event else None,
         "read": {
             "to": read.to,
@@ -171,6 +173,11 @@ def _fact_entry(fact: Fact) -> dict[str, Any]:
             "data": read.data,
         },
     }
+
+
+def _number_text(number: int | None) -> str | None:
+    """Decimal text, because many JSON readers keep only 53 bits of a number."""
+    return None if number is None else str(number)
 
 
 def _json_argument(argument: Argument) -> object:
