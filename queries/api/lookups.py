@@ -39,6 +39,8 @@ LIMIT_PER_MINUTE = 120  # for an IP address; answers from the cache are free
 SECONDS = 10.0
 MAX_BYTES = 4_000  # of a body
 SUFFIX = ".json"
+MAX_REASON_LENGTH = 300
+NOT_IN_REASON_PHRASE = re.compile("[^ -~]+")  # line ends would begin a header
 QUESTION = "(uint8,address,uint256,uint256,uint256)"
 SELECTOR = selector(f"lookUp(uint256,address,{QUESTION})")
 RECENT_SELECTOR = selector(f"lookUpRecent(uint256,address,{QUESTION})")
@@ -115,11 +117,15 @@ def post_lookup(request: HttpRequest, routes: Routes, limits: BatchLimits) -> Ht
 def _respond(
     request: HttpRequest, read_data: Callable[[], str], routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
-    """The answer, or an error with a `message` as well, which ERC-3668 names."""
+    """Answer, or refuse with the sentence also where clients look for it: ethers in `message`, as
+    ERC-3668 says, and viem in the reason phrase of the status line (RFC 9112).
+    """
     try:
         content, end = _cached_answer(request, read_data(), routes, limits)
     except RefusalError as refusal:
-        return error_response(refusal, message=refusal.sentence)
+        error = error_response(refusal, message=refusal.sentence)
+        error.reason_phrase = NOT_IN_REASON_PHRASE.sub(" ", refusal.sentence)[:MAX_REASON_LENGTH]
+        return error
     seconds = max(int(end - time.time()), 0)
     headers = {
         "Cache-Control": f"public, max-age={seconds}, immutable",
