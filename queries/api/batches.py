@@ -38,9 +38,9 @@ from queries.intake.cancel import cancel
 from queries.intake.submit import IDEMPOTENCY_KEY, store_batch
 from queries.models import Batch
 from queries.reading import batches as reading
+from queries.reading.batch_details import requested_data
+from queries.reading.batches import BatchView, QueryPage, QueryView
 from queries.reading.figures import HeadView, chain_heads, state_horizon
-from queries.reading.requests import requested_data
-from queries.reading.view_models import BatchView, QueryPage, QueryView
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import slot_word
 from queries.statuses import ENDED_STATUSES, BatchStatus

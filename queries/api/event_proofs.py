@@ -21,8 +21,7 @@ from queries.config.routes import Chain, Routes
 from queries.error_codes import EndpointCode
 from queries.proving.block_items import Log
 from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
-from queries.reading.batches import query_of_key
-from queries.reading.view_models import QueryView
+from queries.reading.batches import QueryView, query_of_key
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import Body, Index, WholeNumber, read_body
 from queries.schema.paths import WHOLE_BODY

@@ -16,9 +16,8 @@ from queries.models import HASH_LENGTH, Batch, BlockJob, EventReference, Query
 from queries.proving.facts import EVENT_KINDS, EventFact, FactKind
 from queries.proving.headers import HeaderField, decode_header
 from queries.proving.witnesses import AccountField
-from queries.reading.batches import query_view, read_transactions
+from queries.reading.batches import QueryView, query_view, read_transactions
 from queries.reading.pagination import Cursor, key_chunks, read_page
-from queries.reading.view_models import QueryView
 from queries.statuses import BatchStatus
 
 

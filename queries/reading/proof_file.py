@@ -20,8 +20,8 @@ from queries.proving.bundles import BlockProof, ClaimedRegistry, ClaimedTransact
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountToStore
 from queries.reading import batches
+from queries.reading.batches import BatchView
 from queries.reading.stored_calls import read_stored_calls, rebuild_proofs, select_events
-from queries.reading.view_models import BatchView
 from queries.statuses import BatchStatus
 
 MAX_MEMORY = 2**20  # bytes of the file
