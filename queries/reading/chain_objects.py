@@ -38,7 +38,6 @@ class HeaderView:
     hash: str
     parent: str
     timestamp: int
-    state_root: str
     leaf: str  # the hash that a registry stores
     fields: tuple[HeaderFieldView, ...]
 
@@ -109,7 +108,6 @@ def _header_view(header: Header) -> HeaderView:
         hash=f"0x{header.hash.hex()}",
         parent=f"0x{header.parent_hash.hex()}",
         timestamp=header.timestamp,
-        state_root=f"0x{header.state_root.hex()}",
         leaf=f"0x{block_leaf(header).hex()}",
         fields=tuple(
             HeaderFieldView(

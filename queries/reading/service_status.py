@@ -11,7 +11,7 @@ from ulid import ULID
 from queries.config.routes import Chain
 from queries.models import Batch, ChainRecord, NodeRecord, Query
 from queries.reading.figures import HeadView, chain_heads, usual_seconds
-from queries.reading.metrics import spent_today
+from queries.reading.metrics import budget_spent
 from queries.reading.waits import PROVER_TIMEOUT
 from queries.statuses import ENDED_STATUSES, BatchStatus
 from queries.wait_reasons import EXPECTED_WAITS
@@ -65,7 +65,7 @@ def chain_statuses(
         record = records.get(chain.id) or ChainRecord()
         own = tuple(node for node in nodes if node.chain == chain.id)
         budget = chain.daily_budget if with_budgets and record.signer else None
-        left = None if budget is None else max(budget - spent_today(record), 0)
+        left = None if budget is None else max(budget - budget_spent(record), 0)
         statuses.append(ChainStatus(chain, heads.get(chain.id), record.polled_at, own, left))
     return tuple(statuses)
 
