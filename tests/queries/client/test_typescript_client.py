@@ -39,7 +39,9 @@ from tests.queries.events.groups import (
     build_group_witness,
 )
 from tests.queries.events.random_blocks import RandomBlock, random_sources
+from tests.rigs.odd_server import Response, odd_server, respond
 from tests.rigs.quiet_server import QuietHandler, handler_server
+from tests.rigs.receiver import ReceivedRequest
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service
 
 CLIENT = Path(tacitus.__file__).parents[1] / "typescript"
@@ -349,7 +351,7 @@ def _block_of_every_kind(seed: int) -> RandomBlock | None:
 @pytest.mark.parametrize("kind", ["attested", "output"])
 def test_a_registry_is_genuine_only_at_the_address_of_its_code(project: Path, kind: str) -> None:
     for route, bytecodes, is_genuine in checked_routes(kind):
-        builds: list[OddAnswer] = [(200, {"bytecode": code}, {}) for code in bytecodes]
+        builds = [respond({"bytecode": code}) for code in bytecodes]
         call = f"service.isGenuine({json.dumps(route)})"
         assert against(project, call, *builds)[0][0] is is_genuine
 
@@ -374,93 +376,75 @@ QUERY: dict[str, Any] = {
     "values": {"GAS_USED": f"0x{7:064x}"}, "steps": [],
 }  # fmt: skip
 ROUTES = {"connections": [{"originChainId": "1", "registry": HOLDER, "eventsVerifier": HOLDER}]}
-OddAnswer = tuple[int, object, dict[str, str]]
 
 
-class _OddServer(QuietHandler, BaseHTTPRequestHandler):
-    """Gives one planned answer after the other, the last one from then on."""
-
-    planned: list[OddAnswer]
-    received: list[dict[str, str]]
-
-    def do_GET(self) -> None:
-        self.handle_post(b"")
-
-    def handle_post(self, _body: bytes) -> None:
-        self.received.append({name.lower(): value for name, value in self.headers.items()})
-        status, content, headers = self.planned[0]
-        if len(self.planned) > 1:
-            self.planned.pop(0)
-        self.answer(json.dumps(content).encode(), status, **headers)
-
-
-def against(project: Path, call: str, *planned: OddAnswer) -> tuple[Any, list[dict[str, str]]]:
-    """Evaluate a call of the service; return its result or error, and the headers received."""
-    received: list[dict[str, str]] = []
+def against(project: Path, call: str, *responses: Response) -> tuple[Any, list[ReceivedRequest]]:
+    """Evaluate a call of the service; return its result or error, and the requests received."""
     program = (
         'import { Tacitus } from "tacitus";\n'
         'const service = new Tacitus(process.argv[1], "tct_key"), start = Date.now();\n'
         f"const result = await {call}.catch(({{ name, retryable }}) => [name, retryable]);\n"
         "console.log(JSON.stringify([result, Date.now() - start]));\n"
     )
-    with handler_server(_OddServer, planned=list(planned), received=received) as port:
-        command = ("node", "--input-type=module", "--eval", program, f"http://127.0.0.1:{port}")
-        return json.loads(run(*command, folder=project)), received
+    with odd_server(*responses) as odd:
+        command = ("node", "--input-type=module", "--eval", program, odd.address)
+        return json.loads(run(*command, folder=project)), odd.requests
 
 
 @pytest.mark.no_database
 def test_retries_wait_as_the_server_says_and_repeat_the_idempotency_key(project: Path) -> None:
-    planned: list[OddAnswer] = [
-        (502, "<html>", {}),
-        (503, BUSY, {"Retry_After": "2"}),
-        (200, SUBMITTED, {}),
-    ]
-    (result, milliseconds), received = against(project, "service.submit({})", *planned)
+    responses = [respond("<html>", 502), respond(BUSY, 503, Retry_After="2"), respond(SUBMITTED)]
+    (result, milliseconds), received = against(project, "service.submit({})", *responses)
     assert result == SUBMITTED
     assert milliseconds >= 2_300
     assert len(received) == 3
-    assert len({headers["idempotency-key"] for headers in received}) == 1
-    assert {headers["api-key"] for headers in received} == {"tct_key"}
+    assert len({request.headers["idempotency-key"] for request in received}) == 1
+    assert {request.headers["api-key"] for request in received} == {"tct_key"}
+
+
+UNREADABLE = ["UnreadableResponseError", False]
 
 
 @pytest.mark.no_database
 @pytest.mark.parametrize(
-    ("call", "planned", "error"),
+    ("call", "response", "error"),
     [
-        ("submit({})", [(400, {**BUSY, "retryable": False}, {})], ["RequestRefusedError", False]),
-        ("submit({})", [(429, BUSY, {"Retry_After": "121"})], ["RequestRefusedError", True]),
-        ("status('x')", [(200, [], {})], ["UnreadableResponseError", False]),
-        ("status('x')", [(307, {}, {"Location": "/"})], ["UnreadableResponseError", False]),
-        ("wait('x')", [(200, {}, {})], ["UnreadableResponseError", False]),
-        ("facts('x')", [(200, ROUTES, {}), (200, DONE, {})], ["UnreadableResponseError", False]),
-        *(
-            ("facts('x')", [(200, ROUTES, {}), (200, {**DONE, "queries": queries}, {})], error)
-            for queries, error in (
-                ([{}], ["UnreadableResponseError", False]),
-                ([{**QUERY, "block": "-1"}], ["UnreadableResponseError", False]),
-                ([{**QUERY, "values": {"GAS_USED": "0x5"}}], ["UnreadableResponseError", False]),
-                ([{**QUERY, "originChainId": "2"}], ["UnreadableResponseError", False]),  # no route
-                ([{**QUERY, "values": None}], ["FactsLostError", False]),
-            )
-        ),
-        (
-            "facts('x')",
-            [(200, ROUTES, {}), (200, {**DONE, "queries": [], "nextQuery": 0}, {})],
-            ["UnreadableResponseError", False],
-        ),
-        (
-            "facts('x')",
-            [(200, ROUTES, {}), (200, {**DONE, "queryStatus": "IN_PROGRESS"}, {})],
-            ["BatchNotDoneError", True],
-        ),
+        ("submit({})", respond(BUSY | {"retryable": False}, 400), ["RequestRefusedError", False]),
+        ("submit({})", respond(BUSY, 429, Retry_After="121"), ["RequestRefusedError", True]),
+        ("status('x')", respond([]), UNREADABLE),
+        ("status('x')", respond({}, 307, Location="/"), UNREADABLE),
+        ("wait('x')", respond({}), UNREADABLE),
     ],
 )
 def test_each_failure_has_its_error(
-    project: Path, call: str, planned: list[OddAnswer], error: list[object]
+    project: Path, call: str, response: Response, error: list[object]
 ) -> None:
-    (result, _), received = against(project, f"service.{call}", *planned)
+    (result, _), received = against(project, f"service.{call}", response)
     assert result == error
-    assert len(received) == len(planned)  # none is retried
+    assert len(received) == 1  # it is not retried
+
+
+@pytest.mark.no_database
+@pytest.mark.parametrize(
+    ("members", "error"),
+    [
+        ({}, UNREADABLE),
+        ({"queries": [{}]}, UNREADABLE),
+        ({"queries": [QUERY | {"block": "-1"}]}, UNREADABLE),
+        ({"queries": [QUERY | {"values": {"GAS_USED": "0x5"}}]}, UNREADABLE),
+        ({"queries": [QUERY | {"originChainId": "2"}]}, UNREADABLE),  # no route
+        ({"queries": [QUERY | {"values": None}]}, ["FactsLostError", False]),
+        ({"queries": [], "nextQuery": 0}, UNREADABLE),
+        ({"queryStatus": "IN_PROGRESS"}, ["BatchNotDoneError", True]),
+    ],
+)
+def test_facts_that_cannot_be_read_have_their_error(
+    project: Path, members: dict[str, Any], error: list[object]
+) -> None:
+    status = respond(DONE | members)
+    (result, _), received = against(project, "service.facts('x')", respond(ROUTES), status)
+    assert result == error
+    assert len(received) == 2
 
 
 def answers(project: Path, *questions: object) -> list[Any]:
