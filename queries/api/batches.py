@@ -308,7 +308,7 @@ def _results(page: QueryPage) -> dict[str, Any]:
 
 
 def _query_response(batch: BatchView, query: QueryView, routes: Routes) -> responses.QueryResponse:
-    """With the contract that its transaction was sent to; without one, that of the route."""
+    """Add the contract that holds the values: the one of its transaction, or that of the route."""
     route = routes.registries.get((query.source, batch.destination))
     registry = query.registry or (route.address if route else "")
     if query.event_request and route and not query.registry:

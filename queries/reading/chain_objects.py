@@ -95,7 +95,7 @@ def block_view(chain: int, number: int) -> BlockView:
 
 
 def _header_transactions(jobs: Iterable[BlockJob]) -> Mapping[int, str]:
-    """By job, the hash of our transaction that proved its header."""
+    """Return the hash of our transaction that proved the header, by job."""
     keys = [job.pk for job in jobs]
     rows = JobTransaction.objects.filter(
         job__in=keys, proves_header=True, transaction__succeeded=True
@@ -134,8 +134,8 @@ class AccountView:
 
 def account_view(address: str, chains: Iterable[int]) -> AccountView:
     """Read the newest query of the address, the names of the newest ones, and chains of events."""
-    facts, named = _fact_rows(address), EventReference.objects.filter(name=address.lower())
-    event_chains = {chain for chain in chains if named.filter(source=chain).exists()}
+    facts, references = _fact_rows(address), EventReference.objects.filter(name=address.lower())
+    event_chains = {chain for chain in chains if references.filter(source=chain).exists()}
     has_facts = {f"on_{chain}": Exists(facts.filter(source=chain)) for chain in chains}
     queries = Query.objects.filter(account=address).order_by("-id")
     newest = queries.annotate(**has_facts).values("source", *has_facts).first()
@@ -268,15 +268,8 @@ def _served_batches(row: SentTransaction, cost: int | None) -> tuple[ServedBatch
     return tuple(batches)
 
 
-# Beyond this number of rows a page says "more than".
-MAX_COUNT = 10_000
+MAX_COUNT = 10_000  # of blocks; a page shows "more" beyond it
 MAX_QUERIES = 100  # counted of a block
-
-
-@dataclass(frozen=True, slots=True)
-class BlockCount:
-    count: int
-    is_more: bool  # than `MAX_COUNT`
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,11 +286,13 @@ class BlockLine:
     query_count: int  # at most `MAX_QUERIES`
 
 
-def route_block_count(source: int, destination: int) -> BlockCount:
-    """Blocks with proven facts. A closed job has a block hash only if something was proven."""
+def route_block_count(source: int, destination: int) -> int:
+    """Count blocks with proven facts, up to `MAX_COUNT` + 1.
+
+    A closed job has a block hash only if something was proven.
+    """
     rows = BlockJob.objects.filter(source=source, destination=destination).exclude(block_hash="")
-    count = rows.order_by("-block")[: MAX_COUNT + 1].count()
-    return BlockCount(min(count, MAX_COUNT), count > MAX_COUNT)
+    return rows.order_by("-block")[: MAX_COUNT + 1].count()
 
 
 def facts_by_route() -> Mapping[tuple[int, int], int]:
@@ -319,7 +314,7 @@ class _Count(Subquery):
 def blocks_of_registry(
     source: int, destination: int, cursor: Cursor | None, limit: int
 ) -> Page[BlockLine]:
-    """In two statements."""
+    """Read a page of the registry's requested blocks, newest first, in two statements."""
     queries = Query.objects.filter(source=OuterRef("source"), block=OuterRef("block"))
     keys = queries.filter(job=OuterRef("pk")).order_by("id").values("id")
     rows = BlockJob.objects.filter(source=source, destination=destination)

@@ -35,7 +35,7 @@ MAX_READ_BATCHES = 100  # the newest ones to a destination, from all its sources
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What was proven in a time."""
+    """What was proven in a period."""
 
     facts: int = 0
     gas: int = 0
@@ -56,7 +56,7 @@ def all_results(today: date) -> tuple[Results, date]:
 
 
 def usual_seconds(today: date, share: float = 0.5) -> int | None:
-    """The bound within which that share of the last days' batches was DONE.
+    """Return the bound within which this share of the last days' batches was DONE.
 
     None if there was no batch, or if it is beyond all bounds.
     """
@@ -121,7 +121,7 @@ def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, Rout
 
 
 def _newest_batches(destination: int) -> Collection[Mapping[str, Any]]:
-    """Those with a single source: the others belong to no route."""
+    """Read the newest DONE batches with a single source; others belong to no route."""
     source = Query.objects.filter(batch=OuterRef("pk"), position=0).values("source")
     rows = Batch.objects.filter(destination=destination, status=BatchStatus.DONE).order_by("-pk")
     columns = ("submitted_at", "ended_at", "spent", "fact_count", "source_count", "source")
@@ -157,7 +157,7 @@ class HeadView:
 
 
 def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
-    """By chain, read in one statement; without chains whose head no prover has seen yet."""
+    """Read the heads of chains in one statement; a chain that no prover has polled has none."""
     nodes = NodeRecord.objects.filter(chain=OuterRef("chain"), proof_window__isnull=False)
     best = nodes.order_by("-proof_window").values("proof_window")[:1]
     rows = ChainRecord.objects.filter(chain__in=chains).annotate(window=Subquery(best))
@@ -181,7 +181,7 @@ MAX_NEWEST_JOBS = 50  # that are read to find a proven one
 
 
 def newest_proven_blocks(sources: Collection[int]) -> Mapping[int, int]:
-    """By source, the newest block with proven facts; one statement for each."""
+    """Read the newest block with proven facts of each source, with a statement for each."""
     blocks = {}
     for source in sources:
         jobs = BlockJob.objects.filter(source=source).order_by("-block")

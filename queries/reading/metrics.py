@@ -274,5 +274,5 @@ def _node_samples(chains: Collection[int], now: datetime) -> Iterator[NamedSampl
 
 
 def _seconds_since(then: datetime, now: datetime) -> float:
-    """At least 0, because clocks differ a little."""
+    """Return 0 rather than a negative number, because clocks differ a little."""
     return max((now - then).total_seconds(), 0.0)

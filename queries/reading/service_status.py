@@ -71,9 +71,9 @@ def chain_statuses(
 
 
 def late_batches() -> int:
-    """Open batches of more than LATE_FACTOR times the usual age, at most MAX_COUNTED + 1.
+    """Count open batches of more than LATE_FACTOR times the usual age, up to MAX_COUNTED + 1.
 
-    Without those that wait as expected, such as for a block that is not final yet.
+    Batches that wait as expected, such as for a block that is not final yet, do not count.
     """
     now = timezone.now()
     usual = usual_seconds(now.date(), USUAL_SHARE)
@@ -86,12 +86,12 @@ def late_batches() -> int:
 
 
 def open_batches() -> int:
-    """At most MAX_COUNTED + 1."""
+    """Count open batches, up to MAX_COUNTED + 1."""
     return _open_batches(timezone.now())[: MAX_COUNTED + 1].count()
 
 
 def _open_batches(submitted_before: datetime) -> QuerySet[Batch]:
-    """By the ids, which begin with the time of submission."""
+    """Select open batches by their ids, which begin with the time of submission."""
     statuses = [status for status in BatchStatus if status not in ENDED_STATUSES]
     later = str(ULID.from_datetime(submitted_before + timedelta(milliseconds=1)))
     return Batch.objects.filter(status__in=statuses, pk__lt=later).order_by()

@@ -142,12 +142,12 @@ class AgentTools:
         contract: Annotated[str, Described("Of the layout: Name, or file:Name.")] = "",
     ) -> dict[str, Any]:
         """Compute where Solidity stores a variable, or an entry of a mapping."""
-        found = locate(str(variable), list(map(str, keys)), layout, contract)
+        result = locate(str(variable), list(map(str, keys)), layout, contract)
         return {
-            "slot": f"0x{found.position.word.hex()}",
-            "byteOffset": found.position.byte_offset,
-            "type": found.type or None,
-            "data": f"0x{found.data.word.hex()}" if found.data else None,
+            "slot": f"0x{result.position.word.hex()}",
+            "byteOffset": result.position.byte_offset,
+            "type": result.type or None,
+            "data": f"0x{result.data.word.hex()}" if result.data else None,
             "next": "Use it in `slots` of a query whose account is the contract.",
         }
 
