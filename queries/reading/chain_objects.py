@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Exists, IntegerField, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Exists, IntegerField, OuterRef, Subquery, Sum
 
 from queries.database.daily_counts import FACTS_OF_ROUTE
 from queries.models import (
@@ -133,23 +133,21 @@ class AccountView:
 
 
 def account_view(address: str, chains: Iterable[int]) -> AccountView:
-    """Read the newest query of the address, the names of the newest ones, and chains of events."""
-    facts, references = _fact_rows(address), EventReference.objects.filter(name=address.lower())
-    event_chains = {chain for chain in chains if references.filter(source=chain).exists()}
-    has_facts = {f"on_{chain}": Exists(facts.filter(source=chain)) for chain in chains}
+    """Read on which of these chains the address has facts or events, and its newest queries."""
     queries = Query.objects.filter(account=address).order_by("-id")
-    newest = queries.annotate(**has_facts).values("source", *has_facts).first()
-    if newest is None:
-        return AccountView(address, tuple(sorted(event_chains)), None, ())
-    fact_chains = {int(name.removeprefix("on_")) for name in has_facts if newest[name]}
-    newest_names = queries.values_list("name", flat=True)[:MAX_ACCOUNT_QUERIES]
-    names = tuple(dict.fromkeys(filter(None, newest_names)))
-    chains = tuple(sorted(fact_chains | event_chains))
-    return AccountView(address, chains, newest["source"], names)
-
-
-def _fact_rows(address: str) -> QuerySet[Query]:
-    return Query.objects.filter(account=address, values__isnull=False).exclude(account="")
+    proven = queries.filter(values__isnull=False).exclude(account="")
+    references = EventReference.objects.filter(name=address.lower())
+    names = queries.values_list("name", flat=True)[:MAX_ACCOUNT_QUERIES]
+    return AccountView(
+        address,
+        tuple(
+            chain
+            for chain in sorted(chains)
+            if proven.filter(source=chain).exists() or references.filter(source=chain).exists()
+        ),
+        queries.values_list("source", flat=True).first(),
+        tuple(dict.fromkeys(filter(None, names))),
+    )
 
 
 MAX_JOBS = 100
