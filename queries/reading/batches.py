@@ -208,7 +208,8 @@ def listed_batches(
     filters = {"owner": owner, "status": status, "destination": destination}
     rows = Batch.objects.filter(**{name: value for name, value in filters.items() if value})
     rows = rows.only(*_BATCH_COLUMNS).annotate(**WAIT_ANNOTATIONS)
-    return read_page(rows, ("id",), cursor, limit, _batch_view)
+    page = read_page(rows, ("id",), cursor, limit)
+    return page.with_rows(map(_batch_view, page.rows))
 
 
 def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:

@@ -318,10 +318,9 @@ def blocks_of_registry(
     rows = BlockJob.objects.filter(source=source, destination=destination)
     columns = rows.only("source", "block", "header", "block_hash", "waits_for", "due_at")
     counted = columns.annotate(query_count=_Count(keys[:MAX_QUERIES]))
-    jobs = read_page(counted, ("block",), cursor, limit, lambda job: job)
+    jobs = read_page(counted, ("block",), cursor, limit)
     hashes = _header_transactions(jobs.rows)
-    lines = tuple(_block_line(job, hashes.get(job.pk, "")) for job in jobs.rows)
-    return Page(lines, jobs.older, jobs.newer)
+    return jobs.with_rows(_block_line(job, hashes.get(job.pk, "")) for job in jobs.rows)
 
 
 def _block_line(row: BlockJob, transaction: str) -> BlockLine:

@@ -280,7 +280,7 @@ def _fact_page(
     rows = rows.only(
         *CURSOR_COLUMNS, "batch_id", "props", "slot_count", "header_fields", "event_count"
     )
-    page = read_page(rows, columns, cursor, MAX_QUERIES, lambda row: row)
+    page = read_page(rows, columns, cursor, MAX_QUERIES)
     batches = {row.batch_id for row in page.rows}
     done = Batch.objects.filter(pk__in=batches, status=BatchStatus.DONE)
     destinations = dict(done.values_list("pk", "destination"))
