@@ -22,12 +22,17 @@ from queries.config.registries import Registry
 from queries.intake.cancel import CANCELLED
 from queries.proving.facts import FactKind
 from queries.reading import batches as reading
-from queries.reading.costs import TransactionShare, transaction_shares
+from queries.reading.batch_details import (
+    BatchSummary,
+    Progress,
+    TransactionShare,
+    batch_progress,
+    batch_summaries,
+    transaction_shares,
+)
+from queries.reading.batches import BatchView, QueryView
 from queries.reading.fact_proof import FactProof, read_fact_proof
 from queries.reading.facts import FactView, query_facts, requested_facts
-from queries.reading.progress import Progress, batch_progress
-from queries.reading.summaries import BatchSummary, batch_summaries
-from queries.reading.view_models import BatchView, QueryView
 from queries.statuses import BatchStatus, StepName, StepStatus
 
 ROWS_PER_PAGE = 50

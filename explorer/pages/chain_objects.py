@@ -45,14 +45,14 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
             "headline": block_headline(block, facts, links),
             "facts": facts,
             "accounts": {listed.fact.account for listed in facts.proven} - {""},
-            "readable": _readable_on(block, facts),
+            "readable": _readable_destinations(block, facts),
             "proven_on": {chain for listed in facts.proven for chain in listed.destinations},
             "page": fact_page(request, facts, read, links),
         },
     )
 
 
-def _readable_on(block: reading.BlockView, facts: FactList) -> list[int]:
+def _readable_destinations(block: reading.BlockView, facts: FactList) -> list[int]:
     """The destinations on which the block's header or some of its facts are proven."""
     chains = {chain for listed in facts.proven for chain in listed.destinations}
     chains |= {entry.destination for entry in block.registries if entry.accumulated}

@@ -22,7 +22,7 @@ from explorer.pages.sentences import batch_sentences
 from queries.intake.cancel import cancel
 from queries.intake.submit import daily_facts
 from queries.reading.batches import listed_batches
-from queries.reading.usage import MAX_SUMMED_BATCHES, account_usage
+from queries.reading.figures import MAX_SUMMED_BATCHES, account_usage
 from queries.webhooks.deliver import replay
 from queries.webhooks.log import delivery_page
 from queries.webhooks.signatures import webhook_secret

@@ -12,8 +12,8 @@ from explorer.pages.known_events import known_event, known_sentence
 from queries.amounts import short_amount
 from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.facts import EventFact, FactKind
+from queries.reading.batches import QueryView
 from queries.reading.facts import FactView
-from queries.reading.view_models import QueryView
 
 GWEI = 10**9
 STATUSES = {1: "succeeded", 0: "failed", None: "has no status"}

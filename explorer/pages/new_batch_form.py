@@ -17,7 +17,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.shared.wording import datetime_from_unix, format_utc
 from explorer.pages.links import PageLinks
-from queries.reading.requests import StoredRequest
+from queries.reading.batch_details import StoredRequest
 from queries.schema.bodies import ADDRESS
 from queries.schema.paths import WHOLE_BODY
 

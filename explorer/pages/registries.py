@@ -100,6 +100,7 @@ def registry(
         "until": format_time(registry.valid_until) if registry.signers else "",
         "horizon": format_time(registry.horizon),
         "block_count": reading.route_block_count(*route),
+        "max_count": reading.MAX_COUNT,
         "destination_head": heads.get(registry.destination),
         "blocks": blocks,
         "max_queries": reading.MAX_QUERIES,

@@ -16,9 +16,9 @@ from explorer.pages.decoding import decode_fact
 from explorer.pages.events import event_name, event_subject
 from explorer.pages.links import PageLinks
 from queries.proving.facts import EventFact, FactKind
+from queries.reading.batch_details import BatchSummary, batch_summaries
+from queries.reading.batches import QueryView
 from queries.reading.facts import FactKey, FactView, query_facts
-from queries.reading.summaries import BatchSummary, batch_summaries
-from queries.reading.view_models import QueryView
 
 MAX_LISTED_FIELDS = 3  # with slots as one of them; more are counted
 MAX_SHORT_SLOT = 2**32  # a larger one is abbreviated in hex

@@ -8,8 +8,8 @@ from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
+from queries.reading.batches import BatchView
 from queries.reading.figures import usual_seconds
-from queries.reading.view_models import BatchView
 from queries.reading.waits import AwaitedBlock, awaited_block, missing_signers
 from queries.wait_reasons import EXPECTED_WAITS, WaitCode
 

@@ -239,11 +239,6 @@ class RegistryFacts:
             raise self._absent_error("L1Block contract", L1_BLOCK)
         return int.from_bytes(number), block_hash
 
-    def accumulated_blocks(self, blocks: Sequence[int]) -> list[int]:
-        """The blocks among these that are accumulated."""
-        leaves = self.leaves(blocks)
-        return [block for block, leaf in zip(blocks, leaves, strict=True) if leaf != EMPTY_WORD]
-
     def anchor_blocks(self, blocks: Sequence[int]) -> dict[int, bool]:
         """The blocks among these that are accumulated (True) or known by their hash (False).
 

@@ -335,8 +335,15 @@ def test_the_proof_window_is_that_of_the_best_node(
     reach = _text(REGISTRY).partition("How far back")[2]
     assert label in reach.partition("Can I")[0]
     connections = _get("/chain-connections").json()["connections"]
-    back = {route["originChainId"]: route["blocksBack"] for route in connections}
-    assert back == {str(SEPOLIA): blocks_back, str(OPTIMISM): None}
+    names = ("newestBlock", "finalBlock", "blocksBack")
+    reach_by_source = {
+        route["originChainId"]: [route[name] for name in names] for route in connections
+    }
+    head = str(BLOCK + 70)  # its newest block is final
+    assert reach_by_source == {
+        str(SEPOLIA): [head, head, blocks_back],
+        str(OPTIMISM): [None, None, None],
+    }
 
 
 def test_pages_and_api_show_a_lowered_horizon() -> None:
