@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
 from accounts.shared.rate_limits import client_network, use_quota
@@ -55,15 +54,21 @@ def check_wait_seconds(request: HttpRequest) -> int:
     return 0 if quota.allowed else quota.seconds_left
 
 
-def fact_url(fact: FactView, page: str = "fact") -> str:
-    """The fact's permanent address; it names the destination if that is another chain."""
+def fact_url(fact: FactView, page: str = "") -> str:
+    """The fact's permanent address; it names the destination if that is another chain.
+
+    Not by `reverse`, which took a tenth of the time of a page with many facts.
+    """
     is_time = fact.kind is FactKind.BLOCK_AT_TIME
     key = FactKey(fact.source, fact.block, "" if is_time else fact.account, fact.name)
-    url = reverse(page, args=[fact.source, fact.block, _subject_of_url(key), fact.name])
     query = {"at": fact.key} if is_time else {}
     if fact.destination != fact.source:
         query["to"] = fact.destination
-    return f"{url}?{urlencode(query)}" if query else url
+    return key_url(key) + page + (f"?{urlencode(query)}" if query else "")
+
+
+def key_url(key: FactKey) -> str:
+    return f"/explorer/fact/{key.source}/{key.block}/{_subject_of_url(key)}/{key.name}"
 
 
 def _subject_of_url(key: FactKey) -> str:
@@ -75,8 +80,7 @@ def fact(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
     canonical = (_subject_of_url(key), key.name)
     if (path["subject"], path["name"]) != canonical:
         query = request.GET.urlencode()
-        url = reverse("fact", args=[key.source, key.block, *canonical])
-        return redirect(url + (f"?{query}" if query else ""), permanent=True)
+        return redirect(key_url(key) + (f"?{query}" if query else ""), permanent=True)
     found = find_fact(key)
     if not found:
         return _unknown_fact(request, key, links)
