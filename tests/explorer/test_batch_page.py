@@ -18,7 +18,8 @@ from queries.models import Attestation, Batch, BlockJob, ChainRecord, Query, Sen
 from queries.statuses import BatchStatus, StepName
 from queries.transitions import Failure
 from tests.explorer.batch_form import signed_in
-from tests.explorer.stored_batches import ADDRESS, BLOCK, prove, submit_accounts, submit_balances
+from tests.explorer.page_text import visible_text
+from tests.explorer.stored_batches import ADDRESS, BLOCK, prove, submit_accounts
 from tests.queries.api.batch_states import HASHES, run_steps, send_transaction, set_status
 from tests.queries.api.served_api import (
     ATTESTED,
@@ -27,9 +28,8 @@ from tests.queries.api.served_api import (
     OTHER_WALLET,
     SEPOLIA,
     SIGNERS,
-    make_key,
+    WALLET,
     record_head,
-    submitted,
 )
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
@@ -45,8 +45,7 @@ def _submit(blocks: int = 1, accounts: int = 1) -> str:
 
 def _submit_own(source: int = SEPOLIA) -> str:
     """A batch of the account that `signed_in()` signs in."""
-    data = {str(source): {f"block:{BLOCK}": {"accounts": {ADDRESS: BALANCE}}}}
-    return submitted(make_key(), {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data})
+    return submit_accounts({ADDRESS: BALANCE}, source=source, owner=WALLET)
 
 
 def _get(batch_id: str, page: str = "", client: Client | None = None, **parameters: str) -> Any:
@@ -55,9 +54,8 @@ def _get(batch_id: str, page: str = "", client: Client | None = None, **paramete
 
 
 def _words(answer: Any) -> str:
-    """The visible text, on one line."""
     assert answer.status_code in {200, 286}
-    return " ".join(re.sub("<[^>]*>", " ", answer.text).split())
+    return visible_text(answer.text)
 
 
 def _seen(answer: Any) -> str:
@@ -304,10 +302,3 @@ def test_the_query_that_failed_is_marked() -> None:
     assert re.findall(r'<tr id="query-(\d)" class="failed"', answer.text) == ["1"]
     assert "1 query failed" in _words(answer)
     assert _words(answer).count("not proven") == 2
-
-
-def test_a_batch_whose_facts_a_reorg_removed_says_so() -> None:
-    batch_id = submit_balances()
-    prove(batch_id)
-    Query.objects.filter(batch=batch_id).update(has_ended=False)
-    assert "after the batch was DONE. They are proven again at no charge." in _words(_get(batch_id))

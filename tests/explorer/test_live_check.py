@@ -12,6 +12,7 @@ from explorer.pages.facts import MAX_CHECKS
 from queries.config.routes import NodeAddress, Routes
 from queries.http import thread_slots
 from queries.models import Query
+from tests.explorer.page_text import visible_text
 from tests.explorer.proven_facts import fact_page, proven_batch
 from tests.queries.prover.service import CHAIN_ID, Service, serving
 from tests.rigs.stub_node import stall, stub_node
@@ -24,7 +25,7 @@ def _check_text(batch: str, position: int = 0, name: str = "BALANCE") -> str:
     answer: Any = fact_page(batch, position, name, "/check")
     assert answer.status_code == 200
     assert answer["Cache-Control"].count("no-store")
-    return re.sub(r"\s+", " ", re.sub("<[^>]+>", "", answer.text))
+    return visible_text(answer.text)
 
 
 def _with_nodes(service: Service, *urls: str) -> Routes:

@@ -19,6 +19,7 @@ from tests.explorer.batch_form import (
     signed_in,
     wallet_account,
 )
+from tests.explorer.page_text import textarea
 from tests.queries.api.served_api import (
     HERE,
     LONELY,
@@ -149,11 +150,9 @@ def test_a_request_can_be_edited_as_json_without_a_script() -> None:
     make_key()
     client = signed_in()
     shown = request_json(check(client))
-    editor = send(client, "json").text
-    match = re.search('<textarea id="json"[^>]*>(.*?)</textarea>', editor, re.DOTALL)
-    assert match
-    assert json.loads(unescape(match[1])) == shown
-    assert 'name="account"' not in editor
+    editor = send(client, "json")
+    assert json.loads(textarea(editor, "json")) == shown
+    assert 'name="account"' not in editor.text
     shown["data"][str(SEPOLIA)]["block:7"] = {"header": ["TIMESTAMP"]}
     wrong = send(client, json=json.dumps(shown).replace("TIMESTAMP", "HASH"))
     assert "block:7.header[0]" in field_error(wrong, "json")
@@ -221,10 +220,8 @@ def test_a_batch_of_different_facts_or_blocks_is_edited_as_json() -> None:
     submit(make_key(), content)
     opened = signed_in().get(f"{FORM_URL}?batch={Batch.objects.get().pk}")
     assert request_json(opened) == content
-    match = re.search('<textarea id="json"[^>]*>(.*?)</textarea>', opened.text, re.DOTALL)
-    assert match
-    assert json.loads(unescape(match[1])) == content
-    assert send(signed_in(), json=unescape(match[1])).status_code == 302
+    assert json.loads(textarea(opened, "json")) == content
+    assert send(signed_in(), json=textarea(opened, "json")).status_code == 302
 
 
 def test_logs_are_asked_for_in_lines_and_are_not_lost() -> None:
@@ -248,9 +245,7 @@ def test_logs_are_asked_for_in_lines_and_are_not_lost() -> None:
     assert send(client, account="", logs=lines).status_code == 302
     opened = client.get(f"{FORM_URL}?batch={Batch.objects.get().pk}")
     assert request_json(opened) == checked
-    match = re.search('<textarea id="logs"[^>]*>(.*?)</textarea>', opened.text, re.DOTALL)
-    assert match
-    assert unescape(match[1]).split("\n") == [line for line in lines.split("\n") if line]
+    assert textarea(opened, "logs").split("\n") == [line for line in lines.split("\n") if line]
 
 
 @pytest.mark.parametrize(

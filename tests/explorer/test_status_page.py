@@ -13,6 +13,7 @@ from accounts.models import Account
 from accounts.shared.wallets import Wallet
 from queries.database import daily_counts
 from queries.models import Batch, ChainRecord, NodeRecord
+from tests.explorer.page_text import page_text
 from tests.explorer.stored_batches import submit_balances
 from tests.queries.api.served_api import HERE, LONELY, OPTIMISM, SEPOLIA, record_head
 
@@ -29,9 +30,7 @@ def _healthy() -> None:
 
 
 def _text(client: Client | None = None, path: str = "/status") -> str:
-    answer = (client or Client()).get(path, headers={"Accept": "text/html"})
-    assert answer.status_code == 200
-    return " ".join(re.sub("<[^>]*>", " ", answer.text.partition("<main")[2]).split())
+    return page_text(path, client)
 
 
 def test_the_page_says_in_a_sentence_that_everything_works() -> None:
