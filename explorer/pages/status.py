@@ -1,7 +1,7 @@
 """Whether the service works, in a sentence, and what that rests on."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from explorer.pages.formatting import age, quantity
 from explorer.pages.links import PageLinks
+from queries.reading.figures import usual_seconds
 from queries.reading.service_status import (
     LATE_FACTOR,
     MAX_COUNTED,
@@ -28,6 +29,7 @@ def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "chains": [(row, *chain_state(row)) for row in statuses],
         "waiting": open_batches(),
         "max_counted": MAX_COUNTED,
+        "usual_seconds": usual_seconds(timezone.now().astimezone(UTC).date()),
         "is_full": is_full,
         "last_poll": _last_poll(statuses),
         "problems": problems(statuses),

@@ -85,6 +85,8 @@ def test_batches_that_wait_too_long_are_counted() -> None:
     old.idempotency_key, old.submitted_at = "another", submitted
     old.save(force_insert=True)
     text = _text()
+    assert "Half of the batches are DONE within 30 seconds." in text
+    assert "you need not send them again" in text
     assert "1 batch has waited more than 3 times as long as usual." in text
     assert "2 batches wait." in text
     Batch.objects.filter(pk=old.pk).update(wait_code="time_not_reached")
