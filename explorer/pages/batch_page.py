@@ -98,6 +98,7 @@ class Row:
 class History:
     """A fact in several blocks."""
 
+    name: str
     changes: int
     first: Cell  # of the blocks; the lowest if it is a number
     last: Cell  # of the blocks; the highest if it is a number
@@ -129,19 +130,17 @@ class FactTable:
         return self.has_blocks and not (self.is_continued or self.next)
 
     @property
-    def history(self) -> "History | None":
-        """How one fact of an account went from block to block, if this page has all of them."""
-        facts = [(cell.fact, cell) for row in self.rows for cell in row.cells if cell.fact]
+    def histories(self) -> tuple[History, ...]:
+        """How each fact of an account went from block to block, if this page has all of them."""
         is_whole = not (self.has_accounts or self.is_continued or self.next)
-        if len(self.columns) != 1 or not self.has_blocks or not is_whole:
-            return None
-        if len(facts) < len(self.rows) or len({fact.source for fact, _ in facts}) > 1:
-            return None
-        facts.sort(key=lambda pair: pair[0].block)
-        changes = sum(old.word != new.word for (old, _), (new, _) in pairwise(facts))
-        if is_number := self.columns[0].name in {"balance", "nonce"}:
-            facts.sort(key=lambda pair: pair[0].word)
-        return History(changes, facts[0][1], facts[-1][1], is_number=is_number)
+        is_one_chain = len({row.query.source for row in self.rows}) == 1
+        if not (self.columns and self.has_blocks and is_whole and is_one_chain):
+            return ()
+        return tuple(
+            _history(self.columns[index].name, cells)
+            for index, cells in enumerate(zip(*(row.cells for row in self.rows), strict=True))
+            if all(cell.fact for cell in cells)
+        )
 
     @property
     def first_fact(self) -> FactView | None:
@@ -239,6 +238,16 @@ def batch_page(
         picture,
         is_owner,
     )
+
+
+def _history(name: str, cells: Sequence[Cell]) -> History:
+    """`cells`: of one column, all proven."""
+    facts = [(cell.fact, cell) for cell in cells if cell.fact]
+    facts.sort(key=lambda pair: pair[0].block)
+    changes = sum(old.word != new.word for (old, _), (new, _) in pairwise(facts))
+    if is_number := name in {"balance", "nonce"}:
+        facts.sort(key=lambda pair: pair[0].word)
+    return History(name, changes, facts[0][1], facts[-1][1], is_number=is_number)
 
 
 def table_start(batch: BatchView, position: int) -> int:
