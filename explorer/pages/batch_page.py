@@ -68,7 +68,7 @@ class Cost:
         return sum(share.reserved for share in self.transactions if share.paid is None)
 
     @property
-    def listed(self) -> tuple[TransactionShare, ...]:
+    def first_transactions(self) -> tuple[TransactionShare, ...]:
         return self.transactions[:MAX_LISTED_TRANSACTIONS]
 
 
@@ -265,11 +265,11 @@ def _stages(
     ends = _stage_ends(batch, progress, shares)
     seconds: dict[str, float | None] = {}
     whole = ((batch.ended_at or now) - batch.submitted_at).total_seconds()
-    began: datetime | None = batch.submitted_at
+    start_time: datetime | None = batch.submitted_at
     for name, end in ends.items():
         until = end or batch.ended_at or now
-        seconds[name] = max((until - began).total_seconds(), 0) if began else None
-        began = max(began, end) if began and end else None
+        seconds[name] = max((until - start_time).total_seconds(), 0) if start_time else None
+        start_time = max(start_time, end) if start_time and end else None
     widths = {
         name: max(100 * duration / (whole or 1), MIN_WIDTH)
         for name, duration in seconds.items()

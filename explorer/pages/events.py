@@ -92,8 +92,8 @@ def _filter_text(event: EventFact, abbreviate: Abbreviate) -> str:
 
 
 def _by(emitter: str, topics: Sequence[str | None], abbreviate: Abbreviate) -> str:
-    named = ", ".join(abbreviate(topic) if topic else "any" for topic in topics)
-    return f"by {abbreviate(emitter)}" + (f" with topics {named}" if topics else "")
+    names = ", ".join(abbreviate(topic) if topic else "any" for topic in topics)
+    return f"by {abbreviate(emitter)}" + (f" with topics {names}" if topics else "")
 
 
 # What an answer says, or the log's own parameters.
@@ -104,18 +104,18 @@ _HIDDEN |= {"data", "status", "amount", "logCount"}
 def event_details(fact: FactView) -> list[tuple[str, str]]:
     """The content of a fact, by name."""
     details = fact.details
-    shown = [(name, f"{value}") for name, value in details.items() if name not in _HIDDEN]
-    named = [
+    visible = [(name, f"{value}") for name, value in details.items() if name not in _HIDDEN]
+    rows = [
         (re.sub("([A-Z])", r" \1", name).lower(), f"{int(text):,}" if text.isdecimal() else text)
-        for name, text in shown
+        for name, text in visible
     ]
     if fact.kind is not FactKind.LOG or not details:
-        return named
+        return rows
     if known := known_event(details["topics"], details["data"]):
         signature, _, parameters = known
-        return [*named, ("event", signature), *parameters.items()]
+        return [*rows, ("event", signature), *parameters.items()]
     topics = [(f"topic {place}", topic) for place, topic in enumerate(details["topics"])]
-    return [*named, *topics, ("data", details["data"])]
+    return [*rows, *topics, ("data", details["data"])]
 
 
 def requested_events(query: QueryView) -> list[str]:

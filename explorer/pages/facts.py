@@ -81,18 +81,18 @@ def fact(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
     if (path["subject"], path["name"]) != canonical:
         query = request.GET.urlencode()
         return redirect(key_url(key) + (f"?{query}" if query else ""), permanent=True)
-    found = find_fact(key)
-    if not found:
+    matches = find_fact(key)
+    if not matches:
         return _unknown_fact(request, key, links)
-    context = _fact_context(request, found, links)
+    context = _fact_context(request, matches, links)
     return _fact_response(request, "read_it", context, links)
 
 
 def check(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
-    found = find_fact(parse_fact_key(**path))
-    if not found:
+    matches = find_fact(parse_fact_key(**path))
+    if not matches:
         raise Http404
-    context = _fact_context(request, found, links)
+    context = _fact_context(request, matches, links)
     fact = context["fact"]
     if seconds := check_wait_seconds(request):
         answer = RegistryAnswer(RegistryOutcome.TOO_OFTEN, seconds=seconds)
@@ -151,14 +151,14 @@ def _unknown_fact(request: HttpRequest, key: FactKey, links: PageLinks) -> HttpR
 
 
 def _fact_context(
-    request: HttpRequest, found: Sequence[FoundFact], links: PageLinks
+    request: HttpRequest, matches: Sequence[FoundFact], links: PageLinks
 ) -> dict[str, Any]:
     """The fact on the requested destination, or on the first one."""
     destination, seconds = chain_parameter(request, "to"), chain_parameter(request, "at")
     selected = next(
         (
             entry
-            for entry in found
+            for entry in matches
             if destination in {None, entry.fact.destination}
             and (seconds is None or seconds == entry.fact.key)
         ),
@@ -174,8 +174,8 @@ def _fact_context(
     related = named_facts(fact.source, transaction) if transaction else ()
     return {
         **answer_context(fact, links),
-        "found": selected,
-        "others": [entry for entry in found if entry is not selected],
+        "match": selected,
+        "others": [entry for entry in matches if entry is not selected],
         "route": route,
         "sentence": fact_sentence(fact, links),
         "absent": proves_no_account(selected.query_facts),
@@ -194,8 +194,8 @@ def _fact_response(
     """The page, or for htmx a part of it."""
     if request.headers.get("HX-Request"):
         return render(request, f"parts/{part}.html", context)
-    found, fact = context["found"], context["fact"]
-    if proof := read_fact_proof(found.query, fact):
+    match, fact = context["match"], context["fact"]
+    if proof := read_fact_proof(match.query, fact):
         route, currency = links.registry(fact.source, fact.destination), links.currency(fact.source)
         context["proves_absence"] = proof.proves_absence
         context["picture"] = proof_picture(proof, fact, context["decoded"].short, route, currency)

@@ -81,7 +81,8 @@ def _parse(declaration: str, sentence: str) -> Any:
     parameters = [parameter.split() for parameter in rest.split(",")]
     types, names = [words[0] for words in parameters], [words[-1] for words in parameters]
     signature = f"{name}({','.join(types)})"
-    key = f"0x{keccak256(signature.encode()).hex()}", sum("indexed" in each for each in parameters)
+    indexed_count = sum("indexed" in words for words in parameters)
+    key = f"0x{keccak256(signature.encode()).hex()}", indexed_count
     return key, (signature, sentence, names, types)
 
 

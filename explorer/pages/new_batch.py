@@ -133,15 +133,15 @@ class NewBatchPage:
     def sources(self) -> list[Chain]:
         """The chains whose facts can be read at the destination."""
         routes, chains = self.links.routes.registries, self.links.routes.chains
-        return [chains[one] for one, other in routes if str(other) == self.form.destination]
+        return [chains[source] for source, target in routes if str(target) == self.form.destination]
 
     @property
     def destination(self) -> Chain | None:
-        return _chosen(self.form.destination, self.destinations)
+        return _find_chain(self.form.destination, self.destinations)
 
     @property
     def source(self) -> Chain | None:
-        return _chosen(self.form.source, self.sources)
+        return _find_chain(self.form.source, self.sources)
 
     @property
     def head(self) -> HeadView | None:
@@ -203,7 +203,7 @@ class NewBatchPage:
         if not estimate.free and form.fee.strip() in {"", form.filled_fee}:
             fee = str(estimate.fee_needed)
             form = replace(form, fee=fee, filled_fee=fee)
-        warnings = {form.field_of(each.path): each.sentence for each in estimate.warnings}
+        warnings = {form.field_of(warning.path): warning.sentence for warning in estimate.warnings}
         return replace(self, form=form, estimate=estimate, warnings=warnings)
 
     def correct_choices(self) -> "NewBatchPage":
@@ -224,12 +224,12 @@ class NewBatchPage:
         return replace(page, form=replace(form, source=source))
 
 
-def _chosen(text: str, chains: list[Chain]) -> Chain | None:
+def _find_chain(text: str, chains: list[Chain]) -> Chain | None:
     return next((chain for chain in chains if str(chain.id) == text), None)
 
 
 def _valid_choice(text: str, chains: list[Chain]) -> str:
-    return text if _chosen(text, chains) else str(chains[0].id) if chains else ""
+    return text if _find_chain(text, chains) else str(chains[0].id) if chains else ""
 
 
 def _new_idempotency_key() -> str:

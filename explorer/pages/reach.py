@@ -27,7 +27,7 @@ class ReachForm:
     destination: int | None
     block: str
     is_sent: bool = False
-    wanted: Selector | None = None  # None if the text is no block
+    wanted: Selector | None = None  # None if the text is not a block
     reach: Reach | None = None
 
     @classmethod

@@ -41,18 +41,19 @@ def problems(statuses: Sequence[ChainStatus]) -> list[str]:
     """Sentences, the one that delays most first; empty if everything works."""
     last_poll = _last_poll(statuses)
     if not statuses:
-        found = ["No chain is configured yet."]
+        sentences = ["No chain is configured yet."]
     elif last_poll is None:
-        found = ["Nothing is proven: no prover has been seen yet."]
+        sentences = ["Nothing is proven: no prover has been seen yet."]
     elif not any(row.is_polled for row in statuses):
-        found = [f"Nothing is proven at the moment: no prover has been seen {silence(last_poll)}."]
+        seen = silence(last_poll)
+        sentences = [f"Nothing is proven at the moment: no prover has been seen {seen}."]
     else:
-        found = [sentence for row in statuses for _, _, sentence in [chain_state(row)] if sentence]
+        sentences = [sentence for row in statuses if (sentence := chain_state(row)[2])]
     if late := late_batches():
         count = quantity(min(late, MAX_COUNTED), "batch,batches")
         have = "has" if late == 1 else "have"
-        found.append(f"{count} {have} waited more than {LATE_FACTOR} times as long as usual.")
-    return found
+        sentences.append(f"{count} {have} waited more than {LATE_FACTOR} times as long as usual.")
+    return sentences
 
 
 def chain_state(row: ChainStatus) -> tuple[str, str, str]:
