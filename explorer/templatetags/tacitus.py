@@ -29,8 +29,8 @@ from explorer.pages.formatting import (
     quantity,
     rough_duration,
 )
+from explorer.pages.links import trust
 from explorer.pages.sentences import field_name
-from explorer.pages.trust import trust
 from queries.config.registries import Registry
 from queries.reading.chain_objects import HeaderFieldView
 
