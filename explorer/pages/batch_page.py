@@ -109,8 +109,9 @@ class History:
 class TableRange:
     """The part of a batch's facts that the table shows."""
 
-    position: int = 0  # of the first query
+    position: int = 0  # of the first query, or of one on the page if `is_linked`
     index: int = 0  # of the first fact in it
+    is_linked: bool = False
     order: str = ""  # of the blocks, ascending or descending; empty: as requested
 
 
@@ -214,6 +215,8 @@ def batch_page(
         sources = reading.batch_sources(batch)
     registries = (links.registry(source, batch.destination) for source in sources)
     now = timezone.now()
+    if table_range.is_linked:
+        table_range = TableRange(_table_start(summary, table_range.position))
     table = _fact_table(batch, summary, progress, table_range, links)
     key, block_time = reading.first_query(batch)
     proof = picture = None
@@ -250,9 +253,8 @@ def _history(name: str, cells: Sequence[Cell]) -> History:
     return History(name, changes, facts[0][1], facts[-1][1], is_number=is_number)
 
 
-def table_start(batch: BatchView, position: int) -> int:
+def _table_start(summary: BatchSummary, position: int) -> int:
     """The position of the first query on the table's page that has this query."""
-    summary = batch_summaries([batch.id])[batch.id]
     if summary.fact_count <= ROWS_PER_PAGE:
         return 0
     return position - position % ROWS_PER_PAGE if _has_columns(summary) else position
