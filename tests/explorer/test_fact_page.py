@@ -36,28 +36,16 @@ def test_a_fact_of_four_batches_has_one_page_that_lists_them() -> None:
     assert _get(BALANCE).status_code == 404
 
 
-def test_the_page_begins_with_the_sentence_and_the_value() -> None:
+def test_the_page_and_its_link_preview_have_the_sentence_and_the_value() -> None:
     prove(submit_balances())
-    text = page_text(BALANCE)
     heading = f"balance of 0xd8dA…6045 · Sepolia, block {BLOCK:,}"
-    assert heading in text
-    assert f"{heading} → 21 ETH" in _get(BALANCE).text
+    assert heading in page_text(BALANCE)
     assert "slot 1 of 0xd8dA…6045" in page_text(SLOT)
-
-
-def test_a_link_preview_has_the_sentence_with_the_value() -> None:
-    prove(submit_balances())
-    previews = dict(
-        re.findall(
-            r'<meta property="og:(\w+)" content="([^"]*)"', _get(f"{BALANCE}?to={SEPOLIA}").text
-        )
-    )
-    assert previews["title"].startswith(
-        f"balance of 0xd8dA…6045 · Sepolia, block {BLOCK:,} → 21 ETH"
-    )
-    assert (
-        "21 ETH. Proven to a contract on Sepolia, native: trusts nobody." in previews["description"]
-    )
+    text = _get(f"{BALANCE}?to={SEPOLIA}").text
+    previews = dict(re.findall(r'<meta property="og:(\w+)" content="([^"]*)"', text))
+    assert previews["title"].startswith(f"{heading} → 21 ETH")
+    trust = "21 ETH. Proven to a contract on Sepolia, native: trusts nobody."
+    assert trust in previews["description"]
     assert previews["url"].endswith(BALANCE)
     assert previews["image"].endswith(".png")
 

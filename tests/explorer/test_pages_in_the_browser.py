@@ -27,7 +27,6 @@ PAGES = [
     "/",
     "/sign-in",
     "/docs",
-    "/docs/running",
     *(f"/docs/{name}" for name in GUIDES),
     "/explorer/batches",
     "/explorer/query/BATCH",
