@@ -62,7 +62,7 @@ PARSERS: dict[str, Callable[[Environment], object]] = {
         ("hosts", ["*", ".example.org", "a_b.example", "a.example:8000", "a b"], "a host is"),
         ("hosts", ["bücher.example", "::1"], "IPv6 is written in brackets, and other alphabets as"),
         ("hosts", ["user:hunter2@proofs.example.org", "x/?hunter2@y"], "is not understood"),
-        ("wallets", [WALLET.lower(), f"0:{WALLET}", f"eth:{WALLET}", "10:"], "with their checksums"),
+        ("wallets", [WALLET.lower(), f"0:{WALLET}", f"eth:{WALLET}", "10:"], "with their checksum"),
         ("origin", ["proofs.example.org", "https://a.example/path", "https://*.example"], "X is"),
         ("origin", ["https://a.example?x=1", "https://:443", "https://[half", "ftp://a"], "X is"),
         ("link", ["javascript:alert(1)", "a.example", "https://a b"], "with mailto or https:"),
