@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from hashlib import blake2s
-from itertools import groupby, pairwise
-from operator import itemgetter
+from itertools import pairwise
 
 from django.utils import timezone
 
@@ -354,13 +353,9 @@ def _fact_table(
     is_continued = (position, index) != (0, 0)
     order = "" if following or is_continued else table_range.order
     if order:
-        blocks = groupby(rows, lambda row: row.query)
-        groups = sorted(
-            ((query.source, query.block or 0, list(group)) for query, group in blocks),
-            key=itemgetter(0, 1),
-            reverse=order == "descending",
-        )
-        rows = [row for *_, group in groups for row in group]
+        # The rows of a query stay together, because sorting is stable in both directions.
+        is_descending = order == "descending"
+        rows.sort(key=lambda row: (row.query.source, row.query.block or 0), reverse=is_descending)
     return FactTable(
         columns,
         tuple(rows),
