@@ -24,7 +24,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.keys.check import count_request
-from accounts.reading import KeyChoice, key_choices
+from accounts.reading import KeyView, active_keys
 from accounts.shared.errors import RefusalError
 from accounts.shared.wording import format_timestamp
 from accounts.sign_in.sessions import signed_in_account
@@ -95,7 +95,7 @@ class NewBatchPage:
     form: NewBatch
     links: PageLinks
     limits: BatchLimits
-    keys: tuple[KeyChoice, ...]
+    keys: list[KeyView]
     heads: Mapping[int, HeadView]
     notice: str = ""
     refusal: RefusalError | None = None
@@ -148,8 +148,8 @@ class NewBatchPage:
         return self.heads.get(self.source.id) if self.source else None
 
     @property
-    def chosen_key(self) -> KeyChoice | None:
-        return next((key for key in self.keys if key.id == self.form.key), None)
+    def chosen_key(self) -> KeyView | None:
+        return next((key for key in self.keys if key.row.id == self.form.key), None)
 
     @cached_property
     def blocks(self) -> list[tuple[BlockEstimateResponse, str]]:
@@ -215,7 +215,7 @@ class NewBatchPage:
         page = replace(self, form=replace(self.form, destination=destination))
         form, source = page.form, _valid_choice(page.form.source, page.sources)
         if not page.chosen_key:
-            form = replace(form, key=page.keys[0].id if page.keys else "")
+            form = replace(form, key=page.keys[0].row.id if page.keys else "")
         is_same = source == form.source and (form.block or form.filled_block)
         if not is_same and form.block.strip() in {"", form.filled_block}:
             head = self.heads.get(int(source)) if source else None
@@ -286,7 +286,7 @@ def _new_batch_page(
     request: HttpRequest, form: NewBatch, links: PageLinks, limits: BatchLimits
 ) -> NewBatchPage:
     form = replace(form, idempotency_key=form.idempotency_key or _new_idempotency_key())
-    keys, heads = key_choices(signed_in_account(request)), chain_heads(links.routes.chains.keys())
+    keys, heads = active_keys(signed_in_account(request)), chain_heads(links.routes.chains.keys())
     return NewBatchPage(form, links, limits, keys, heads)
 
 
