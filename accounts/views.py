@@ -35,7 +35,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 def signed_in_post(view: View[P]) -> View[P]:
-    """For views that only take forms: a visitor who signs in is sent to the dashboard."""
+    """Accept only POSTs of signed-in users; others sign in and come to the dashboard."""
 
     @require_POST
     @wraps(view)

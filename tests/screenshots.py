@@ -71,7 +71,7 @@ def _page(chromium: Browser, address: str) -> Iterator[Page]:
 
 
 def _take(page: Page, last: Locator, name: str) -> None:
-    """From the top of the page to the end of `last`."""
+    """Picture the page from its top to the end of `last`."""
     box = last.bounding_box()
     assert box, name
     clip: FloatRect = {

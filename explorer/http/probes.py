@@ -1,4 +1,4 @@
-"""What monitoring reads: `/healthz`, `/readyz` and `/metrics`.
+"""Answers for monitoring: `/healthz`, `/readyz` and `/metrics`.
 
 A middleware, because probes come by IP address, before the host check, and without TLS.
 """

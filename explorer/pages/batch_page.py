@@ -48,7 +48,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What the batch has paid, or reserved, for its shares of transactions."""
+    """The batch's shares of transactions: paid, or reserved."""
 
     transactions: tuple[TransactionShare, ...]  # oldest first
     is_free: bool  # the operator pays
@@ -63,7 +63,7 @@ class Cost:
 
     @property
     def reserved(self) -> int:
-        """Of transactions that are not confirmed yet."""
+        """The sum for transactions that are not confirmed yet."""
         return sum(share.reserved for share in self.transactions if share.paid is None)
 
     @property
@@ -131,7 +131,7 @@ class FactTable:
 
     @property
     def histories(self) -> tuple[History, ...]:
-        """How each fact of an account went from block to block, if this page has all of them."""
+        """Each fact's history from block to block, if this page has all facts of one account."""
         is_whole = not (self.has_accounts or self.is_continued or self.next)
         is_one_chain = len({row.query.source for row in self.rows}) == 1
         if not (self.columns and self.has_blocks and is_whole and is_one_chain):
@@ -167,7 +167,7 @@ class BatchPage:
 
     @cached_property
     def digest(self) -> str:
-        """Of everything that a refresh may change; a running stage's seconds alone do not."""
+        """A digest of everything that a refresh may change, except a running stage's seconds."""
         stages = tuple(Stage(stage.name, stage.mark) for stage in self.stages)
         return blake2s(repr(replace(self, stages=stages)).encode(), digest_size=6).hexdigest()
 

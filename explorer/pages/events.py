@@ -1,4 +1,4 @@
-"""What logs, receipts, transactions, withdrawals and their absence are called and read as.
+"""Names and texts of logs, receipts, transactions, withdrawals and their absence.
 
 Events of ERC-20, ERC-721 and ERC-1155 tokens are known without asking for an ABI.
 """
@@ -132,7 +132,7 @@ def event_details(fact: FactView) -> list[tuple[str, str]]:
 
 
 def requested_events(query: QueryView) -> list[str]:
-    """What was asked for, before it is found in the block."""
+    """The names of the requested items, before they are found in the block."""
     return [
         _requested_event(member, item)
         for member in MEMBERS
@@ -158,7 +158,7 @@ def _requested_event(member: str, item: Any) -> str:
 
 
 def event_subject(query: QueryView) -> str:
-    """What a query of a block's content asks for: `log 0 of transaction 3`, or `2 logs`."""
+    """Name what a query of a block's content asks for: `log 0 of transaction 3`, or `2 logs`."""
     if len(query.events) == 1 and (event := EventFact.parse(query.events[0]["name"])):
         return event_name(event)
     items = requested_events(query)
@@ -227,7 +227,7 @@ def _parameter_text(value: Any) -> str:
 
 
 def _parse_event(declaration: str, sentence: str) -> Any:
-    """What `_known_event` looks up, by the first topic and the number of other topics."""
+    """Return an entry of `_KNOWN`: its key is the first topic and the number of the others."""
     name, _, rest = declaration.removesuffix(")").partition("(")
     parameters = [parameter.split() for parameter in rest.split(",")]
     types, names = [words[0] for words in parameters], [words[-1] for words in parameters]

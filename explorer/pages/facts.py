@@ -40,7 +40,7 @@ HEADER, EVENTS = "header", "events"  # the subjects of facts of a block in URLs
 
 
 def answer_context(fact: FactView, links: PageLinks) -> dict[str, Any]:
-    """What `parts/fact_answer.html` shows."""
+    """The context of `parts/fact_answer.html`."""
     decoded = decode_fact(fact, links.currency(fact.source))
     return {"fact": fact, "decoded": decoded, "forms": word_forms(fact)}
 

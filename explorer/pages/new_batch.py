@@ -166,17 +166,17 @@ class NewBatchPage:
 
     @property
     def readiness(self) -> str:
-        """That of the block that is furthest from being proven."""
+        """The readiness of the block that is furthest from being proven."""
         return max((block.readiness for block, _ in self.blocks), key=READINESS.index)
 
     @property
     def refused_block(self) -> str:
-        """Why a block would be rejected."""
+        """The reason why a block would be rejected; empty if none would be."""
         return next((block.error for block, _ in self.blocks if block.error), None) or ""
 
     @cached_property
     def expectations(self) -> list[tuple[Registry, RouteFigures, int]]:
-        """By route of the estimate: what its batches took, and the measured gas of a balance."""
+        """For each route: its registry, the figures of its batches, and the gas of a balance."""
         if self.estimate is None:
             return []
         destination = self.estimate.destination_chain_id

@@ -201,7 +201,7 @@ def form_from_batch(request: StoredRequest) -> tuple[NewBatch, str]:
 
 
 def _block_input(selector: str) -> str:
-    """As people write it: a number, or a time in UTC."""
+    """The selector as people write it: a number, or a time in UTC."""
     kind, _, number = selector.partition(":")
     if kind == "timestamp" and re.fullmatch("[0-9]{1,20}", number):
         moment = datetime_from_unix(int(number))

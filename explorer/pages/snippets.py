@@ -62,7 +62,7 @@ class ContractCall:
 
     @property
     def return_type(self) -> str:
-        """If it returns a single value."""
+        """The type, if the view returns a single value; otherwise empty."""
         return self.returns[0].type if len(self.returns) == 1 else ""
 
 

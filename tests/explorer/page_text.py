@@ -20,7 +20,7 @@ def page_text(address: str, client: Client | None = None) -> str:
 
 
 def textarea(answer: Any, name: str) -> str:
-    """What a textarea of the page holds, by its id."""
+    """The content of the page's textarea with this id."""
     match = re.search(f'<textarea id="{name}"[^>]*>(.*?)</textarea>', answer.text, re.DOTALL)
     assert match, name
     return unescape(match[1])

@@ -1,4 +1,4 @@
-"""How proven words are decoded."""
+"""Decoding of proven words."""
 
 import pytest
 from hypothesis import given

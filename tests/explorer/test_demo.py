@@ -207,7 +207,7 @@ def test_the_suggested_commands_and_the_vote_of_the_guide_work(
 
 
 def test_the_commands_of_the_guide_about_events_work(demo: Demo, tmp_path: Path) -> None:
-    """From a transfer on one chain to a contract that acts on it on the other."""
+    """The guide leads from a transfer on one chain to a contract on the other."""
     settings = _exports(demo)
 
     def code(text: str) -> str:
