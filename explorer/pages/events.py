@@ -14,7 +14,7 @@ from eth_utils.address import to_checksum_address
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count, join_names
 from queries.amounts import short_amount
-from queries.proving.block_items import ADDRESS_BYTES
+from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.keccak import keccak256
 from queries.reading.facts import FactView

@@ -1,16 +1,22 @@
-"""Calls at the current gas price, with what each batch may have to pay for them."""
+"""Offer calls at the current gas price, within the fees of their batches and the daily budget."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from itertools import accumulate
+
+from django.db.models import Q, QuerySet
 
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.signer import Fees
-from queries.models import Batch, Query, Share
+from queries.config.routes import Chain
+from queries.database.clock import shared_now
+from queries.models import Batch, Query, SentTransaction, Share
 from queries.planning.calls import ProveCall
 from queries.planning.dry_runs import GasEstimate
-from queries.transactions.shares import remaining_fees, split_among_batches
+from queries.transactions.costs import remaining_fees, split_among_batches, transaction_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +79,34 @@ def check_fees(offers: Sequence[Offer], paying_batches: Sequence[Batch]) -> None
     batches_to_report = underfunded - batches_with_open_shares or underfunded
     fees_needed = {batch: spent[batch] + reserves[batch] for batch in batches_to_report}
     raise FeeTooLowError(fees_needed, is_temporary=underfunded == batches_with_open_shares)
+
+
+class DailyBudgetSpentError(Exception):
+    """The daily budget is spent: sign nothing for now."""
+
+
+def fit_to_daily_budget(
+    chain: Chain, own_rows: QuerySet[SentTransaction], offers: Sequence[Offer]
+) -> Sequence[Offer]:
+    """The first offers, up to the one that reaches the budget. `own_rows`: the signer's
+    transactions on this chain. Raises `DailyBudgetSpentError` if the budget is already reached.
+    """
+    budget = chain.daily_budget
+    if budget is None:
+        return offers
+    sums = accumulate((offer.max_cost for offer in offers), initial=spent_in_24_hours(own_rows))
+    fitting = [offer for offer, spent in zip(offers, sums, strict=False) if spent < budget]
+    if offers and not fitting:
+        raise DailyBudgetSpentError
+    return fitting
+
+
+def is_budget_spent(chain: Chain, own_rows: QuerySet[SentTransaction]) -> bool:
+    return chain.daily_budget is not None and spent_in_24_hours(own_rows) >= chain.daily_budget
+
+
+def spent_in_24_hours(own_rows: QuerySet[SentTransaction]) -> int:
+    """Wei: the costs of transactions signed in the last 24 hours, and open reserves."""
+    yesterday = shared_now() - timedelta(days=1)
+    rows = own_rows.filter(Q(confirmed=False) | Q(signed_at__gte=yesterday)).defer("raw", "hashes")
+    return sum(transaction_cost(row) if row.confirmed else int(row.max_cost, 16) for row in rows)

@@ -9,8 +9,7 @@ from explorer.http import probes
 from queries import transitions
 from queries.database.leases import claim_one
 from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
-from queries.transactions.costs import count_final_cost
-from queries.transactions.shares import charge_batches
+from queries.transactions.costs import charge_batches, count_final_cost
 from queries.wait_reasons import Reason
 from tests.explorer.monitoring.exposition import metric_samples
 from tests.explorer.monitoring.healthy_service import BATCH, ETHER, WATCHED, make_service, wei
