@@ -16,7 +16,6 @@ from tests.scenarios.test_events import IS_LOG, TRANSFER, Transfer, transfer
 pytestmark = pytest.mark.either_database
 
 L1, L2, FINALITY = 1337, 31337, 3
-RECEIPTS = ("eth_getBlockReceipts", "eth_getTransactionReceipt")
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def hide_log(node: Node) -> None:
 
 def refuse_receipts(node: Node) -> None:
     def fault(question: Question) -> dict[str, Any] | None:
-        if question["method"] not in RECEIPTS:
+        if question["method"] != "eth_getBlockReceipts":
             return None
         error = {"code": -32601, "message": "the method does not exist"}
         return {"jsonrpc": "2.0", "id": question["id"], "error": error}
