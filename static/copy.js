@@ -50,7 +50,8 @@
 
   function reset(button) {
     clearTimeout(button.timer);
-    button.querySelector(".label").textContent = button.dataset.label ?? "Copy";
+    if (button.dataset.label) button.querySelector(".label").textContent = button.dataset.label;
+    delete button.dataset.label;
     announcement.textContent = "";
   }
 

@@ -10,7 +10,7 @@ from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count, join_names
 from explorer.pages.known_events import known_event, known_sentence
 from queries.amounts import short_amount
-from queries.proving.block_items import ADDRESS_BYTES
+from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.facts import EventFact, FactKind
 from queries.reading.facts import FactView
 from queries.reading.view_models import QueryView
@@ -61,8 +61,10 @@ def event_answer(fact: FactView, event: EventFact, currency: str, *, is_short: b
             validator = f"validator {int(details['validatorIndex']):,}"
             answer = f"{amount} to {abbreviate(details['address'])}, {validator}"
         case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
-            count = format_count(event.index, event.kind.lower().removeprefix("absent_"))
-            answer = f"at most {event.index if is_short else count}"
+            noun = event.kind.lower().removeprefix("absent_")
+            answer = "at most " + (
+                f"{event.index:,}" if is_short else format_count(event.index, noun)
+            )
         case FactKind.ABSENT_LOG | FactKind.SILENT_BLOCK if is_short:
             answer = "none"
         case FactKind.ABSENT_LOG:

@@ -68,22 +68,22 @@ class Question(NamedTuple):
     kind: int
     account: str
     block: int
-    name: int
+    key: int
     log: int
-    is_recent: bool = False  # then `block` is the newest of the destination at the caller's node
+    is_recent: bool = False  # then `block` is the head of the destination at the caller's node
 
     def batch(self, registry: Registry) -> dict[str, Any]:
         """A batch that asks for the fact; `ValueError` if there is no such fact."""
         match self.kind:
             case 1:
-                props = [AccountField(self.name).name]
+                props = [AccountField(self.key).name]
                 block: dict[str, Any] = {"accounts": {self.account: {"props": props}}}
             case 2:
-                block = {"accounts": {self.account: {"slots": [hex(self.name)]}}}
+                block = {"accounts": {self.account: {"slots": [hex(self.key)]}}}
             case 3:
-                block = {"header": [HeaderField(self.name).name]}
+                block = {"header": [HeaderField(self.key).name]}
             case 5 if not self.is_recent:
-                block = {"logs": [{"transaction": self.name, "log": self.log}]}
+                block = {"logs": [{"transaction": self.key, "log": self.log}]}
             case _:
                 raise ValueError
         number = self.block
@@ -177,7 +177,7 @@ def _prove(
     try:
         content = question.batch(registry)
     except ValueError:
-        sentence = f"No field has the number {question.name}, or no fact the kind {question.kind}."
+        sentence = f"No field has the number {question.key}, or no fact the kind {question.kind}."
         raise _unknown(sentence) from None
     try:
         batch = read_batch(content, routes, limits, needs_fee=False)

@@ -1,4 +1,4 @@
-"""Events of an L1 on its L2: reorgs of the L1, and nodes that lie about events or have none."""
+"""Events of an L1 on its L2: contracts act on them; reorgs of the L1; nodes that lie."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from eth_abi.abi import encode
 
-from tests.rigs.anvil import Chain
+from queries.config.registries import verifier_address
+from tests.builds import example
+from tests.rigs.anvil import Chain, call_data
 from tests.rigs.faulty_node import Node, Question
-from tests.rigs.service import Service
+from tests.rigs.service import Service, request, wait_until
 from tests.scenarios.fixtures import Install
-from tests.scenarios.test_events import IS_LOG, TRANSFER, Transfer, transfer
+from tests.scenarios.test_events import AMOUNT, IS_LOG, RECEIVER, TRANSFER, Transfer, transfer
 
 pytestmark = pytest.mark.either_database
 
@@ -61,6 +64,55 @@ def rollup(running: Rollup) -> Iterator[Rollup]:
     yield running
     running.first.recover()
     running.second.recover()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A TransferClaim on the L2, for transfers of a token on the L1."""
+
+    rollup: Rollup
+    address: str
+
+    def send(self, signature: str, *values: Any) -> None:
+        self.rollup.l2.send(self.address, call_data(signature, *values))
+
+    @property
+    def credits(self) -> int:
+        # Both chains have the same payer.
+        payer = self.rollup.l1.payer
+        return int.from_bytes(self.rollup.l2.call(self.address, "credits(address)", payer))
+
+
+def deploy_claim(rollup: Rollup, sent: Transfer) -> Claim:
+    verifier = verifier_address(rollup.service.registries[L1, L2])
+    types = ["address", "address", "address", "uint256"]
+    arguments = encode(types, [verifier, sent.token, RECEIVER, sent.block])
+    receipt = rollup.l2.send(None, f"0x{(example('TransferClaim') + arguments).hex()}")
+    return Claim(rollup, receipt["contractAddress"])
+
+
+def test_a_contract_acts_on_a_transfer_of_another_chain(rollup: Rollup) -> None:
+    sent = transfer(rollup.l1)
+    claim = deploy_claim(rollup, sent)
+    rollup.make_final(sent.block)
+    logs = [{"address": sent.token, "topics": [TRANSFER]}]
+    rollup.service.wait(rollup.submit(sent.block, logs=logs))
+    claim.send("claim(uint256,uint256,uint256,uint256)", sent.block, 0, 0, AMOUNT)
+    assert claim.credits == AMOUNT
+
+
+def test_a_contract_acts_on_a_transfer_that_is_not_stored(rollup: Rollup) -> None:
+    sent = transfer(rollup.l1)
+    claim = deploy_claim(rollup, sent)
+    rollup.make_final(sent.block)
+    rollup.l2.send(rollup.service.registries[L1, L2], call_data("recordHash()"))
+    body = request({L1: {sent.block: {"logs": [{"logIndex": 0}]}}})
+    (witness,) = wait_until(lambda: rollup.service.post("/witness", body).json().get("witnesses"))
+    (events,) = witness["events"]
+    parts = [bytes.fromhex(events[name][2:]) for name in ("section", "witness")]
+    claim.send("claimWithProof(bytes,bytes)", *parts)
+    assert claim.credits == AMOUNT
+    assert not rollup.is_log(sent)
 
 
 def test_a_reorg_moves_the_transaction_before_its_block_is_final(rollup: Rollup) -> None:
