@@ -16,9 +16,9 @@ from explorer.pages.decoding import decode_fact
 from explorer.pages.events import event_name, event_subject
 from explorer.pages.links import PageLinks
 from queries.proving.facts import EventFact, FactKind
+from queries.reading.batch_details import BatchSummary, batch_summaries
+from queries.reading.batches import QueryView
 from queries.reading.facts import FactKey, FactView, query_facts
-from queries.reading.summaries import BatchSummary, batch_summaries
-from queries.reading.view_models import QueryView
 
 MAX_LISTED_FIELDS = 3  # with slots as one of them; more are counted
 MAX_SHORT_SLOT = 2**32  # a larger one is abbreviated in hex
@@ -54,7 +54,7 @@ def fact_sentence(fact: FactView, links: PageLinks) -> Sentence:
 
 
 def key_sentence(key: FactKey, links: PageLinks) -> Sentence:
-    """What the fact is about, proven or not."""
+    """The subject and block of a fact, proven or not."""
     subject = field_name(key.name)
     if ":" not in key.name:
         subject = f"{subject} of {short_hash(key.account) or 'the header'}"

@@ -1,4 +1,4 @@
-"""How much of a batch's wait is left, and who can end it if it takes too long."""
+"""Hints about a wait: the time left, and who can act if it takes too long."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
+from queries.reading.batches import BatchView
 from queries.reading.figures import usual_seconds
-from queries.reading.view_models import BatchView
 from queries.reading.waits import AwaitedBlock, awaited_block, missing_signers
 from queries.wait_reasons import EXPECTED_WAITS, WaitCode
 

@@ -1,12 +1,13 @@
-"""Endpoints about batches, routes and the API key. Only the key identifies the caller."""
+"""Endpoints about batches, their proofs, routes and the API key."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from django.conf import settings
-from django.http import HttpRequest
+from django.http import FileResponse, HttpRequest
+from pydantic import ConfigDict, Field
 
 from accounts.keys import manage
 from accounts.models import ApiKey
@@ -23,7 +24,9 @@ from queries.api.request_parts import (
     number_parameter,
     page_size,
 )
+from queries.api.responses import ApiModel, BlockNumber, ChainId, Id
 from queries.config.registries import (
+    Registry,
     constructor_arguments,
     lookup_address,
     lookup_arguments,
@@ -36,10 +39,12 @@ from queries.http.public_address import is_private
 from queries.intake.cancel import cancel
 from queries.intake.submit import IDEMPOTENCY_KEY, store_batch
 from queries.models import Batch
+from queries.proving.bundles import FORMAT, VERSION
 from queries.reading import batches as reading
-from queries.reading.figures import chain_heads, state_horizon
-from queries.reading.requests import requested_data
-from queries.reading.view_models import BatchView, QueryPage, QueryView
+from queries.reading.batch_details import requested_data
+from queries.reading.batches import BatchView, QueryPage, QueryView
+from queries.reading.figures import HeadView, chain_heads, state_horizon
+from queries.reading.proof_file import build_proof_file
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import slot_word
 from queries.statuses import ENDED_STATUSES, BatchStatus
@@ -49,6 +54,36 @@ STATUS = "status"
 NO_FEE_LIMIT = 2**256 - 1  # wei
 QUERIES_PER_PAGE = 100  # so that polls without `details=0` cost little too
 MAX_POSITION = 10**9 - 1
+
+
+Hash = Annotated[str, Field(pattern="^0x[0-9a-f]{64}$", examples=[f"0x{64 * '1'}"])]
+
+
+class ProofBlockResponse(ApiModel):
+    """A block, what is proven of it, and the proofs; the guide *Proofs* lists all members."""
+
+    model_config = ConfigDict(extra="allow")
+    block: BlockNumber
+    block_hash: Hash
+    origin_chain_id: ChainId
+    header: str = Field(description="RLP.", examples=["0xf90211a0…"])
+    calls: list[str] = Field(
+        description="Calldata of prove(). Each stands alone; all of them prove the facts.",
+        examples=[["0xf90211a0…"]],
+    )
+
+
+class ProofResponse(ApiModel):
+    """A proof file; `queries/proving/bundles.py` writes it in its one canonical form."""
+
+    batch: Id
+    blocks: list[ProofBlockResponse] = Field(description="By source chain and number.")
+    destination_chain_id: ChainId
+    digest: Hash = Field(description="Detects damage, not forgery: a forger can compute it again.")
+    format: Annotated[str, Field(json_schema_extra={"enum": [FORMAT]})]
+    version: Annotated[int, Field(json_schema_extra={"enum": [VERSION]})] = Field(
+        description="Another version is another format."
+    )
 
 
 def submit_batch_query(
@@ -122,6 +157,13 @@ def batch_query(
     return responses.BatchQueryResponse(**members, batch_query=batch_data, results=_results(page))
 
 
+def batch_proof(_request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> FileResponse:
+    """The proof file of any batch: its id is enough to read it."""
+    response = FileResponse(build_proof_file(batch, routes), content_type="application/json")
+    response["Cache-Control"] = "no-store"
+    return response
+
+
 def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> responses.BatchResponse:
     cancel(key.owner, batch)
     return _batch_response(find_batch(batch, "batch"))
@@ -148,28 +190,36 @@ def batch_queries(request: HttpRequest, key: ApiKey) -> responses.BatchListRespo
 
 def chain_connections(_request: HttpRequest, routes: Routes) -> responses.ConnectionListResponse:
     heads = chain_heads(routes.chains)
-    connections = [
-        responses.ConnectionResponse(
-            origin_chain_id=source,
-            destination_chain_id=destination,
-            origin=responses.ChainResponse.model_validate(routes.chains[source]),
-            destination=responses.ChainResponse.model_validate(routes.chains[destination]),
-            kind=registry.kind,
-            registry=registry.address,
-            events_verifier=verifier_address(registry.address),
-            lookup=lookup_address(registry) if registry.lookup_urls else None,
-            lookup_arguments=f"0x{lookup_arguments(registry).hex()}"
-            if registry.lookup_urls
-            else None,
-            constructor_arguments=f"0x{constructor_arguments(registry).hex()}",
-            verifiable=proves_its_code(registry),
-            horizon=datetime.fromtimestamp(registry.horizon, UTC),
-            state_horizon=datetime.fromtimestamp(state_horizon(registry, heads), UTC),
-            blocks_back=heads[source].window if source in heads else None,
-        )
-        for (source, destination), registry in sorted(routes.registries.items())
-    ]
-    return responses.ConnectionListResponse(connections=connections)
+    return responses.ConnectionListResponse(
+        connections=[
+            _connection(registry, routes, heads)
+            for _, registry in sorted(routes.registries.items())
+        ]
+    )
+
+
+def _connection(
+    registry: Registry, routes: Routes, heads: Mapping[int, HeadView]
+) -> responses.ConnectionResponse:
+    head = heads.get(registry.source)
+    return responses.ConnectionResponse(
+        origin_chain_id=registry.source,
+        destination_chain_id=registry.destination,
+        origin=responses.ChainResponse.model_validate(routes.chains[registry.source]),
+        destination=responses.ChainResponse.model_validate(routes.chains[registry.destination]),
+        kind=registry.kind,
+        registry=registry.address,
+        events_verifier=verifier_address(registry.address),
+        lookup=lookup_address(registry) if registry.lookup_urls else None,
+        lookup_arguments=f"0x{lookup_arguments(registry).hex()}" if registry.lookup_urls else None,
+        constructor_arguments=f"0x{constructor_arguments(registry).hex()}",
+        verifiable=proves_its_code(registry),
+        horizon=datetime.fromtimestamp(registry.horizon, UTC),
+        state_horizon=datetime.fromtimestamp(state_horizon(registry, heads), UTC),
+        newest_block=head.number if head else None,
+        final_block=head.final if head else None,
+        blocks_back=head.window if head else None,
+    )
 
 
 def api_key(_request: HttpRequest, key: ApiKey) -> responses.ApiKeyResponse:
@@ -258,7 +308,7 @@ def _results(page: QueryPage) -> dict[str, Any]:
 
 
 def _query_response(batch: BatchView, query: QueryView, routes: Routes) -> responses.QueryResponse:
-    """With the contract that its transaction was sent to; without one, that of the route."""
+    """Add the contract that holds the values: the one of its transaction, or that of the route."""
     route = routes.registries.get((query.source, batch.destination))
     registry = query.registry or (route.address if route else "")
     if query.event_request and route and not query.registry:

@@ -11,7 +11,6 @@ from queries.api import (
     later_api,
     lookups,
     openapi,
-    proofs,
     responses,
     webhooks,
 )
@@ -182,7 +181,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/batch-queries/{batch}/proof",
-        proofs.batch_proof,
+        batches.batch_proof,
         "The proof of a DONE batch in one file. `manage.py verify_proof` checks it without a "
         "database or network; `manage.py publish_proof` sends the facts to a registry with any "
         "signer's key. Headers are in RLP and accounts have the form that eth_getProof returns, so "
@@ -190,7 +189,7 @@ ENDPOINTS = (
         "batch's id may fetch it; the batch's page has the same file without an API key.",
         parameters=(BATCH,),
         own_errors=(EndpointCode.BATCH_UNKNOWN, *ProofCode),
-        file=proofs.ProofResponse,
+        file=batches.ProofResponse,
     ),
     Endpoint(
         "GET",

@@ -1,7 +1,7 @@
 """The two JSON-RPC methods of a hosted event-proof service, for its clients.
 
-`proof_request` submits a batch for one log, and returns its job. `proof_query` returns, once the
-log is stored, what the EventsRouter's `validateEvent` takes.
+`proof_request` submits a batch for one log, and returns its job. Once the log is stored,
+`proof_query` returns the argument of the EventsRouter's `validateEvent`.
 """
 
 import re
@@ -21,8 +21,7 @@ from queries.config.routes import Chain, Routes
 from queries.error_codes import EndpointCode
 from queries.proving.block_items import Log
 from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
-from queries.reading.batches import query_of_key
-from queries.reading.view_models import QueryView
+from queries.reading.batches import QueryView, query_of_key
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import Body, Index, WholeNumber, read_body
 from queries.schema.paths import WHOLE_BODY
@@ -108,9 +107,9 @@ def _error(body: RpcBody, code: int, message: str) -> RpcResponse:
 def _request(
     key: ApiKey, chain: Chain, params: list[Any], routes: Routes, limits: BatchLimits
 ) -> int:
-    wanted = read_body(LogParameters, params[0] if params else {})
-    logs = {"logs": [{"logIndex": wanted.globalLogIndex}]}
-    data = {str(wanted.srcChainId): {f"block:{wanted.srcBlockNumber}": logs}}
+    log = read_body(LogParameters, params[0] if params else {})
+    logs = {"logs": [{"logIndex": log.globalLogIndex}]}
+    data = {str(log.srcChainId): {f"block:{log.srcBlockNumber}": logs}}
     batch = submit_without_fee(key, {"data": data}, chain, routes, limits)
     return batch.queries.values_list("pk", flat=True)[0]
 
@@ -118,10 +117,10 @@ def _request(
 def _query(params: list[Any]) -> JobResponse:
     """Clients keep a job as a number or as text."""
     text = str(params[0]) if params else ""
-    found = query_of_key(int(text)) if _JOB.fullmatch(text) else None
-    if found is None or list(found[1].event_request) != ["logs"]:
+    match = query_of_key(int(text)) if _JOB.fullmatch(text) else None
+    if match is None or list(match[1].event_request) != ["logs"]:
         raise RefusalError(EndpointCode.BATCH_UNKNOWN, "No job has this number.")
-    (batch, query), job = found, int(text)
+    (batch, query), job = match, int(text)
     times: dict[str, Any] = {
         "createdAt": _milliseconds(batch.submitted_at),
         "updatedAt": _milliseconds(batch.ended_at or batch.submitted_at),

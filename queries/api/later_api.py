@@ -23,7 +23,7 @@ from queries.config.routes import Routes
 from queries.error_codes import batch_not_found
 from queries.ids import ID_PATTERN
 from queries.reading import batches as reading
-from queries.reading.view_models import BatchView
+from queries.reading.batches import BatchView
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import LaterRequest, read_body
 from queries.schema.json_schema import text_schema

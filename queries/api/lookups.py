@@ -7,7 +7,6 @@ could answer is refused with a 4xx.
 import hashlib
 import re
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
 from django.core.cache import cache
@@ -35,14 +34,25 @@ from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import Body, read_body
 
 LIMIT_PER_MINUTE = 120  # for an IP address; answers from the cache are free
-SECONDS = 10.0
-MAX_BYTES = 4_000  # of a body
+TIMEOUT_SECONDS = 10.0
+MAX_BODY_BYTES = 4_000
 SUFFIX = ".json"
-QUESTION = "(uint8,address,uint256,uint256,uint256)"
-SELECTOR = selector(f"lookUp(uint256,address,{QUESTION})")
-RECENT_SELECTOR = selector(f"lookUpRecent(uint256,address,{QUESTION})")
-WORDS = 7
-DATA_PATTERN = rf"0[xX][0-9a-fA-F]{{{2 * (len(SELECTOR) + 32 * WORDS)}}}"
+MAX_REASON_LENGTH = 300
+NOT_IN_REASON_PHRASE = re.compile("[^ -~]+")  # line ends would begin a header
+
+QUESTION_TYPE = "(uint8,address,uint256,uint256,uint256)"
+ARGUMENT_TYPES = ("uint256", "address", QUESTION_TYPE)  # chain, registry, question: seven words
+SELECTOR = selector(f"lookUp({','.join(ARGUMENT_TYPES)})")
+RECENT_SELECTOR = selector(f"lookUpRecent({','.join(ARGUMENT_TYPES)})")
+DATA_PATTERN = rf"0[xX][0-9a-fA-F]{{{2 * (4 + 7 * 32)}}}"
+
+
+def _question_unknown(sentence: str) -> RefusalError:
+    return RefusalError(LookupCode.QUESTION_UNKNOWN, sentence, path="data")
+
+
+def _lookup_unavailable(sentence: str) -> RefusalError:
+    return RefusalError(LookupCode.LOOKUP_UNAVAILABLE, sentence, headers=RETRY_SOON)
 
 
 class LookupBody(Body):
@@ -53,7 +63,7 @@ class LookupBody(Body):
     data: str = Field(
         pattern=f"^{DATA_PATTERN}$",
         description="The `callData` of the `OffchainLookup`.",
-        examples=[f"0x{SELECTOR.hex()}{WORDS * 64 * '0'}"],
+        examples=[f"0x{SELECTOR.hex()}{7 * 64 * '0'}"],
     )
     sender: str = Field(default="", description="Ignored: `data` names the registry.")
 
@@ -73,20 +83,8 @@ class Question(NamedTuple):
     is_recent: bool = False  # then `block` is the head of the destination at the caller's node
 
     def batch(self, registry: Registry) -> dict[str, Any]:
-        """A batch that asks for the fact; `ValueError` if there is no such fact."""
-        match self.kind:
-            case 1:
-                props = [AccountField(self.key).name]
-                block: dict[str, Any] = {"accounts": {self.account: {"props": props}}}
-            case 2:
-                block = {"accounts": {self.account: {"slots": [hex(self.key)]}}}
-            case 3:
-                block = {"header": [HeaderField(self.key).name]}
-            case 5 if not self.is_recent:
-                block = {"logs": [{"transaction": self.key, "log": self.log}]}
-            case _:
-                raise ValueError
-        number = self.block
+        """A batch that asks for the fact. Raises `RefusalError` if there is no such fact."""
+        number, block = self.block, self._requested_facts()
         if self.is_recent:
             number = 0  # chosen later
             fields = [*block.get("header", ()), HeaderField.TIMESTAMP.name]
@@ -94,31 +92,48 @@ class Question(NamedTuple):
         data = {str(registry.source): {f"block:{number}": block}}
         return {"destinationChainId": str(registry.destination), "data": data}
 
+    def _requested_facts(self) -> dict[str, Any]:
+        try:
+            match self.kind:
+                case 1:
+                    props = [AccountField(self.key).name]
+                    return {"accounts": {self.account: {"props": props}}}
+                case 2:
+                    return {"accounts": {self.account: {"slots": [hex(self.key)]}}}
+                case 3:
+                    return {"header": [HeaderField(self.key).name]}
+                case 5 if not self.is_recent:
+                    return {"logs": [{"transaction": self.key, "log": self.log}]}
+                case 5:
+                    raise _question_unknown("A log can only be read at a block that you name.")
+        except ValueError:
+            raise _question_unknown(f"Kind {self.kind} has no field {self.key}.") from None
+        raise _question_unknown(f"There is no kind {self.kind} of fact; see IFactsLookup.")
+
 
 def look_up(
     request: HttpRequest, sender: str, data: str, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
     """Answer at a URL with `{sender}` and `{data}`. The sender is ignored, as in a body."""
     del sender
-    text = data.lower().removesuffix(SUFFIX)
-    return _respond(request, lambda: text, routes, limits)
+    return _respond(request, data.lower().removesuffix(SUFFIX), routes, limits)
 
 
 def post_lookup(request: HttpRequest, routes: Routes, limits: BatchLimits) -> HttpResponse:
-    def read_data() -> str:
-        return read_body(LookupBody, json_body(request, MAX_BYTES)).data.lower()
-
-    return _respond(request, read_data, routes, limits)
+    body = read_body(LookupBody, json_body(request, MAX_BODY_BYTES))
+    return _respond(request, body.data.lower(), routes, limits)
 
 
-def _respond(
-    request: HttpRequest, read_data: Callable[[], str], routes: Routes, limits: BatchLimits
-) -> HttpResponse:
-    """The answer, or an error with a `message` as well, which ERC-3668 names."""
+def _respond(request: HttpRequest, data: str, routes: Routes, limits: BatchLimits) -> HttpResponse:
+    """Answer, or refuse with the sentence also where clients look for it: ethers in `message`, as
+    ERC-3668 says, and viem in the reason phrase of the status line (RFC 9112).
+    """
     try:
-        content, end = _cached_answer(request, read_data(), routes, limits)
+        content, end = _cached_answer(request, data, routes, limits)
     except RefusalError as refusal:
-        return error_response(refusal, message=refusal.sentence)
+        error = error_response(refusal, message=refusal.sentence)
+        error.reason_phrase = NOT_IN_REASON_PHRASE.sub(" ", refusal.sentence)[:MAX_REASON_LENGTH]
+        return error
     seconds = max(int(end - time.time()), 0)
     headers = {
         "Cache-Control": f"public, max-age={seconds}, immutable",
@@ -150,39 +165,36 @@ def _cached_answer(
 
 
 def _read_question(data: str, routes: Routes) -> tuple[Registry, Question]:
-    """What the call asks, and of which registry."""
-    malformed = _unknown(f"The data is not a call of lookUp(uint256,address,{QUESTION}).")
+    """The registry that the call names, and its question."""
+    malformed = _question_unknown(
+        f"The data is not a call of lookUp({','.join(ARGUMENT_TYPES)}), or of lookUpRecent with "
+        "such arguments."
+    )
     if not re.fullmatch(DATA_PATTERN, data):
         raise malformed
     call = bytes.fromhex(data[2:])
-    function, arguments = call[: len(SELECTOR)], call[len(SELECTOR) :]
-    if function not in {SELECTOR, RECENT_SELECTOR}:
+    if call[:4] not in {SELECTOR, RECENT_SELECTOR}:
         raise malformed
     try:
-        words = decode(["uint256", "address", QUESTION], arguments)
+        destination, address, question = decode(ARGUMENT_TYPES, call[4:])
     except DecodingError:
         raise malformed from None
-    destination, address, question = words
     for registry in routes.registries.values():
         if registry.destination == destination and registry.address.lower() == address:
-            is_recent = function == RECENT_SELECTOR
+            is_recent = call[:4] == RECENT_SELECTOR
             return registry, Question(*question)._replace(is_recent=is_recent)
-    raise _unavailable(f"Registry {address} on chain {destination} is not configured here.")
+    raise _lookup_unavailable(f"This server has no registry {address} on chain {destination}.")
 
 
 def _prove(
     registry: Registry, question: Question, routes: Routes, limits: BatchLimits
 ) -> tuple[bytes, int]:
     """The gateway's answer, and for how many seconds it may be cached."""
-    try:
-        content = question.batch(registry)
-    except ValueError:
-        sentence = f"No field has the number {question.key}, or no fact the kind {question.kind}."
-        raise _unknown(sentence) from None
+    content = question.batch(registry)
     try:
         batch = read_batch(content, routes, limits, needs_fee=False)
         refuse_blocks_beyond_head(batch.blocks, routes.limits)
-        with read_chains(batch, routes, SECONDS) as (chains, queries):
+        with read_chains(batch, routes, TIMEOUT_SECONDS) as (chains, queries):
             block, l1_block = question.block, None
             if question.is_recent:
                 block, l1_block = recent_block(chains, registry, question.block)
@@ -191,11 +203,11 @@ def _prove(
             (result,) = make_witnesses(chains, registry.destination, queries, l1_block)
             seconds = _cache_seconds(chains, result, block, is_recent=question.is_recent)
     except NotProvableError as error:
-        raise _unavailable(str(error)) from error
+        raise _lookup_unavailable(str(error)) from error
     except RefusalError as refusal:
         if refusal.retryable:
-            raise _unavailable(refusal.sentence) from refusal
-        raise _unknown(refusal.sentence) from refusal
+            raise _lookup_unavailable(refusal.sentence) from refusal
+        raise _question_unknown(refusal.sentence) from refusal
     section, witness = result.proof, b""
     for event in result.events:
         section, witness = event.piece.section, event.piece.witness
@@ -205,25 +217,17 @@ def _prove(
 def _cache_seconds(
     chains: ChainReaders, result: RegistryWitness, number: int, *, is_recent: bool
 ) -> int:
-    """As long as the block is old, since a young one may be reorganised, and while it is valid.
+    """Cache a proof for as long as its block is old, since a young block may be reorganised.
 
-    A proof expires only on native routes, where half of the blocks left are counted, because the
-    next ones may come faster. The proof of a recent block is cached until the next one.
+    On a native route, cache it for half of the blocks for which it is still valid, because the next
+    ones may come faster. Cache the proof of a recent block until the next block.
     """
     source = result.registry.source
     block, head = chains.client(source).header(number), chains.head(source)
     seconds = min(time.time() - block.timestamp, DAY)
-    pace = (head.timestamp - block.timestamp) / max(head.number - number, 1)
+    block_seconds = (head.timestamp - block.timestamp) / max(head.number - number, 1)
     if is_recent:
-        seconds = min(pace, MINUTE)
+        seconds = min(block_seconds, MINUTE)
     elif result.valid_until is not None:
-        seconds = min(seconds, (result.valid_until - head.number) * pace / 2)
+        seconds = min(seconds, (result.valid_until - head.number) * block_seconds / 2)
     return max(int(seconds), 0)
-
-
-def _unknown(sentence: str) -> RefusalError:
-    return RefusalError(LookupCode.QUESTION_UNKNOWN, sentence, path="data")
-
-
-def _unavailable(sentence: str) -> RefusalError:
-    return RefusalError(LookupCode.LOOKUP_UNAVAILABLE, sentence, headers=RETRY_SOON)

@@ -334,6 +334,12 @@ class ConnectionResponse(ApiModel):
         "header was shown not to hold the state after its block.",
         examples=[_HORIZON],
     )
+    newest_block: BlockNumber | None = Field(
+        description="The origin's newest block, as a prover recorded it last. null: not known yet."
+    )
+    final_block: BlockNumber | None = Field(
+        description="The origin's newest final block, likewise."
+    )
     blocks_back: int | None = Field(
         description="The origin's nodes can prove accounts up to this many blocks before the "
         "newest one; at most 8,191 are measured, and a node that proves all blocks of a younger "

@@ -61,5 +61,5 @@ def calls_per_fact(together: int) -> float:
 
 def idle_calls(limits: Limits, seconds: int) -> float:
     """Calls to each node while nothing is proven; `tests/scenarios/test_calls.py` counts them."""
-    checks = 4 / limits.check_interval + WINDOW_CALLS / limits.node_check_interval
+    checks = 5 / limits.check_interval + WINDOW_CALLS / limits.node_check_interval
     return seconds * (1 / limits.poll_interval + checks)

@@ -3,10 +3,11 @@
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Case, F, Value, When
+from django.db.models import Case, F, Q, Value, When
 
 from queries.chain.answers import ChainHead
 from queries.chain.errors import ChainError, RateLimitedError
+from queries.chain.registry_checks import HISTORY_WINDOW
 from queries.config.limits import Limits
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
@@ -46,6 +47,16 @@ def record_head(chain_id: int, head: ChainHead) -> None:
 def measure_again() -> None:
     """Have all proof windows measured at the next check: a routes file may name other nodes now."""
     NodeRecord.objects.update(measured_at=None)
+
+
+def measure_again_if_beyond(chain_id: int, block: int) -> None:
+    """Call this with a block that was proven: if it is older than the proof window of every node,
+    the windows are measured at the next check.
+    """
+    nodes = NodeRecord.objects.filter(chain=chain_id)
+    covers_block = Q(proof_window__gte=F("number") - block) | Q(proof_window__gte=HISTORY_WINDOW)
+    if not nodes.filter(covers_block).exists():
+        nodes.update(measured_at=None)
 
 
 def record_node(

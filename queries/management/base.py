@@ -19,10 +19,14 @@ from queries.chain.errors import ChainError, NodeError, NodesUnreachableError
 from queries.chain.json_rpc import JsonRpc
 from queries.chain.registry_checks import SetupError
 from queries.chain.signer import Signer, SignerUnusableError, open_signer
+from queries.client.python.errors import NotProvenError
+from queries.client.python.proofs import read_proof
 from queries.config.routes import Chain, NodeAddress, Routes, read_routes
 from queries.config.routes_file import RoutesFileError
 from queries.management.sending import TransactionFailedError
 from queries.management.setup_check import add_advice
+from queries.proving.bundle_checks import MAX_BUNDLE_MIB
+from queries.proving.bundles import Bundle
 from queries.proving.errors import ProofError
 from queries.proving.json_values import read_quantity
 
@@ -130,3 +134,27 @@ def _read_url_file(option: str, file: str) -> str:
     if others:
         raise ArgumentTypeError(f"{subject} must contain one URL and nothing else.")
     return url
+
+
+def add_bundle_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, help="as GET /batch-queries/<id>/proof returns it")
+    parser.add_argument(
+        "--max-mib",
+        type=whole_number(),
+        default=MAX_BUNDLE_MIB,
+        metavar="N",
+        help="maximum size of the file in MiB (%(default)s); it may need 8 times as much memory",
+    )
+
+
+def read_bundle(file: Path, max_mib: int) -> Bundle:
+    """Read and check a proof file. Raises CommandError."""
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(max_mib * 2**20 + 1)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
+    try:
+        return read_proof(content, max_mib)
+    except NotProvenError as error:
+        raise CommandError(error.sentence) from None

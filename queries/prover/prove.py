@@ -18,6 +18,7 @@ from queries.chain.registry import RegistryFacts, group_facts
 from queries.chain.signer import decode_transaction
 from queries.config.registries import Registry
 from queries.contracts.abi import selector
+from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
 from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
@@ -28,9 +29,9 @@ from queries.prover.context import JobPass
 from queries.prover.outcomes import Outcome, Reject
 from queries.prover.readback import wait_for_effect
 from queries.statuses import StepName
+from queries.transactions.budget import DailyBudgetSpentError, FeeTooLowError, make_offers
 from queries.transactions.costs import split_among_batches, underfunded_batches
 from queries.transactions.follow import unconfirmed_transactions
-from queries.transactions.offers import DailyBudgetSpentError, FeeTooLowError, make_offers
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
@@ -79,12 +80,14 @@ def fetch_proofs(
     If the history of block hashes shows that the header's state root is that before its block,
     lower the registry's horizon first.
     """
-    header, missing = plan.header, group_facts(plan.state.unproven_facts)
+    source, header, missing = job_pass.source, plan.header, group_facts(plan.state.unproven_facts)
     history = history_request(header) if missing.accounts else []
     accounts = [*missing.account_slots, *history]
-    proofs = job_pass.source.account_proofs(header, accounts, job_pass.lease.extend)
+    proofs = source.account_proofs(header, accounts, job_pass.lease.extend)
+    if accounts:
+        measure_again_if_beyond(source.chain.id, header.number)
     headers = header, *anchor.newer_headers
-    call = horizon_evidence(job_pass.source, headers, proofs.pop()) if history else None
+    call = horizon_evidence(source, headers, proofs.pop()) if history else None
 
     def has_later_horizon(node: ChainClient, registry: Registry, timestamp: int) -> bool:
         return RegistryFacts(node, registry).state_horizon() > timestamp

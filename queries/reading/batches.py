@@ -4,24 +4,22 @@ The batch's row or one of its jobs has the reason for waiting. If no prover has 
 or none has polled a chain lately, it waits for a prover.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from django.db.models import Case, When
 
 from accounts.models import Account
 from queries.database import bulk_sql
 from queries.facts import account_fields, display_values, fact_count, header_names
 from queries.ids import is_ulid
-from queries.models import Batch, Query
+from queries.models import OF_BLOCK, Batch, Query
 from queries.proving.headers import decode_header
+from queries.proving.witnesses import AccountField
 from queries.reading.pagination import Cursor, Page, read_page
-from queries.reading.view_models import (
-    BatchView,
-    ErrorView,
-    QueryPage,
-    QueryProgress,
-    QueryView,
-    StepView,
-)
 from queries.reading.waits import (
     WAIT_ANNOTATIONS,
     WAIT_COLUMNS,
@@ -29,7 +27,101 @@ from queries.reading.waits import (
     parse_reason,
     wait_reason,
 )
+from queries.schema.checked_batch import selector_of
 from queries.statuses import BatchStatus, StepName, StepStatus
+from queries.wait_reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorView:
+    """Why a batch was rejected, or why facts of a DONE one are lost."""
+
+    code: str
+    sentence: str
+    step: str  # empty if no step failed
+    retryable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BatchView:
+    """A batch without its queries."""
+
+    id: str
+    status: BatchStatus
+    destination: int
+    fee: int  # wei, as are all amounts
+    spent: int
+    submitted_at: datetime
+    ended_at: datetime | None
+    waits_for: Reason | None
+    error: ErrorView | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One step of a query; `status` is None before it begins."""
+
+    name: StepName
+    status: StepStatus | None
+    began: datetime | None
+    completed: datetime | None
+    transaction_hash: str  # empty if there is none yet
+    transaction_block: int | None  # once it is mined
+    gas_used: int | None
+    hops: int  # of the transaction
+    error: ErrorView | None  # why it was not completed
+
+
+@dataclass(frozen=True, slots=True)
+class QueryView:
+    """One account of one block, fields of its header, or what the block contains."""
+
+    position: int
+    source: int
+    block: int | None  # None before a timestamp is resolved
+    timestamp: int | None
+    account: str  # empty for queries of the block, and before a name is resolved
+    name: str
+    props: tuple[AccountField, ...]
+    slots: tuple[str, ...]
+    slot_count: int
+    header: tuple[str, ...]  # field names
+    event_request: Mapping[str, Sequence[Any]]  # by member of the request's block
+    event_count: int
+    events: tuple[Mapping[str, Any], ...]  # of the pinned block; each with its name, word, content
+    steps: tuple[StepView, ...]
+    waits_for: Reason | None
+    values: Mapping[str, str]  # once the batch is done: words in the registry, by name
+    registry: str  # of its newest transaction; empty without one
+    chain_key: str  # the source's key in the request
+    account_keys: Mapping[str, Sequence[str]]  # its keys there, each with its slots as spelled
+
+    @property
+    def selector(self) -> str:
+        return selector_of(self.block, self.timestamp)
+
+    @property
+    def proof_transaction(self) -> str:
+        """The hash of the transaction that proved it, or empty."""
+        return self.steps[-1].transaction_hash or self.steps[-2].transaction_hash
+
+
+class QueryProgress(NamedTuple):
+    """When a query was completed, which is with its last step."""
+
+    position: int
+    is_account_query: bool
+    failed: bool
+    completed: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPage:
+    """A page of a batch's queries, in their order."""
+
+    queries: tuple[QueryView, ...]
+    next: int | None  # the first position of the next page
+
 
 QueryRow = Query | SimpleNamespace
 
@@ -85,13 +177,6 @@ _SELECT_QUERIES = bulk_sql.select(
     "WHERE query.batch_id = %s AND query.position >= %s ORDER BY query.position LIMIT %s",
 )
 
-# A query is completed with its last step. Without slots and values, because clients poll this.
-_SELECT_PROGRESS = """
-    SELECT position, account || name <> '', failed, CASE account || name
-        WHEN '' THEN header_accumulated_completed_at ELSE account_accumulated_completed_at END
-    FROM queries_query WHERE batch_id = %s AND position >= %s ORDER BY position LIMIT %s
-"""
-
 _SELECT_TRANSACTIONS = bulk_sql.select(
     _TRANSACTION_COLUMNS, "sent", "FROM queries_senttransaction AS sent WHERE id IN ({})"
 )
@@ -123,7 +208,8 @@ def listed_batches(
     filters = {"owner": owner, "status": status, "destination": destination}
     rows = Batch.objects.filter(**{name: value for name, value in filters.items() if value})
     rows = rows.only(*_BATCH_COLUMNS).annotate(**WAIT_ANNOTATIONS)
-    return read_page(rows, ("id",), cursor, limit, _batch_view)
+    page = read_page(rows, ("id",), cursor, limit)
+    return page.with_rows(map(_batch_view, page.rows))
 
 
 def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
@@ -140,14 +226,13 @@ def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
 
 
 def query_progress(batch: BatchView, *, first: int, limit: int) -> list[QueryProgress]:
-    """The progress of the batch's queries from the position `first` on."""
-    names = ("position", "is_account_query", "failed", "completed")
-    times = {"completed": bulk_sql.parse_time}
-    rows = bulk_sql.fetch_rows(_SELECT_PROGRESS, (batch.id, first, limit), names, times)
-    return [
-        QueryProgress(row.position, bool(row.is_account_query), bool(row.failed), row.completed)
-        for row in rows
-    ]
+    """The progress of the batch's queries from the position `first` on, for clients that poll."""
+    header, account = StepName.HEADER_ACCUMULATED, StepName.ACCOUNT_ACCUMULATED
+    last_step = Case(When(OF_BLOCK, then=header.completed_column), default=account.completed_column)
+    rows = Query.objects.filter(batch=batch.id, position__gte=first).order_by("position")
+    rows = rows.annotate(is_account_query=~OF_BLOCK, completed=last_step)
+    columns = rows.values_list("position", "is_account_query", "failed", "completed")
+    return [QueryProgress(*row) for row in columns[:limit]]
 
 
 def find_query(batch: BatchView, position: int) -> QueryView | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Exists, IntegerField, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Exists, IntegerField, OuterRef, Subquery, Sum
 
 from queries.database.daily_counts import FACTS_OF_ROUTE
 from queries.models import (
@@ -38,7 +38,6 @@ class HeaderView:
     hash: str
     parent: str
     timestamp: int
-    state_root: str
     leaf: str  # the hash that a registry stores
     fields: tuple[HeaderFieldView, ...]
 
@@ -96,7 +95,7 @@ def block_view(chain: int, number: int) -> BlockView:
 
 
 def _header_transactions(jobs: Iterable[BlockJob]) -> Mapping[int, str]:
-    """By job, the hash of our transaction that proved its header."""
+    """Return the hash of our transaction that proved the header, by job."""
     keys = [job.pk for job in jobs]
     rows = JobTransaction.objects.filter(
         job__in=keys, proves_header=True, transaction__succeeded=True
@@ -109,7 +108,6 @@ def _header_view(header: Header) -> HeaderView:
         hash=f"0x{header.hash.hex()}",
         parent=f"0x{header.parent_hash.hex()}",
         timestamp=header.timestamp,
-        state_root=f"0x{header.state_root.hex()}",
         leaf=f"0x{block_leaf(header).hex()}",
         fields=tuple(
             HeaderFieldView(
@@ -135,23 +133,21 @@ class AccountView:
 
 
 def account_view(address: str, chains: Iterable[int]) -> AccountView:
-    """Read the newest query of the address, the names of the newest ones, and chains of events."""
-    facts, named = _fact_rows(address), EventReference.objects.filter(name=address.lower())
-    event_chains = {chain for chain in chains if named.filter(source=chain).exists()}
-    has_facts = {f"on_{chain}": Exists(facts.filter(source=chain)) for chain in chains}
+    """Read on which of these chains the address has facts or events, and its newest queries."""
     queries = Query.objects.filter(account=address).order_by("-id")
-    newest = queries.annotate(**has_facts).values("source", *has_facts).first()
-    if newest is None:
-        return AccountView(address, tuple(sorted(event_chains)), None, ())
-    fact_chains = {int(name.removeprefix("on_")) for name in has_facts if newest[name]}
-    newest_names = queries.values_list("name", flat=True)[:MAX_ACCOUNT_QUERIES]
-    names = tuple(dict.fromkeys(filter(None, newest_names)))
-    chains = tuple(sorted(fact_chains | event_chains))
-    return AccountView(address, chains, newest["source"], names)
-
-
-def _fact_rows(address: str) -> QuerySet[Query]:
-    return Query.objects.filter(account=address, values__isnull=False).exclude(account="")
+    proven = queries.filter(values__isnull=False).exclude(account="")
+    references = EventReference.objects.filter(name=address.lower())
+    names = queries.values_list("name", flat=True)[:MAX_ACCOUNT_QUERIES]
+    return AccountView(
+        address,
+        tuple(
+            chain
+            for chain in sorted(chains)
+            if proven.filter(source=chain).exists() or references.filter(source=chain).exists()
+        ),
+        queries.values_list("source", flat=True).first(),
+        tuple(dict.fromkeys(filter(None, names))),
+    )
 
 
 MAX_JOBS = 100
@@ -270,15 +266,8 @@ def _served_batches(row: SentTransaction, cost: int | None) -> tuple[ServedBatch
     return tuple(batches)
 
 
-# Beyond this number of rows a page says "more than".
-MAX_COUNT = 10_000
+MAX_COUNT = 10_000  # of blocks; a page shows "more" beyond it
 MAX_QUERIES = 100  # counted of a block
-
-
-@dataclass(frozen=True, slots=True)
-class BlockCount:
-    count: int
-    is_more: bool  # than `MAX_COUNT`
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,11 +284,13 @@ class BlockLine:
     query_count: int  # at most `MAX_QUERIES`
 
 
-def route_block_count(source: int, destination: int) -> BlockCount:
-    """Blocks with proven facts. A closed job has a block hash only if something was proven."""
+def route_block_count(source: int, destination: int) -> int:
+    """Count blocks with proven facts, up to `MAX_COUNT` + 1.
+
+    A closed job has a block hash only if something was proven.
+    """
     rows = BlockJob.objects.filter(source=source, destination=destination).exclude(block_hash="")
-    count = rows.order_by("-block")[: MAX_COUNT + 1].count()
-    return BlockCount(min(count, MAX_COUNT), count > MAX_COUNT)
+    return rows.order_by("-block")[: MAX_COUNT + 1].count()
 
 
 def facts_by_route() -> Mapping[tuple[int, int], int]:
@@ -321,16 +312,15 @@ class _Count(Subquery):
 def blocks_of_registry(
     source: int, destination: int, cursor: Cursor | None, limit: int
 ) -> Page[BlockLine]:
-    """In two statements."""
+    """Read a page of the registry's requested blocks, newest first, in two statements."""
     queries = Query.objects.filter(source=OuterRef("source"), block=OuterRef("block"))
     keys = queries.filter(job=OuterRef("pk")).order_by("id").values("id")
     rows = BlockJob.objects.filter(source=source, destination=destination)
     columns = rows.only("source", "block", "header", "block_hash", "waits_for", "due_at")
     counted = columns.annotate(query_count=_Count(keys[:MAX_QUERIES]))
-    jobs = read_page(counted, ("block",), cursor, limit, lambda job: job)
+    jobs = read_page(counted, ("block",), cursor, limit)
     hashes = _header_transactions(jobs.rows)
-    lines = tuple(_block_line(job, hashes.get(job.pk, "")) for job in jobs.rows)
-    return Page(lines, jobs.older, jobs.newer)
+    return jobs.with_rows(_block_line(job, hashes.get(job.pk, "")) for job in jobs.rows)
 
 
 def _block_line(row: BlockJob, transaction: str) -> BlockLine:

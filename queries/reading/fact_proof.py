@@ -51,7 +51,7 @@ class FactProof:
 
     @property
     def proves_absence(self) -> bool:
-        """Of the account."""
+        """Whether the proof shows that the account does not exist."""
         return bool(self.state) and not self.account
 
 
@@ -125,7 +125,7 @@ def _find_account_proof(
 
 
 def _later_headers(header: Header, recovered: RecoveredProofs) -> Iterator[Header]:
-    """From the block's child up to the header whose hash the registry knew."""
+    """Yield the headers from the block's child up to the one whose hash the registry knew."""
     child = recovered.children.get(header.hash)
     while child:
         yield child

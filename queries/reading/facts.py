@@ -16,9 +16,8 @@ from queries.models import HASH_LENGTH, Batch, BlockJob, EventReference, Query
 from queries.proving.facts import EVENT_KINDS, EventFact, FactKind
 from queries.proving.headers import HeaderField, decode_header
 from queries.proving.witnesses import AccountField
-from queries.reading.batches import query_view, read_transactions
+from queries.reading.batches import QueryView, query_view, read_transactions
 from queries.reading.pagination import Cursor, key_chunks, read_page
-from queries.reading.view_models import QueryView
 from queries.statuses import BatchStatus
 
 
@@ -165,13 +164,13 @@ def find_fact(key: FactKey) -> tuple[FoundFact, ...]:
             queries.setdefault((destination, seconds), []).append((pk, batch))
     rows = Query.objects.select_related("batch", "job")
     rows_by_key = rows.in_bulk([matches[-1][0] for matches in queries.values()])
-    found = [
+    facts = [
         _found_fact(key, rows_by_key[matches[-1][0]], [batch for _, batch in matches])
         for matches in queries.values()
     ]
     return tuple(
         sorted(
-            (entry for entry in found if entry),
+            (entry for entry in facts if entry),
             key=lambda entry: (entry.fact.destination != key.source, entry.fact.destination),
         )
     )
@@ -258,7 +257,7 @@ def account_fact_page(address: str, chain: int, cursor: Cursor | None) -> FactPa
 
 
 def block_fact_page(chain: int, number: int, cursor: Cursor | None) -> FactPage:
-    """Ordered by id alone, because all queries have the same block."""
+    """Select the facts of a block. Its queries have one block, so they are ordered by id alone."""
     by_id = Cursor(cursor.key[1:]) if cursor else None
     return _fact_page(Query.objects.filter(source=chain, block=number), CURSOR_COLUMNS[1:], by_id)
 
@@ -281,7 +280,7 @@ def _fact_page(
     rows = rows.only(
         *CURSOR_COLUMNS, "batch_id", "props", "slot_count", "header_fields", "event_count"
     )
-    page = read_page(rows, columns, cursor, MAX_QUERIES, lambda row: row)
+    page = read_page(rows, columns, cursor, MAX_QUERIES)
     batches = {row.batch_id for row in page.rows}
     done = Batch.objects.filter(pk__in=batches, status=BatchStatus.DONE)
     destinations = dict(done.values_list("pk", "destination"))
@@ -297,7 +296,7 @@ def _fact_page(
 
 
 def _distinct_facts(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
-    """Each fact once, as its oldest query has it, which proved it."""
+    """Yield each fact once, from its oldest query, which proved it."""
     facts = {}
     for entry in proven_facts(queries):
         fact = entry.fact

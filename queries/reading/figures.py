@@ -1,14 +1,15 @@
-"""Figures for pages: results of all time and by day, what routes took, and the heads of chains."""
+"""Figures for pages: results by day, what routes took, heads of chains, and use of an account."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from statistics import median_high
 from typing import Any
 
 from django.db.models import Min, OuterRef, Q, Subquery, Sum
 
+from accounts.models import Account
 from queries.config.registries import Registry
 from queries.database.daily_counts import (
     DONE,
@@ -34,7 +35,7 @@ MAX_READ_BATCHES = 100  # the newest ones to a destination, from all its sources
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What was proven in a time."""
+    """What was proven in a period."""
 
     facts: int = 0
     gas: int = 0
@@ -55,7 +56,7 @@ def all_results(today: date) -> tuple[Results, date]:
 
 
 def usual_seconds(today: date, share: float = 0.5) -> int | None:
-    """The bound within which that share of the last days' batches was DONE.
+    """Return the bound within which this share of the last days' batches was DONE.
 
     None if there was no batch, or if it is beyond all bounds.
     """
@@ -120,7 +121,7 @@ def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, Rout
 
 
 def _newest_batches(destination: int) -> Collection[Mapping[str, Any]]:
-    """Those with a single source: the others belong to no route."""
+    """Read the newest DONE batches with a single source; others belong to no route."""
     source = Query.objects.filter(batch=OuterRef("pk"), position=0).values("source")
     rows = Batch.objects.filter(destination=destination, status=BatchStatus.DONE).order_by("-pk")
     columns = ("submitted_at", "ended_at", "spent", "fact_count", "source_count", "source")
@@ -156,7 +157,7 @@ class HeadView:
 
 
 def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
-    """By chain, read in one statement; without chains whose head no prover has seen yet."""
+    """Read the heads of chains in one statement; a chain that no prover has polled has none."""
     nodes = NodeRecord.objects.filter(chain=OuterRef("chain"), proof_window__isnull=False)
     best = nodes.order_by("-proof_window").values("proof_window")[:1]
     rows = ChainRecord.objects.filter(chain__in=chains).annotate(window=Subquery(best))
@@ -180,7 +181,7 @@ MAX_NEWEST_JOBS = 50  # that are read to find a proven one
 
 
 def newest_proven_blocks(sources: Collection[int]) -> Mapping[int, int]:
-    """By source, the newest block with proven facts; one statement for each."""
+    """Read the newest block with proven facts of each source, with a statement for each."""
     blocks = {}
     for source in sources:
         jobs = BlockJob.objects.filter(source=source).order_by("-block")
@@ -196,3 +197,44 @@ def state_horizon(registry: Registry, heads: Mapping[int, HeadView]) -> int:
     head = heads.get(registry.destination)
     lowered_horizon = head.state_horizons.get(registry.address) if head else None
     return registry.horizon if lowered_horizon is None else min(lowered_horizon, registry.horizon)
+
+
+# Databases cannot add amounts of 256 bits, so this many are read and added here.
+MAX_SUMMED_BATCHES = 1_000
+USAGE_DAYS = 14
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSpending:
+    """What the batches for a destination have spent."""
+
+    destination: int
+    batches: int
+    spent: int  # wei
+
+
+@dataclass(frozen=True, slots=True)
+class AccountUsage:
+    spending: tuple[ChainSpending, ...]  # by destination, because chains have different currencies
+    facts: Mapping[date, int]  # requested, by UTC day, oldest first
+    is_complete: bool  # otherwise only of the newest `MAX_SUMMED_BATCHES`
+
+
+def account_usage(owner: Account, today: date) -> AccountUsage:
+    """Read in one statement, by an index from the newest batch on."""
+    rows = Batch.objects.filter(owner=owner).order_by("-pk")
+    columns = rows.values_list("destination", "spent", "submitted_at", "fact_count")
+    newest = list(columns[: MAX_SUMMED_BATCHES + 1])
+    amounts = defaultdict[int, list[int]](list)
+    facts = {today - timedelta(days=number): 0 for number in reversed(range(USAGE_DAYS))}
+    for destination, spent, submitted_at, fact_count in newest[:MAX_SUMMED_BATCHES]:
+        amounts[destination].append(int(spent, 16))
+        day = submitted_at.astimezone(UTC).date()
+        if day in facts:
+            facts[day] += fact_count
+    is_complete = len(newest) <= MAX_SUMMED_BATCHES
+    if not is_complete:  # the oldest day that was read may have more batches
+        oldest = newest[-1][2].astimezone(UTC).date()
+        facts = {day: count for day, count in facts.items() if day > oldest or day == today}
+    chains = (ChainSpending(chain, len(wei), sum(wei)) for chain, wei in amounts.items())
+    return AccountUsage(tuple(chains), facts, is_complete)

@@ -1,8 +1,8 @@
-"""The state of the service, as `/metrics` exposes it.
+"""Metrics of the service, for `/metrics`.
 
-The number of statements does not depend on the number of rows. Ended rows are not read, except a
-day's transactions of chains with a daily budget. Labels are chain ids, and positions of nodes in
-the routes file, because a node's URL may contain a key. No metric names an account.
+A scrape takes a fixed number of statements and reads open rows only; for a daily budget, also the
+transactions of the last 24 hours. Labels name chains by id, and nodes by their position in the
+routes file, because a node's URL may contain a key. No metric names an account.
 """
 
 from collections import defaultdict
@@ -38,7 +38,7 @@ from queries.models import (
 )
 from queries.reading.chain_objects import facts_by_route
 from queries.statuses import ENDED_STATUSES, BatchStatus
-from queries.transactions.offers import spent_in_24_hours
+from queries.transactions.budget import spent_in_24_hours
 
 # Before all due times. Databases use the index for "later than", and would not for "not null".
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
@@ -57,9 +57,10 @@ GAUGES = {
     "oldest_batch_age_seconds": "Seconds since the oldest open batch was submitted; 0 if there is "
     "none.",
     "block_jobs": "Block jobs by stage: block (not final or not read yet), proof, transaction "
-    "(sent, but may still change).",
+    "(sent, not confirmed yet).",
     "waiting_jobs": "Block jobs by the code of what they wait for.",
-    "queue_rows": "Open rows of each queue by state; failing: waits for another attempt.",
+    "queue_rows": "Open rows of each queue by state: due, waiting, failing (waits for a retry), "
+    "leased (a prover works on it), lease_expired (its prover has stopped).",
     "queue_wait_seconds": "Seconds that the oldest due row of each queue has waited for a prover.",
     "transactions": "Transactions that may still change: unmined, or mined and not deep enough "
     "yet.",
@@ -175,9 +176,8 @@ def _job_samples() -> Iterator[NamedSample]:
 def _queue_samples(now: datetime) -> Iterator[NamedSample]:
     free, later = Q(lease_token=""), Q(due_at__gt=now)
     states = {
-        "worked_on": ~free & Q(lease_until__gt=now),
-        # Its prover stopped, and no other prover has claimed the row yet.
-        "lease_ran_out": ~free & Q(lease_until__lte=now),
+        "leased": ~free & Q(lease_until__gt=now),
+        "lease_expired": ~free & Q(lease_until__lte=now),
         "due": free & ~later & ~WAITS_FOR_NODES,
         "waiting": free & later & Q(failures=0),
         # It waits for a retry, or for a free thread while nodes hang.
@@ -246,14 +246,14 @@ def _chain_samples(
             yield _sample("chain_poll_age_seconds", age, chain=row.chain)
         yield _sample("chain_proof_window_needed_blocks", row.needed_window, chain=row.chain)
         if row.signer and (budget := daily_budgets.get(row.chain)):
-            yield _sample("daily_budget_spent_ratio", spent_today(row) / budget, chain=row.chain)
+            yield _sample("daily_budget_spent_ratio", budget_spent(row) / budget, chain=row.chain)
         if row.balance:
             balance = int(row.balance, 16)
             yield _sample("signer_balance_wei", balance, chain=row.chain, signer=row.signer)
 
 
-def spent_today(record: ChainRecord) -> int:
-    """What the current signer has spent or reserved of the daily budget, in wei."""
+def budget_spent(record: ChainRecord) -> int:
+    """Wei of the daily budget that the current signer has spent or reserved."""
     return spent_in_24_hours(
         SentTransaction.objects.filter(chain=record.chain, sender=record.signer)
     )
@@ -274,5 +274,5 @@ def _node_samples(chains: Collection[int], now: datetime) -> Iterator[NamedSampl
 
 
 def _seconds_since(then: datetime, now: datetime) -> float:
-    """At least 0, because clocks differ a little."""
+    """Return 0 rather than a negative number, because clocks differ a little."""
     return max((now - then).total_seconds(), 0.0)

@@ -4,7 +4,7 @@ A page begins at a row, not at an offset: all pages cost the same, and new rows 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -12,6 +12,7 @@ from django.db.models import Model, Q, QuerySet
 
 Row = TypeVar("Row", bound=Model)
 View = TypeVar("View")
+OtherView = TypeVar("OtherView")
 MAX_BIGINT = 2**63 - 1  # the largest integer that databases store
 _NUMBERS = re.compile(r"[0-9]{1,19}(\.[0-9]{1,19})?")
 
@@ -32,6 +33,9 @@ class Page(Generic[View]):
     older: str = ""
     newer: str = ""
 
+    def with_rows(self, rows: Iterable[OtherView]) -> "Page[OtherView]":
+        return Page(tuple(rows), self.older, self.newer)
+
 
 def parse_cursor(text: str, count: int) -> tuple[int, ...] | None:
     """Parse a cursor of `count` numbers, such as 5186021.77; None if malformed."""
@@ -42,12 +46,8 @@ def parse_cursor(text: str, count: int) -> tuple[int, ...] | None:
 
 
 def read_page(
-    rows: QuerySet[Row],
-    columns: tuple[str, ...],
-    cursor: Cursor | None,
-    limit: int,
-    view: Callable[[Row], View],
-) -> Page[View]:
+    rows: QuerySet[Row], columns: tuple[str, ...], cursor: Cursor | None, limit: int
+) -> Page[Row]:
     """Read a page in one statement, by an index on the columns."""
     backwards = cursor is not None and cursor.towards_newer
     if cursor is not None:
@@ -63,7 +63,7 @@ def read_page(
         ".".join(str(getattr(row, column)) for column in columns) for row in (page[0], page[-1])
     )
     return Page(
-        tuple(map(view, page)),
+        tuple(page),
         older=last if has_more or backwards else "",
         newer=first if (has_more if backwards else cursor is not None) else "",
     )

@@ -20,8 +20,8 @@ from queries.proving.bundles import BlockProof, ClaimedRegistry, ClaimedTransact
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountToStore
 from queries.reading import batches
+from queries.reading.batches import BatchView
 from queries.reading.stored_calls import read_stored_calls, rebuild_proofs, select_events
-from queries.reading.view_models import BatchView
 from queries.statuses import BatchStatus
 
 MAX_MEMORY = 2**20  # bytes of the file
@@ -108,19 +108,19 @@ def _block_proof(
     header = decode_header(job.header)
     named_reads = [(query, fact_reads(query)) for query in queries]
     reads = [read for _, query_reads in named_reads for read in query_reads.values()]
-    wanted, recovered = group_facts(reads), read_stored_calls(job, reads)
-    proofs, missing = rebuild_proofs(recovered, header, wanted)
+    groups, recovered = group_facts(reads), read_stored_calls(job, reads)
+    proofs, missing = rebuild_proofs(recovered, header, groups)
     for account, _ in sorted(missing):
         raise _proof_unavailable(f"of account 0x{account.hex()}", job)
     by_account = {proof.address or b"": proof for proof in proofs}
     accounts = [
-        AccountToStore(proof, wanted.accounts[account][0])
+        AccountToStore(proof, groups.accounts[account][0])
         for account, proof in sorted(by_account.items())
     ]
-    next_header = recovered.children.get(header.hash) if wanted.timestamps else None
-    if wanted.timestamps and next_header is None:
+    next_header = recovered.children.get(header.hash) if groups.timestamps else None
+    if groups.timestamps and next_header is None:
         raise _proof_unavailable("of its time", job)
-    events, missing_events = select_events(recovered, header, wanted.events)
+    events, missing_events = select_events(recovered, header, groups.events)
     for event in missing_events:
         raise _proof_unavailable(f"of {event.name}", job)
     transactions = [rows[key] for key in _transaction_keys(queries)]
@@ -133,8 +133,8 @@ def _block_proof(
         destination=job.destination,
         header=header,
         next_header=next_header,
-        header_fields=wanted.header_fields,
-        timestamps=wanted.timestamps,
+        header_fields=groups.header_fields,
+        timestamps=groups.timestamps,
         accounts=tuple(accounts),
         registry=ClaimedRegistry(
             registry.kind.value, bytes.fromhex(address[2:]), constructor_arguments(registry)
@@ -145,9 +145,9 @@ def _block_proof(
             if row.mined_hash and row.mined_block is not None
         ),
         events=tuple(events),
-        event_facts=frozenset(wanted.events),
+        event_facts=frozenset(groups.events),
     )
-    words = wanted.words(header, proofs)
+    words = groups.words(header, proofs)
     for event, word in block.event_words.items():
         words[FactRead(event.kind, 0, header.number, event=event)] = word
     for query, query_reads in named_reads:

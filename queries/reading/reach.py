@@ -63,7 +63,7 @@ class Reach:
     silent: int | None = None
 
 
-def block_reach(routes: Routes, source: int, destination: int, wanted: Selector) -> Reach:
+def block_reach(routes: Routes, source: int, destination: int, selector: Selector) -> Reach:
     registry = routes.registries.get((source, destination))
     if registry is None:
         return Reach(ReachCode.NO_ROUTE)
@@ -73,18 +73,18 @@ def block_reach(routes: Routes, source: int, destination: int, wanted: Selector)
     head = heads.get(source)
     if silent or head is None:
         return Reach(ReachCode.SILENT, head, silent=source if source in silent else destination)
-    finality = None if wanted.is_time else routes.chains[source].finality_for(destination)
+    finality = None if selector.is_time else routes.chains[source].finality_for(destination)
     final = head.final if finality is None else max(head.number - finality, 0)
     state = _RouteState(registry, head, final, state_horizon(registry, heads))
-    now, most = (
+    now, max_ahead = (
         (head.timestamp, routes.limits.max_seconds_ahead)
-        if wanted.is_time
+        if selector.is_time
         else (head.number, routes.limits.max_blocks_ahead)
     )
-    if wanted.number > now:
-        code = ReachCode.NOT_YET if wanted.number <= now + most else ReachCode.TOO_FAR_AHEAD
-        return state.not_there_yet(code, wanted)
-    return state.at_time(wanted.number) if wanted.is_time else state.at_block(wanted.number)
+    if selector.number > now:
+        code = ReachCode.NOT_YET if selector.number <= now + max_ahead else ReachCode.TOO_FAR_AHEAD
+        return state.future_block(code, selector)
+    return state.at_time(selector.number) if selector.is_time else state.at_block(selector.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,11 @@ class _RouteState:
         """Seconds, if finality keeps its distance to the head."""
         return self.seconds(block - self.final) if self.final else None
 
-    def not_there_yet(self, code: ReachCode, wanted: Selector) -> Reach:
-        if not wanted.is_time:
-            return Reach(code, self.head, wanted.number, self.until_final(wanted.number))
+    def future_block(self, code: ReachCode, selector: Selector) -> Reach:
+        if not selector.is_time:
+            return Reach(code, self.head, selector.number, self.until_final(selector.number))
         wait = self.until_final(self.head.number) or 0
-        return Reach(code, self.head, seconds=wanted.number - self.head.timestamp + wait)
+        return Reach(code, self.head, seconds=selector.number - self.head.timestamp + wait)
 
     def at_block(self, block: int) -> Reach:
         age = self.seconds(self.head.number - block)
@@ -122,7 +122,7 @@ class _RouteState:
     def _existing(self, block: int, last: int, timestamp: int | None) -> Reach:
         """`last` is the last block that has to be final; `timestamp` may be estimated."""
         head, oldest = self.head, self.head.oldest
-        found = {
+        obstacles = {
             ReachCode.PAST_HORIZON: timestamp is not None and timestamp >= self.horizon,
             ReachCode.NO_STATE: head.window == -1 or (oldest or 0) > self.final > 0,
             ReachCode.NOT_FINAL: last > self.final,
@@ -130,7 +130,7 @@ class _RouteState:
             ReachCode.TOO_OLD: block < (oldest or 0),
             ReachCode.HOPS: block < head.number - HISTORY_RING,
         }
-        code = next((code for code, holds in found.items() if holds), None)
+        code = next((code for code, holds in obstacles.items() if holds), None)
         if code is None:
             return self._known_hash(block, last)
         seconds = self.until_final(last) if code is ReachCode.NOT_FINAL else None

@@ -11,7 +11,7 @@ from ulid import ULID
 from queries.config.routes import Chain
 from queries.models import Batch, ChainRecord, NodeRecord, Query
 from queries.reading.figures import HeadView, chain_heads, usual_seconds
-from queries.reading.metrics import spent_today
+from queries.reading.metrics import budget_spent
 from queries.reading.waits import PROVER_TIMEOUT
 from queries.statuses import ENDED_STATUSES, BatchStatus
 from queries.wait_reasons import EXPECTED_WAITS
@@ -65,15 +65,15 @@ def chain_statuses(
         record = records.get(chain.id) or ChainRecord()
         own = tuple(node for node in nodes if node.chain == chain.id)
         budget = chain.daily_budget if with_budgets and record.signer else None
-        left = None if budget is None else max(budget - spent_today(record), 0)
+        left = None if budget is None else max(budget - budget_spent(record), 0)
         statuses.append(ChainStatus(chain, heads.get(chain.id), record.polled_at, own, left))
     return tuple(statuses)
 
 
 def late_batches() -> int:
-    """Open batches of more than LATE_FACTOR times the usual age, at most MAX_COUNTED + 1.
+    """Count open batches of more than LATE_FACTOR times the usual age, up to MAX_COUNTED + 1.
 
-    Without those that wait as expected, such as for a block that is not final yet.
+    Batches that wait as expected, such as for a block that is not final yet, do not count.
     """
     now = timezone.now()
     usual = usual_seconds(now.date(), USUAL_SHARE)
@@ -86,12 +86,12 @@ def late_batches() -> int:
 
 
 def open_batches() -> int:
-    """At most MAX_COUNTED + 1."""
+    """Count open batches, up to MAX_COUNTED + 1."""
     return _open_batches(timezone.now())[: MAX_COUNTED + 1].count()
 
 
 def _open_batches(submitted_before: datetime) -> QuerySet[Batch]:
-    """By the ids, which begin with the time of submission."""
+    """Select open batches by their ids, which begin with the time of submission."""
     statuses = [status for status in BatchStatus if status not in ENDED_STATUSES]
     later = str(ULID.from_datetime(submitted_before + timedelta(milliseconds=1)))
     return Batch.objects.filter(status__in=statuses, pk__lt=later).order_by()

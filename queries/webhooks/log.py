@@ -76,8 +76,8 @@ def delivery_page(
     owner: Account, *, cursor: Cursor | None = None, limit: int
 ) -> Page[DeliveryView]:
     """A page of the account's deliveries, newest first."""
-    page = read_page(owned_deliveries(owner), ("id",), cursor, limit, lambda row: row)
-    return Page(delivery_views(page.rows), page.older, page.newer)
+    page = read_page(owned_deliveries(owner), ("id",), cursor, limit)
+    return page.with_rows(delivery_views(page.rows))
 
 
 def owned_deliveries(owner: Account) -> QuerySet[WebhookDelivery]:

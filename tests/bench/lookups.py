@@ -11,7 +11,7 @@ from statistics import quantiles
 import requests
 from eth_abi.abi import encode
 
-from queries.api.lookups import QUESTION, SELECTOR
+from queries.api.lookups import ARGUMENT_TYPES, SELECTOR
 from tests.bench.chain import CHAIN_ID, BenchChain
 from tests.bench.command import BenchError
 from tests.bench.database import scratch_database
@@ -36,7 +36,7 @@ def lookup(bench: Bench) -> Iterator[Row]:
         def look_up(account: str) -> None:
             question = (1, account, block, BALANCE, 0)
             words = [CHAIN_ID, running.registry, question]
-            data = (SELECTOR + encode(["uint256", "address", QUESTION], words)).hex()
+            data = (SELECTOR + encode(ARGUMENT_TYPES, words)).hex()
             answer = session.get(f"{running.url}/ccip/{account}/0x{data}", timeout=60)
             if not answer.ok:
                 raise BenchError(f"A lookup was refused: {answer.text}")

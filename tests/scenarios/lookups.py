@@ -4,9 +4,8 @@ import json
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import requests
@@ -16,6 +15,7 @@ from queries.config.registries import Registry, RegistryKind, registry_address
 from tests.commands import free_port, run_program
 from tests.rigs.anvil import Chain
 from tests.rigs.certificates import self_signed_certificate
+from tests.rigs.quiet_server import QuietHandler, handler_server
 from tests.rigs.service import HOLDER, Service
 
 JS = Path(__file__).parents[1] / "js"
@@ -71,24 +71,14 @@ def read(
 def lying_gateway(service: Service, lie: Callable[[str, str], str]) -> Iterator[str]:
     """A gateway whose answer is the lie about the question and the true answer."""
 
-    class Gateway(BaseHTTPRequestHandler):
+    class Gateway(QuietHandler, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             data = self.path.rpartition("/")[2]
             answer = lie(data, ask(service, data).json()["data"])
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(json.dumps({"data": answer}).encode())
+            self.answer(json.dumps({"data": answer}).encode(), Content_Type="application/json")
 
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
-        Thread(target=server.serve_forever).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/{{sender}}/{{data}}"
-        finally:
-            server.shutdown()
+    with handler_server(Gateway) as port:
+        yield f"http://127.0.0.1:{port}/{{sender}}/{{data}}"
 
 
 @contextmanager
@@ -101,7 +91,7 @@ def https_gateway(service: Service, folder: Path, address: str) -> Iterator[dict
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
 
-    class Proxy(BaseHTTPRequestHandler):
+    class Proxy(QuietHandler, BaseHTTPRequestHandler):
         def do_CONNECT(self) -> None:
             self.send_response(200)
             self.end_headers()
@@ -111,22 +101,11 @@ def https_gateway(service: Service, folder: Path, address: str) -> Iterator[dict
 
         def do_GET(self) -> None:
             answer = requests.get(f"{service.url}{self.path}", timeout=30)
-            self.send_response(answer.status_code)
-            self.send_header("Content-Length", str(len(answer.content)))
-            self.end_headers()
-            self.wfile.write(answer.content)
+            self.answer(answer.content, answer.status_code)
             self.close_connection = True
 
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
-        Thread(target=server.serve_forever).start()
-        try:
-            proxy = f"http://127.0.0.1:{server.server_port}"
-            yield {"HTTPS_PROXY": proxy, "REQUESTS_CA_BUNDLE": str(certificate)}
-        finally:
-            server.shutdown()
+    with handler_server(Proxy) as port:
+        yield {"HTTPS_PROXY": f"http://127.0.0.1:{port}", "REQUESTS_CA_BUNDLE": str(certificate)}
 
 
 def ask(service: Service, data: str, **headers: str) -> requests.Response:

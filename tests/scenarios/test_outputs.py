@@ -10,7 +10,7 @@ from eth_abi.abi import decode, encode
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from queries.api.lookups import QUESTION, RECENT_SELECTOR
+from queries.api.lookups import ARGUMENT_TYPES, RECENT_SELECTOR
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.service import (
     BALANCE,
@@ -110,7 +110,7 @@ def test_a_recent_l2_block_is_the_newest_known_one(rollup: Rollup) -> None:
     rollup.resolve(rollup.propose(block), valid=True)
     rollup.service.wait(rollup.submit(block))
     question = (1, HOLDER, rollup.l1.head, BALANCE, 0)
-    words = encode(["uint256", "address", QUESTION], [L1, rollup.registry, question])
+    words = encode(ARGUMENT_TYPES, [L1, rollup.registry, question])
     data = f"0x{(RECENT_SELECTOR + words).hex()}"
     answer = rollup.service.post("/ccip", {"data": data}).json()
     section, _ = decode(["bytes", "bytes"], bytes.fromhex(answer["data"][2:]))

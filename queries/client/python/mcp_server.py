@@ -23,13 +23,13 @@ Destination = Annotated[int | str, Described("The destination chain: its id, or 
 
 
 class AgentTools:
-    """The tools. Each call uses a connection of its own, because they run in threads."""
+    """The tools. Each call opens its own connection, because tools run in threads."""
 
     def __init__(self, url: str, connect: Callable[[], Tacitus]) -> None:
         self._url, self._connect = url, connect
 
     def routes(self) -> dict[str, Any]:
-        """List the pairs of source and destination chain, with the contracts on the destination."""
+        """List the routes: source and destination chain, the contracts, and the source's blocks."""
         routes = [
             {
                 "source": str(route.source),
@@ -40,23 +40,24 @@ class AgentTools:
                 "registry": route.registry,
                 "eventsVerifier": route.events_verifier,
                 "lookup": route.lookup or None,
-                "registryProvesItsCode": route.proves_its_code,
+                "provesItsCode": route.proves_its_code,
                 "horizon": route.horizon,
+                "newestBlock": _number_text(route.newest_block),
+                "finalBlock": _number_text(route.final_block),
                 "blocksBack": route.blocks_back,
             }
             for route in self._connect().routes()
         ]
         step = (
-            "Call estimate with a destination and queries: what to prove of which block. It "
-            "answers with the source's `lastFinalBlock`, and whether your block can be proven. "
-            "A `lookup` reads facts without a transaction: "
+            "Call estimate with a destination and queries: what to prove of which block, up to "
+            "`finalBlock`. A `lookup` reads facts without a transaction: "
             f"{self._url}/docs/contracts#read-without-a-transaction."
         )
         return {"routes": routes, "abi": f"{self._url}/contracts/IFactsRegistry.sol", "next": step}
 
     def estimate(self, destination: Destination, queries: list[BlockQuery]) -> dict[str, Any]:
-        """Say what proving would cost now, and whether it can succeed. A query has a source chain,
-        a block or a timestamp, and what to prove of that block.
+        """Estimate the cost of a batch, and whether it can be proven. A query has a source chain, a
+        block or a timestamp, and what to prove of that block.
         """
         estimate = self._connect().estimate(build_batch(destination, *queries))
         blocks = estimate.response["blocks"]
@@ -66,7 +67,7 @@ class AgentTools:
             reasons = (f"{block['error']} ({self._docs(block['code'])})" for block in failing)
             step = f"Do not submit this batch, it would be rejected: {' '.join(reasons)}"
         elif all(block["readiness"] == "PROVEN" for block in blocks):
-            step = f"All facts are proven already. To get the calls that read them: {step}"
+            step = f"All facts are proven already. {step} Its status has the calls that read them."
         elif not estimate.complete:
             step = f"{step} Some blocks have no price yet; `estimate` says why."
         return {
@@ -85,7 +86,7 @@ class AgentTools:
             str, Described("All calls with the same key store one batch.")
         ] = "",
     ) -> dict[str, Any]:
-        """Have facts proven."""
+        """Submit a batch: the server proves the facts that its queries ask for."""
         batch = build_batch(destination, *queries, fee=fee)
         submitted = self._connect().submit(batch, idempotency_key=idempotency_key)
         return {
@@ -100,7 +101,7 @@ class AgentTools:
         batch_id: Annotated[str, Described("As submit returned it.")],
         wait_seconds: Annotated[float, Described(f"At most {MAX_WAIT}.")] = 30,
     ) -> dict[str, Any]:
-        """Wait for a batch, and return its status, and its facts once it is DONE."""
+        """Wait for a batch, and return its status; once it is DONE, also its facts."""
         service = self._connect()
         try:
             service.wait(batch_id, timeout=min(wait_seconds, MAX_WAIT))
@@ -141,12 +142,12 @@ class AgentTools:
         contract: Annotated[str, Described("Of the layout: Name, or file:Name.")] = "",
     ) -> dict[str, Any]:
         """Compute where Solidity stores a variable, or an entry of a mapping."""
-        found = locate(str(variable), list(map(str, keys)), layout, contract)
+        result = locate(str(variable), list(map(str, keys)), layout, contract)
         return {
-            "slot": f"0x{found.position.word.hex()}",
-            "byteOffset": found.position.byte_offset,
-            "type": found.type or None,
-            "data": f"0x{found.data.word.hex()}" if found.data else None,
+            "slot": f"0x{result.position.word.hex()}",
+            "byteOffset": result.position.byte_offset,
+            "type": result.type or None,
+            "data": f"0x{result.data.word.hex()}" if result.data else None,
             "next": "Use it in `slots` of a query whose account is the contract.",
         }
 
@@ -162,7 +163,7 @@ def _fact_entry(fact: Fact) -> dict[str, Any]:
         "account": fact.account,
         "name": fact.name,
         "word": fact.word,
-        "number": None if fact.number is None else str(fact.number),
+        "number": _number_text(fact.number),
         "event": fact.event.response if fact.event else None,
         "read": {
             "to": read.to,
@@ -171,6 +172,11 @@ def _fact_entry(fact: Fact) -> dict[str, Any]:
             "data": read.data,
         },
     }
+
+
+def _number_text(number: int | None) -> str | None:
+    """Decimal text, because many JSON readers keep only 53 bits of a number."""
+    return None if number is None else str(number)
 
 
 def _json_argument(argument: Argument) -> object:

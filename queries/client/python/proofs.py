@@ -1,7 +1,6 @@
-"""Verify a proof file, and show what it proves.
+"""Verify a proof file, and report what it proves.
 
-The facts of a proof file are true if the block hashes that it relies on are right: callers name
-those that they trust.
+The facts of a file are true if its block hashes are right, so callers pass hashes that they trust.
 """
 
 import re
@@ -28,9 +27,9 @@ MAX_ALIGNED_NAME = 24  # longer slot numbers do not widen the column
 def verify_proof(
     content: bytes, hashes: Iterable[str], max_mib: int = MAX_BUNDLE_MIB
 ) -> tuple[Fact, ...]:
-    """Verify a proof file offline; `hashes` are those of its blocks that you trust.
+    """Verify a proof file offline, with the hashes of its blocks that you trust.
 
-    Raises NotProvenError, with the block whose hash is missing. The facts of events have no
+    Raises NotProvenError, which names the block if its hash is missing. The facts of events have no
     `contract`.
     """
     bundle, trusted = read_proof(content, max_mib), parse_block_hashes(hashes)
@@ -54,7 +53,7 @@ def verify_proof(
 
 
 def read_proof(content: bytes, max_mib: int) -> Bundle:
-    """Check everything in a proof file but the block hashes. Raises NotProvenError."""
+    """Check a proof file, except for its block hashes. Raises NotProvenError."""
     try:
         return check_bundle(content, max_mib)
     except BundleRefusedError as error:
@@ -71,7 +70,7 @@ def parse_block_hashes(texts: Iterable[str]) -> list[bytes]:
 
 
 def check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
-    """Refuse a hash that the proof does not rely on, or that two of its chains share."""
+    """Refuse a hash of none of the proof's blocks, or of blocks on two chains."""
     trusted = {block.trusted_header.hash for block in bundle.blocks}
     parents = {block.header.hash: block for block in bundle.blocks if block.next_header}
     for hash_ in hashes:
@@ -79,7 +78,7 @@ def check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
             block = parents[hash_]
             raise NotProvenError(
                 f"0x{hash_.hex()} is block {block.header.number:,}. Give the hash of block "
-                f"{block.trusted_header.number:,}, which shows that it was the last at that time."
+                f"{block.trusted_header.number:,}: it shows which block was the last at that time."
             )
         if hash_ not in trusted:
             raise NotProvenError(f"Nothing is proven. The proof has no block 0x{hash_.hex()}.")
@@ -93,11 +92,11 @@ def check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
 
 
 def trust_reason(
-    block: BlockProof, hashes: Sequence[bytes], others: Sequence[str] = (), advice: str = ""
+    block: BlockProof, hashes: Sequence[bytes], node_origins: Sequence[str] = (), advice: str = ""
 ) -> str:
-    """Why the block hash that the facts rely on can be trusted. Raises NotProvenError."""
+    """Return why the block's hash can be trusted. Raises NotProvenError if nothing confirms it."""
     header = block.trusted_header
-    origins = ["you gave"] * (header.hash in hashes) + list(others)
+    origins = ["you gave"] * (header.hash in hashes) + list(node_origins)
     name = block_name(block)
     if not origins:
         raise NotProvenError(
@@ -113,14 +112,14 @@ def block_name(block: BlockProof) -> str:
 
 
 def report_lines(bundle: Bundle, reasons: Sequence[str], unchecked: Iterable[str]) -> Iterator[str]:
-    """What a proof file proves, and what it does not; `unchecked` adds to the latter."""
+    """Report what a proof file proves, and what was not checked; `unchecked` adds to that."""
     yield f"Batch {bundle.batch} (the service's id for it), for chain {bundle.destination}"
     for block in bundle.blocks:
         yield ""
         yield from _block_lines(block)
     facts = format_count(sum(len(block.facts) for block in bundle.blocks), "fact")
     yield ""
-    yield f"Proven: {facts}. It relies on keccak-256, and"
+    yield f"Proven: {facts}. This assumes that keccak-256 is secure, and"
     yield from (f"  {reason}" for reason in reasons)
     yield ""
     yield "Not checked, because it needs a node of the destination:"
@@ -155,7 +154,7 @@ def _block_lines(block: BlockProof) -> Iterator[str]:
 def _owner_line(fact: BundleFact, absent: Collection[bytes | None]) -> str:
     if fact.account is None:
         titles = {FactKind.HEADER_FIELD: "its header", FactKind.BLOCK_AT_TIME: "its time"}
-        return titles.get(fact.kind, "its events, which the events verifier beside it keeps")
+        return titles.get(fact.kind, "its events, kept by the events verifier beside the registry")
     remark = " (there was no such account)" if fact.account in absent else ""
     return f"{checksum_address(fact.account)}{remark}"
 

@@ -83,7 +83,7 @@ def parse_witness(body: Mapping[str, Any]) -> WitnessProof:
         registry=member(body, "registry", str),
         proof=response_bytes(member(body, "proof", str)),
         gas=number_member(body, "gas"),
-        valid_until=number_member(body, "validUntil") if body.get("validUntil") else None,
+        valid_until=optional_number(body, "validUntil"),
         response=body,
     )
 
@@ -145,6 +145,10 @@ def number_member(body: object, name: str) -> int:
     if not re.fullmatch(r"[0-9]{1,78}", text):
         raise UnreadableResponseError(f"In the server's response, {name} is not a number.")
     return int(text)
+
+
+def optional_number(body: Mapping[str, Any], name: str) -> int | None:
+    return None if body.get(name) is None else number_member(body, name)
 
 
 def response_bytes(text: str) -> bytes:

@@ -2,9 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from queries.client.python.positions import WORD
-from queries.client.python.responses import member, number_member, response_bytes, text_member
+from queries.client.python.responses import (
+    member,
+    number_member,
+    optional_number,
+    response_bytes,
+    text_member,
+)
 from queries.proving.keccak import keccak256
 
 
@@ -25,6 +32,8 @@ class Route:
     # As the server reports them; not checked.
     source_name: str
     destination_name: str
+    newest_block: int | None  # of the source, as a prover recorded it last; None: unknown
+    final_block: int | None
     blocks_back: int | None  # of the source, whose accounts can be proven; None: unknown
 
 
@@ -47,7 +56,7 @@ def registry_address(code: bytes) -> str:
     return f"0x{keccak256(factory_input)[12:].hex()}"
 
 
-def parse_route(body: object, creation_code: Callable[[str], bytes]) -> Route:
+def parse_route(body: dict[str, Any], creation_code: Callable[[str], bytes]) -> Route:
     """`creation_code` returns the genuine code of a contract by its name; empty if unknown."""
     source = number_member(body, "originChainId")
     destination = number_member(body, "destinationChainId")
@@ -81,7 +90,6 @@ def parse_route(body: object, creation_code: Callable[[str], bytes]) -> Route:
             )
         )
     )
-    details = body if isinstance(body, dict) else {}
     return Route(
         source,
         destination,
@@ -93,7 +101,9 @@ def parse_route(body: object, creation_code: Callable[[str], bytes]) -> Route:
         is_genuine,
         verifier,
         lookup,
-        text_member(details.get("origin"), "name"),
-        text_member(details.get("destination"), "name"),
-        details.get("blocksBack"),
+        source_name=text_member(body.get("origin"), "name"),
+        destination_name=text_member(body.get("destination"), "name"),
+        newest_block=optional_number(body, "newestBlock"),
+        final_block=optional_number(body, "finalBlock"),
+        blocks_back=body.get("blocksBack"),
     )

@@ -65,7 +65,6 @@ class Tacitus:
         self.url = url.rstrip("/")
         self._key, self._timeout = key, timeout
         self._session = requests.Session()
-        self._poll_spacing = 0.0  # seconds between polls that keep within the key's limit
 
     def submit(self, batch: Mapping[str, object], *, idempotency_key: str = "") -> SubmittedBatch:
         """Submit the batch. All requests with the same `idempotency_key` store one batch."""
@@ -116,7 +115,7 @@ class Tacitus:
             if seconds_left <= 0:
                 sentence = f"The batch has not ended within {timeout:g} seconds. {status.waits_for}"
                 raise WaitTimeoutError(sentence.strip(), batch_id=batch_id)
-            time.sleep(min(max(interval * _jitter(), self._poll_spacing), seconds_left))
+            time.sleep(min(interval * _jitter(), seconds_left))
             interval = min(interval * POLL_BACKOFF, MAX_POLL_INTERVAL)
 
     def wait(
@@ -267,7 +266,6 @@ class Tacitus:
                 f"{self.url} does not answer ({type(error).__name__}). Check that it is running.",
                 retryable=not is_permanent,
             ) from error
-        self._poll_spacing = _poll_spacing(response)
         if response.is_redirect:
             raise UnreadableResponseError(
                 f"{self.url} redirects to {response.headers['Location']}. The API key is not sent "
@@ -301,7 +299,8 @@ def _shut_down(response: "requests.Response") -> None:
 
 
 def _error_from_response(response: "requests.Response", content: bytes) -> TacitusError:
-    status, retry_after = response.status_code, _header_seconds(response, "Retry-After")
+    status, seconds = response.status_code, response.headers.get("Retry-After", "")
+    retry_after = float(seconds) if re.fullmatch(r"[0-9]{1,6}", seconds) else None
     details: dict[str, Any] = {"http_status": status, "retry_after": retry_after}
     try:
         body = parse_object(content)
@@ -316,17 +315,6 @@ def _error_from_response(response: "requests.Response", content: bytes) -> Tacit
     if detail := text_member(body, "detail"):
         sentence = f"{sentence.rstrip('.')}. {detail}"
     return RequestRefusedError(sentence, code=code, path=path, retryable=retryable, **details)
-
-
-def _header_seconds(response: "requests.Response", name: str) -> float | None:
-    seconds = response.headers.get(name, "")
-    return float(seconds) if re.fullmatch(r"[0-9]{1,6}", seconds) else None
-
-
-def _poll_spacing(response: "requests.Response") -> float:
-    remaining = _header_seconds(response, "RateLimit-Remaining")
-    reset = _header_seconds(response, "RateLimit-Reset") or 0
-    return 0.0 if remaining is None else min(reset / (remaining + 1), MAX_PAUSE)
 
 
 def _jitter() -> float:

@@ -125,7 +125,7 @@ def _deployment_line(registry: Registry, destination: ChainClient, price: int) -
 
 
 def _amount(wei: int) -> str:
-    """In whole units, with four significant digits."""
+    """Format an amount in whole units, with four significant digits."""
     return f"{Decimal(wei) / 10**18:.4g}"
 
 

@@ -16,14 +16,15 @@ from queries.config.registries import proves_its_code
 from queries.config.routes import GWEI
 from queries.management.base import (
     OperatorCommand,
+    add_bundle_arguments,
     add_url_argument,
     add_wait_argument,
     configured_signer,
     node_chain,
+    read_bundle,
     url_host,
     whole_number,
 )
-from queries.management.bundle_files import add_bundle_arguments, read_bundle
 from queries.management.publishing import (
     NotPublishedError,
     PublishContext,

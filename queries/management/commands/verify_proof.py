@@ -25,8 +25,13 @@ from queries.config.registries import (
     registry_with_arguments,
     verifier_address,
 )
-from queries.management.base import add_url_argument, node_chain, url_host
-from queries.management.bundle_files import add_bundle_arguments, read_bundle
+from queries.management.base import (
+    add_bundle_arguments,
+    add_url_argument,
+    node_chain,
+    read_bundle,
+    url_host,
+)
 from queries.proving.bundles import BlockProof, Bundle
 
 

@@ -12,7 +12,7 @@ from eth_abi.abi import encode
 from schemathesis import Case
 
 from explorer.demo.local_node import LocalNode
-from queries.api.lookups import QUESTION, SELECTOR
+from queries.api.lookups import ARGUMENT_TYPES, SELECTOR
 from queries.config.limits import Limits
 from queries.config.routes import NodeAddress, Routes
 from queries.models import Query, WebhookDelivery
@@ -80,7 +80,7 @@ def existing_objects(node: LocalNode) -> Iterator[ExistingObjects]:
         }
         without_fee = without(body, "fee")
         words = CHAIN_ID, service.routes.registries[route].address, (1, HOLDER, block, 1, 0)
-        lookup = f"0x{(SELECTOR + encode(['uint256', 'address', QUESTION], words)).hex()}"
+        lookup = f"0x{(SELECTOR + encode(ARGUMENT_TYPES, words)).hex()}"
         event = WebhookDelivery.objects.values_list("pk", flat=True).get()
         yield ExistingObjects(
             prover,

@@ -1,4 +1,4 @@
-"""A body has a JSON content type, is complete, and is not read if it is too large."""
+"""A body is complete, and is not read if it is too large."""
 
 from io import BytesIO
 from typing import Any
@@ -6,28 +6,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queries.models import Batch
 from tests.queries.api.served_api import HERE, LIMITS, make_key
-from tests.queries.schema.example_batches import SPECIFICATION
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
-
-
-@pytest.mark.parametrize(
-    "content_type",
-    ["text/plain;charset=UTF-8", "application/x-www-form-urlencoded", "application/jsonp"],
-)
-def test_another_content_type_is_refused(content_type: str) -> None:
-    response = Client().post(
-        "/submit-batch-query",
-        SPECIFICATION,
-        content_type=content_type,
-        headers={"api-key": make_key()},
-    )
-    result = response.json()
-    assert (response.status_code, result["code"]) == (415, "content_type_unsupported")
-    assert result["path"] == "Content-Type"
-    assert not Batch.objects.exists()
 
 
 class Unread(BytesIO):

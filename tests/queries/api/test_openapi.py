@@ -12,7 +12,7 @@ from accounts.shared.errors import ErrorCode
 from explorer.urls import API_PATHS
 from tests.queries.api.json_schema import Schemas
 from tests.queries.api.served_api import HERE, WALLET, ask, make_key, submit
-from tests.queries.schema.example_batches import LEGACY, SPECIFICATION, without
+from tests.queries.schema.example_batches import LEGACY, LONG, NOT_NUMBERS, SPECIFICATION, without
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -53,8 +53,6 @@ def test_it_has_exactly_the_codes_of_the_api() -> None:
     assert set(error["properties"]["code"]["enum"]) == codes - CODES_OF_PAGES
 
 
-LONG = "9" * 100_000
-NOT_NUMBERS = ["", "01", "-1", "+1", " 1", "1.0", "1e18", "0x1", "1_000", "\u0661", "1\n", LONG]
 ACCEPTED = {
     "chain": ["SN_SEPOLIA", "11155111"],
     "selector": ["block:0", f"block:{2**63 - 1}", "timestamp:0", "timestamp:9999999999"],

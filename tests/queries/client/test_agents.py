@@ -69,8 +69,9 @@ def test_an_agent_proves_facts_and_reads_them_on_chain(
         assert route["registry"] == shared_service.registries[CHAIN_ID, CHAIN_ID]
         assert route["sourceName"] == route["destinationName"] != ""
         assert {
-            name: connection[name] for name in ("lookup", "blocksBack")
+            name: connection[name] for name in ("lookup", "newestBlock", "finalBlock", "blocksBack")
         }.items() <= route.items()
+        assert max(block, int(route["finalBlock"])) <= int(route["newestBlock"])
         assert listed["abi"] == f"{shared_service.url}/contracts/IFactsRegistry.sol"
 
         keys = ["0x" + 20 * "11", "uint64:7"]

@@ -37,6 +37,8 @@ from tests.rigs.relay import RequestLog, refusal, relay
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
 SOURCE = 900
+LENGTH = 10_000
+NATIVE = registry_address(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
 Response = dict[str, Any]
 
 STATE_HORIZON = 4  # its slot, after the accumulated blocks
@@ -55,6 +57,19 @@ def node() -> Iterator[LocalNode]:
 def source() -> Iterator[LocalNode]:
     with local_node("--slots-in-an-epoch", "1", "--chain-id", str(SOURCE)) as running:
         running.rpc.ask("anvil_mine", hex(10))
+        yield running
+
+
+@pytest.fixture(scope="module")
+def long_chain() -> Iterator[LocalNode]:
+    """A chain of `LENGTH` blocks, two seconds apart, with a native registry at `NATIVE`.
+
+    All blocks have the same state, because Anvil is slow to keep so many.
+    """
+    with local_node("--prune-history") as running:
+        running.rpc.ask("anvil_setCode", HASH_HISTORY, "0x")
+        deploy_by_factory(running, RegistryKind.NATIVE, CHAIN_ID, has_verifier=False)
+        running.rpc.ask("anvil_mine", hex(LENGTH - LiveChain(running).newest()), hex(2))
         yield running
 
 
@@ -320,31 +335,23 @@ def with_proof_window(blocks: int, newest: int) -> Any:
     ],
 )
 def test_the_provable_blocks_of_a_pruning_node_are_reported(
-    setup: LocalSetup, window: int, sentence: str
+    setup: LocalSetup, long_chain: LocalNode, window: int, sentence: str
 ) -> None:
-    """Blocks of two seconds; a few calls measure the window.
+    """A few calls measure the window."""
+    calls, prune = RequestLog(), with_proof_window(window, LENGTH)
 
-    All blocks have the same state, because Anvil is slow to keep so many.
-    """
-    calls = RequestLog()
-    with local_node("--prune-history") as node:
-        node.rpc.ask("anvil_setCode", HASH_HISTORY, "0x")
-        address = deploy_by_factory(node, RegistryKind.NATIVE, CHAIN_ID, has_verifier=False)
-        node.rpc.ask("anvil_mine", hex(10_000 - LiveChain(node).newest()), hex(2))
-        prune = with_proof_window(window, 10_000)
+    def change(method: str, params: list[Any], response: Response) -> Response:
+        if method != "eth_getProof":
+            return response
+        proof = {"result": long_chain.rpc.ask("eth_getProof", *params[:2], "latest")}
+        pruned: Response = prune(params, proof)
+        return pruned
 
-        def change(method: str, params: list[Any], response: Response) -> Response:
-            if method != "eth_getProof":
-                return response
-            proof = {"result": node.rpc.ask("eth_getProof", *params[:2], "latest")}
-            pruned: Response = prune(params, proof)
-            return pruned
-
-        with relay(node.url, change, calls) as url:
-            printed = native_setup(setup, address, url, option="finality = 1").run("check_setup")
+    with relay(long_chain.url, change, calls) as url:
+        printed = native_setup(setup, NATIVE, url, option="finality = 1").run("check_setup")
     (proofs,) = (line for line in printed.splitlines() if "Local, node 1, proofs" in line)
     assert f"Local, provable                               {sentence}" in printed
-    if window < 10_000:
+    if window < LENGTH:
         assert f"reaches back {window:,} blocks" in proofs
     assert calls.methods.count("eth_getProof") <= 2 * 27  # by hash, and then by number
 
@@ -442,20 +449,15 @@ def test_a_node_that_proves_no_events_gets_a_hint(
     ],
 )
 def test_the_receipts_of_a_pruning_node_are_reported(
-    setup: LocalSetup, kept: int, sentence: str
+    setup: LocalSetup, long_chain: LocalNode, kept: int, sentence: str
 ) -> None:
-    with local_node("--prune-history") as node:
-        node.rpc.ask("anvil_setCode", HASH_HISTORY, "0x")
-        address = deploy_by_factory(node, RegistryKind.NATIVE, CHAIN_ID)
-        node.rpc.ask("anvil_mine", hex(10_000 - LiveChain(node).newest()))
+    def change(params: list[Any], response: Response) -> Response:
+        block = long_chain.rpc.ask("eth_getBlockByHash", params[0], False)
+        is_pruned = int(block["number"], 16) < LENGTH - kept
+        return refusal("pruned history unavailable", 4444) if is_pruned else response
 
-        def change(params: list[Any], response: Response) -> Response:
-            block = node.rpc.ask("eth_getBlockByHash", params[0], False)
-            is_pruned = int(block["number"], 16) < 10_000 - kept
-            return refusal("pruned history unavailable", 4444) if is_pruned else response
-
-        with changed_responses(node, "eth_getBlockReceipts", change) as url:
-            printed = native_setup(setup, address, url, option="finality = 1").run("check_setup")
+    with changed_responses(long_chain, "eth_getBlockReceipts", change) as url:
+        printed = native_setup(setup, NATIVE, url, option="finality = 1").run("check_setup")
     assert receipts_line(printed).startswith("ok  ")
     assert receipts_line(printed).endswith(sentence)
 

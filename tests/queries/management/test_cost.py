@@ -59,7 +59,7 @@ def test_cost_prints_single_and_bundled_facts_at_a_given_gas_price(setup: LocalS
     assert "`daily_budget`, 0.05 ETH, pays for 146 single facts, or 284 by the hundred." in (
         printed
     )
-    assert "  265,000 to each node in 30 days without facts, plus\n  31 for one" in printed
+    assert "  274,000 to each node in 30 days without facts, plus\n  31 for one" in printed
 
 
 def test_cost_includes_what_is_not_deployed_yet(setup: LocalSetup, node: LocalNode) -> None:

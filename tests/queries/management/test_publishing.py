@@ -1,6 +1,8 @@
 """`publish_proof` proves a file's facts to any registry, with any key and without a database."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -13,15 +15,25 @@ from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.attestations.records import attest_call, store_attestation
-from queries.chain.registry import accumulated_slot
+from queries.chain.registry import FactRead, accumulated_slot
+from queries.config.registries import constructor_arguments, verifier_address
 from queries.contracts.abi import load_artifact
 from queries.proving.attestations import BlockAttestation
+from queries.proving.block_items import is_silent
+from queries.proving.bundles import BlockProof, ClaimedRegistry
+from queries.proving.event_witness import encode_event_groups, read_event_witness
+from queries.proving.facts import EventFact, FactKind
+from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
+from tests.queries.attacks.registry_attacks import put_predeploy
+from tests.queries.events.groups import BloomGroup, build_group_witness
 from tests.queries.prover.bundles import proof_file
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service
 from tests.queries.prover.two_chains import SIGNERS, SOURCE, TwoChains, sign_attestation, two_chains
-from tests.rigs.deployed_contracts import HORIZON_WORD
+from tests.queries.proving.bundle_parts import file_of
+from tests.rigs.deployed_contracts import HORIZON_WORD, day_old_genesis
 from tests.rigs.forged_code import code_that_stores
+from tests.rigs.local_events import deploy_verifier, emit_log, header_and_receipts, log_witness
 from tests.rigs.registry_reads import RegistryReads
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
@@ -51,7 +63,7 @@ def _save_proof(service: Service, block: int, folder: Path, chain: int = SOURCE)
     return file
 
 
-def _publish(file: Path, *arguments: str) -> str:
+def _run(command: str, file: Path, *arguments: str) -> str:
     """Run the command, which must not use the database."""
     output = StringIO()
 
@@ -59,10 +71,12 @@ def _publish(file: Path, *arguments: str) -> str:
         raise AssertionError("the database was used")
 
     with connection.execute_wrapper(fail):
-        call_command(
-            "publish_proof", str(file), "--unverifiable", *arguments, stdout=output, stderr=output
-        )
+        call_command(command, str(file), *arguments, stdout=output, stderr=output)
     return output.getvalue()
+
+
+def _publish(file: Path, *arguments: str) -> str:
+    return _run("publish_proof", file, "--unverifiable", *arguments)
 
 
 def _is_proven(chains: TwoChains, registry: str, block: int) -> bool:
@@ -169,3 +183,152 @@ def test_wrong_nodes_registries_and_files_are_refused(
     damaged = tmp_path / "damaged.json"
     damaged.write_bytes(file.read_bytes().replace(b'"word":"0x0', b'"word":"0x1', 1))
     assert _refusal(damaged, "--node", node.url).startswith("Nothing is proven. Digest")
+
+
+# Events
+
+
+NAMES = ("LOG:0:0", "RECEIPT:0", "ABSENT_TRANSACTION:1")
+
+
+@pytest.fixture(scope="module")
+def funded_node() -> Iterator[LocalNode]:
+    with local_node(*day_old_genesis()) as running:
+        running.rpc.ask("anvil_setBalance", Key.from_key(ANYONE).address, hex(ETHER))
+        yield running
+
+
+def _event_proof(node: LocalNode) -> BlockProof:
+    """Facts of a new block for a new registry."""
+    code = load_artifact("NativeRegistry").bytecode + HORIZON_WORD
+    registry = ClaimedRegistry("native", bytes.fromhex(node.deploy(code)[2:]), HORIZON_WORD)
+    header, receipts = header_and_receipts(node, emit_log(node))
+    node.rpc.ask("evm_increaseTime", 12)
+    node.rpc.ask("anvil_mine", "0x2")
+    witness = read_event_witness(log_witness(receipts))
+    facts = frozenset(fact for fact in map(EventFact.parse, NAMES) if fact)
+    return BlockProof(
+        CHAIN_ID, CHAIN_ID, header, None, frozenset(), (), (), registry, (), (witness,), facts
+    )
+
+
+def _stored_words(node: LocalNode, block: BlockProof) -> dict[str, bytes | None]:
+    """What the verifier has of the facts."""
+    address = verifier_address(to_checksum_address(block.registry.address))
+    reads = {
+        fact.name: FactRead(fact.kind, 0, block.header.number, event=fact)
+        for fact in block.event_facts
+    }
+    return {name: read.decode(node.call(address, read.call())) for name, read in reads.items()}
+
+
+@pytest.mark.parametrize("fields", [(), (HeaderField.TIMESTAMP,)])
+@pytest.mark.parametrize("is_timed", [False, True])
+def test_events_are_published_to_the_verifier(
+    funded_node: LocalNode, tmp_path: Path, fields: tuple[HeaderField, ...], *, is_timed: bool
+) -> None:
+    block = replace(_event_proof(funded_node), header_fields=frozenset(fields))
+    if is_timed:
+        child, _ = header_and_receipts(funded_node, block.header.number + 1)
+        block = replace(block, next_header=child, timestamps=(block.header.timestamp,))
+    file, registry = tmp_path / "proof.json", to_checksum_address(block.registry.address)
+    file.write_bytes(file_of(block))
+    target = ("--node", funded_node.url)
+    with pytest.raises(CommandError) as refused:
+        _publish(file, *target)
+    assert str(refused.value).startswith(
+        f"No events verifier is deployed for the registry at {registry}: at "
+        f"{verifier_address(registry)} on chain {CHAIN_ID} is no contract."
+    )
+    deploy_verifier(funded_node, registry)
+    assert set(_stored_words(funded_node, block).values()) == {None}
+    published = _publish(file, *target)
+    assert published.count("waiting for a block") == 1 + bool(fields or is_timed)
+    assert "published for" in published
+    assert _stored_words(funded_node, block) == {
+        fact.name: word for fact, word in block.event_words.items()
+    }
+    assert "nothing was sent" in _publish(file, *target)
+
+
+def test_the_calls_in_the_file_prove_the_same(funded_node: LocalNode) -> None:
+    block = _event_proof(funded_node)
+    address = to_checksum_address(block.registry.address)
+    deploy_verifier(funded_node, address)
+    members = json.loads(file_of(block))["blocks"][0]
+    assert members["calls"] == []
+    for call in members["eventCalls"]:
+        funded_node.send(verifier_address(address), bytes.fromhex(call[2:]))
+    assert _stored_words(funded_node, block) == {
+        fact.name: word for fact, word in block.event_words.items()
+    }
+
+
+def test_only_missing_events_are_sent(funded_node: LocalNode, tmp_path: Path) -> None:
+    block, file = _event_proof(funded_node), tmp_path / "proof.json"
+    deploy_verifier(funded_node, address := to_checksum_address(block.registry.address))
+    silent = [bytes([number]) * 20 for number in range(9)]
+    bloom = block.header.payload(HeaderField.LOGS_BLOOM)
+    item = next(item for item in silent if is_silent(bloom, item))
+    other = read_event_witness(build_group_witness([BloomGroup(bloom, [item])]))
+    events = tuple(sorted((*block.events, other), key=encode_event_groups))
+    silence = EventFact(FactKind.SILENT_BLOCK, item=item)
+    block = replace(block, events=events, event_facts=block.event_facts | {silence})
+    file.write_bytes(file_of(block))
+    funded_node.send(verifier_address(address), block.event_calls[0])
+    published = _publish(file, "--node", funded_node.url)
+    assert published.count("waiting for a block") == 1
+    assert None not in _stored_words(funded_node, block).values()
+
+
+def _publish_from_source(chains: TwoChains, proof: BlockProof, folder: Path) -> int:
+    """Publish a proof for which headers of the source are needed; return how often was sent."""
+    node, file = chains.destination, folder / "proof.json"
+    deploy_verifier(node, to_checksum_address(proof.registry.address))
+    file.write_bytes(file_of(proof))
+    target = ("--node", node.url)
+    with pytest.raises(CommandError, match=f"name a node of chain {SOURCE} with"):
+        _publish(file, *target)
+    published = _publish(file, *target, "--source-node", chains.source.url)
+    words = {fact.name: word for fact, word in proof.event_words.items()}
+    assert _stored_words(node, proof) == words
+    return published.count("waiting for a block")
+
+
+def test_later_headers_lead_to_the_events_of_another_chain(
+    chains: TwoChains, tmp_path: Path
+) -> None:
+    registry = chains.attested_registry()
+    address = bytes.fromhex(registry.address[2:])
+    claimed = ClaimedRegistry("attested", address, constructor_arguments(registry))
+    proof = replace(_event_proof(chains.source), chain=SOURCE, registry=claimed)
+    number = proof.header.number + 2
+    _attest(chains, registry.address, number)
+    assert _publish_from_source(chains, proof, tmp_path) == 1
+
+
+def test_a_hop_leads_to_the_events_of_another_chain(chains: TwoChains, tmp_path: Path) -> None:
+    put_predeploy(chains.destination)
+    address = bytes.fromhex(chains.deploy("OptimismRegistry")[2:])
+    claimed = ClaimedRegistry("optimism", address, HORIZON_WORD)
+    proof = replace(_event_proof(chains.source), chain=SOURCE, registry=claimed)
+    chains.source.rpc.ask("anvil_mine", "0xc8", "0x2")
+    chains.set_l1_block(proof.header.number + 150)
+    assert _publish_from_source(chains, proof, tmp_path) == 2  # the hash, the hop with the events
+
+
+def test_events_are_listed_in_words(funded_node: LocalNode, tmp_path: Path) -> None:
+    block, file = _event_proof(funded_node), tmp_path / "proof.json"
+    file.write_bytes(file_of(block))
+    printed = _run("verify_proof", file, "--node", funded_node.url)
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
+    emitter = to_checksum_address(block.logs["LOG:0:0"].emitter)
+    log = f"by {emitter}, topics 0x{0xAA:064x}, data 0x"
+    assert f"log 0 of transaction 0 {log}" in lines
+    assert "receipt of transaction 0 succeeded, 1 log, type 2" in lines
+    assert "transactions the block has at most 1" in lines
+    assert "Proven: 3 facts." in printed
+    verifier = verifier_address(to_checksum_address(block.registry.address))
+    assert f"whether the events verifier {verifier} is deployed" in printed
+    with pytest.raises(CommandError, match="Nothing is proven yet"):
+        _run("verify_proof", file)

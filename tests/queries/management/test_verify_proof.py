@@ -128,7 +128,7 @@ def test_a_wrong_hash_is_refused(file: Path, node: LocalNode) -> None:
         f"Nothing is proven. The proof has no block {unknown}."
     )
     parent = f"0x{block.header.hash.hex()}"
-    advice = "Give the hash of block 3, which shows that it was the last at that time."
+    advice = "Give the hash of block 3: it shows which block was the last at that time."
     assert advice in refusal(file, "--hash", parent)
     assert "0x and 64 hex digits" in refusal(file, "--hash", "0x12")
 

@@ -11,7 +11,7 @@ from django.db.models import F
 from eth_account import Account as Key
 
 from explorer.demo.local_node import LocalNode, local_node
-from explorer.http import metrics
+from explorer.http import probes
 from queries.chain.signer import Signer
 from queries.config.routes import Routes
 from queries.database.chain_records import measure_again
@@ -20,7 +20,14 @@ from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import ProverContext
 from queries.prover.watch import Watch
 from tests.explorer.monitoring.exposition import Samples, metric_samples
-from tests.queries.prover.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
+from tests.queries.prover.service import (
+    CHAIN_ID,
+    ETHER,
+    HOLDER,
+    SIGNER_KEY,
+    Service,
+    running_service,
+)
 from tests.rigs.deployed_contracts import day_old_genesis
 from tests.rigs.relay import NotHandledError, refusal, relay
 from tests.rigs.stub_node import StubNode
@@ -49,7 +56,7 @@ def _watch(routes: Routes) -> Watch:
 
 
 def _samples(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
-    monkeypatch.setattr(metrics, "ROUTES", routes)
+    monkeypatch.setattr(probes, "ROUTES", routes)
     return metric_samples()
 
 
@@ -134,20 +141,24 @@ def test_the_proof_window_is_measured_again_for_another_node(
 
 
 def test_the_proof_window_of_a_young_chain_is_all_its_blocks() -> None:
-    """It is measured again after `node_check_interval`."""
-    oldest, block, proofs = 0, 0, 0
+    """It is measured again when another client answers, when the chain is twice as long, and after
+    a proof of an older block.
+    """
+    oldest, client, block, proofs = 0, "anvil/v1", 0, 0
 
     def change(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
         nonlocal block, proofs
         if method == "eth_getBlockByNumber" and params[0].startswith("0x"):
             block = int(params[0], 16)  # its proof is requested next
+        if method == "web3_clientVersion":
+            return {"result": client}
         if method != "eth_getProof":
             return answer
         proofs += 1
         return refusal("missing trie node") if block < oldest else answer
 
-    def shown_window(time_passed: timedelta = timedelta(minutes=5)) -> str:
-        _let_time_pass(time_passed)
+    def shown_window() -> str:
+        _let_time_pass()
         watch.poll_once()
         page = service.client.get("/explorer/routes").content.decode()
         windows = re.findall(r"all blocks|no block|the last [\d,]+ blocks?(?: or more)?", page)
@@ -163,9 +174,17 @@ def test_the_proof_window_of_a_young_chain_is_all_its_blocks() -> None:
         watch = _watch(service.with_nodes(address).routes)
         assert (shown_window(), proofs) == ("all blocks", 1)
         service.mine(20)
-        oldest = service.head() - 7
         assert (shown_window(), proofs) == ("all blocks", 1)  # not measured again
-        assert shown_window(timedelta(hours=1)) == "the last 7 blocks"
+        oldest = service.head() - 7
+        client = "Geth/v2"
+        assert shown_window() == "the last 7 blocks"
+        oldest = 0
+        assert shown_window() == "the last 7 blocks"
+        service.work(service.ask_balance(HOLDER, 3))
+        assert shown_window() == "all blocks"
+        service.mine(service.head() + 1)
+        oldest = service.head() - 9
+        assert shown_window() == "the last 9 blocks"
 
 
 def test_a_block_beyond_the_head_is_expected_after_the_chains_block_time(service: Service) -> None:

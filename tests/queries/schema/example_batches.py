@@ -60,6 +60,8 @@ LEGACY = """
 ADDRESS = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
 CHECKSUMMED = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 BALANCE = {"props": ["BALANCE"]}
+LONG = "9" * 100_000
+NOT_NUMBERS = ["", "01", "-1", "+1", " 1", "1.0", "1e18", "0x1", "1_000", "\u0661", "1\n", LONG]
 
 
 def batch(data: object, **members: object) -> dict[str, object]:

@@ -8,6 +8,8 @@ from tests.queries.schema.example_batches import (
     ADDRESS,
     BALANCE,
     CHECKSUMMED,
+    LONG,
+    NOT_NUMBERS,
     account_batch,
     batch,
     block_batch,
@@ -23,8 +25,6 @@ SOURCE = ("data", "11155111")
 BLOCK = "data.11155111.block:5"
 ACCOUNTS = f"{BLOCK}.accounts"
 ACCOUNT = f"{ACCOUNTS}.{ADDRESS}"
-LONG = "9" * 100_000
-NOT_NUMBERS = ["", "01", "-1", "+1", " 1", "1.0", "1e18", "0x1", "1_000", "\u0661", "1\n", LONG]
 
 
 def check(content: object, code: str, path: str, beginning: str) -> None:

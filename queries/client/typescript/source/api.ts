@@ -128,6 +128,10 @@ export type ConnectionResponse = {
   horizon: string;
   /** From then on it takes no accounts and slots. Earlier than `horizon` if a header was shown not to hold the state after its block. */
   stateHorizon: string;
+  /** The origin's newest block, as a prover recorded it last. null: not known yet. */
+  newestBlock: string | null;
+  /** The origin's newest final block, likewise. */
+  finalBlock: string | null;
   /** The origin's nodes can prove accounts up to this many blocks before the newest one; at most 8,191 are measured, and a node that proves all blocks of a younger chain has 8,191 too. -1: for no block. null: not measured yet. */
   blocksBack: number | null;
 };

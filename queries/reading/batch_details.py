@@ -1,0 +1,236 @@
+"""What pages show of a batch besides its status: its request, progress by step, and costs."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Case, Count, JSONField, Max, Min, Q, When
+
+from accounts.models import Account
+from queries.models import OF_BLOCK, Batch, Query, Share
+from queries.reading.batches import BatchView, QueryView, batch_view, query_page, query_view
+from queries.statuses import StepName
+
+# Requests
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRequest:
+    content: dict[str, Any]  # the JSON of a request, with chains by their ids, without headers
+    has_webhook_headers: bool
+
+
+def stored_request(owner: Account, batch_id: str) -> StoredRequest | None:
+    """The request of one of the account's own batches, to edit it and submit it again."""
+    view = batch_view(batch_id)
+    batch = Batch.objects.filter(owner=owner, pk=batch_id).first() if view else None
+    if view is None or batch is None:
+        return None
+    queries = query_page(view, first=0, limit=batch.query_count).queries
+    data = requested_data(replace(query, chain_key=str(query.source)) for query in queries)
+    content = {
+        "destinationChainId": str(view.destination),
+        "fee": str(view.fee),
+        "data": _without_empty_members(data),
+    }
+    if batch.webhook_url:
+        content["webhook"] = {"url": batch.webhook_url}
+    return StoredRequest(content, bool(batch.webhook_headers))
+
+
+def _without_empty_members(content: Any) -> Any:
+    if not isinstance(content, dict):
+        return content
+    members = ((name, _without_empty_members(member)) for name, member in content.items())
+    return {name: member for name, member in members if member}
+
+
+def requested_data(queries: Iterable[QueryView]) -> dict[str, Any]:
+    """The `data` of a request for these queries."""
+    data: dict[str, Any] = {}
+    for query in queries:
+        block = data.setdefault(query.chain_key, {}).setdefault(query.selector, {"accounts": {}})
+        if query.header:
+            block["header"] = list(query.header)
+        block |= query.event_request
+        props = [prop.name for prop in query.props]
+        for key, slots in query.account_keys.items():
+            block["accounts"][key] = {"props": props, "slots": list(slots)}
+    return data
+
+
+# Progress
+
+
+@dataclass(frozen=True, slots=True)
+class StepProgress:
+    """How many queries have begun and completed a step, since when and until when."""
+
+    name: StepName
+    begun: int
+    completed: int
+    total: int  # queries that have the step
+    began_at: datetime | None
+    completed_at: datetime | None  # of the last query; None before all have completed it
+
+    @property
+    def mark(self) -> str:
+        """CSS class."""
+        if self.completed_at:
+            return "proven"
+        return "moving" if self.begun else "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    steps: tuple[StepProgress, ...]  # that the batch's queries have
+    lost_queries: int  # whose facts a reorg removed
+    failed_queries: int  # for which the batch was rejected
+    first_failed: int | None  # the position of the first of them
+
+    def completed_at(self, name: StepName) -> datetime | None:
+        return next((step.completed_at for step in self.steps if step.name is name), None)
+
+
+def batch_progress(batch: BatchView) -> Progress:
+    """Read in one statement."""
+    columns = {
+        key: aggregate
+        for step in StepName
+        for key, aggregate in (
+            (f"{step}_begun", Count(step.began_column)),
+            (f"{step}_completed", Count(step.completed_column)),
+            (f"{step}_began_at", Min(step.began_column)),
+            (f"{step}_completed_at", Max(step.completed_column)),
+        )
+    }
+    row = Query.objects.filter(batch=batch.id).aggregate(
+        queries=Count("pk"),
+        account_queries=Count("pk", filter=~OF_BLOCK),
+        lost=Count("pk", filter=Q(has_ended=False, values__isnull=False)),
+        failed_count=Count("pk", filter=Q(failed=True)),
+        first_failed=Min("position", filter=Q(failed=True)),
+        **columns,
+    )
+    steps = (_step_progress(row, step) for step in StepName)
+    return Progress(
+        steps=tuple(step for step in steps if step.total),
+        lost_queries=row["lost"],
+        failed_queries=row["failed_count"],
+        first_failed=row["first_failed"],
+    )
+
+
+def _step_progress(row: Mapping[str, Any], step: StepName) -> StepProgress:
+    total = row["account_queries" if step is StepName.ACCOUNT_ACCUMULATED else "queries"]
+    completed = row[f"{step}_completed"]
+    return StepProgress(
+        step,
+        row[f"{step}_begun"],
+        completed,
+        total,
+        row[f"{step}_began_at"],
+        row[f"{step}_completed_at"] if completed == total else None,
+    )
+
+
+# Costs
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionShare:
+    """A batch's share of a transaction, in proportion to what it reserved for it."""
+
+    hash: str  # the mined one, or else the newest that was sent
+    signed_at: datetime
+    is_preparation: bool  # it proves no requested fact
+    hops: int
+    other_batches: int  # that share it
+    percent: float
+    gas: int | None  # None before it is mined
+    reserved: int  # wei
+    paid: int | None  # wei; None before it is confirmed
+
+    @property
+    def amount(self) -> int:
+        return self.reserved if self.paid is None else self.paid
+
+
+def transaction_shares(batch_id: str) -> tuple[TransactionShare, ...]:
+    """The batch's shares, oldest first, read in two statements."""
+    shares = list(
+        Share.objects.filter(batch=batch_id)
+        .select_related("transaction")
+        .defer("transaction__raw")
+        .order_by("transaction")
+    )
+    reserved = defaultdict[int, list[int]](list)
+    sharing = Share.objects.filter(transaction__in=[share.transaction_id for share in shares])
+    for transaction, amount in sharing.values_list("transaction", "max_cost"):
+        reserved[transaction].append(int(amount, 16))
+    return tuple(_transaction_share(share, reserved[share.transaction_id]) for share in shares)
+
+
+def _transaction_share(share: Share, all_reserved: Sequence[int]) -> TransactionShare:
+    row, reserved, total = share.transaction, int(share.max_cost, 16), sum(all_reserved)
+    return TransactionShare(
+        hash=row.mined_hash or row.hashes[-1],
+        signed_at=row.signed_at,
+        is_preparation=row.is_preparation,
+        hops=row.hops,
+        other_batches=len(all_reserved) - 1,
+        percent=100 * reserved / total if total else 100.0,
+        gas=None if row.gas_used is None else row.gas_used * reserved // (total or 1),
+        reserved=reserved,
+        paid=int(share.paid, 16) if share.paid else None,
+    )
+
+
+# Summaries
+
+
+_UNUSED_COLUMNS = (
+    "slots", "slot_values", "spelling", "events",
+    "batch__warnings", "batch__webhook_url", "batch__webhook_headers",
+)  # fmt: skip
+# Columns that are read if the query has one entry in them.
+_SINGLE = {"slots": "slot_count", "slot_values": "slot_count", "events": "event_count"}
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSummary:
+    """What a batch asks for, in counts, and its first query."""
+
+    query_count: int
+    block_count: int
+    source_count: int
+    account_count: int
+    fact_count: int
+    header_field_count: int
+    is_uniform: bool  # all its queries ask for the same fields and slots
+    event_count: int
+    first: QueryView  # without its slots and events, unless it asks for a single one
+
+
+def batch_summaries(batch_ids: Collection[str]) -> Mapping[str, BatchSummary]:
+    """The summaries of these batches, read in one statement."""
+    single = {
+        f"single_{column}": Case(When(**{count: 1}, then=column), output_field=JSONField())
+        for column, count in _SINGLE.items()
+    }
+    rows = Query.objects.filter(batch__in=batch_ids, position=0).select_related("batch")
+    rows = rows.defer(*_UNUSED_COLUMNS).annotate(**single)
+    return {row.batch_id: _batch_summary(row) for row in rows}
+
+
+def _batch_summary(row: Query) -> BatchSummary:
+    counts = {
+        field.name: getattr(row.batch, field.name)
+        for field in fields(BatchSummary)
+        if field.name != "first"
+    }
+    row.slots, row.slot_values = vars(row)["single_slots"] or [], vars(row)["single_slot_values"]
+    row.spelling, row.events = None, vars(row)["single_events"] or []
+    return BatchSummary(**counts, first=query_view(row, {}, is_done=True))
