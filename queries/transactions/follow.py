@@ -39,10 +39,6 @@ class SeenReceipt(NamedTuple):
 ReceiptPoll = Poll[SeenReceipt | None]
 
 
-def receipt_poll(destination: ChainClient, transaction_hash: str, head: int) -> ReceiptPoll:
-    return destination.poll(_see_receipt, transaction_hash, head=head)
-
-
 def _see_receipt(node: ChainClient, transaction_hash: str, *, head: int) -> SeenReceipt | None:
     receipt, depth = node.receipt(transaction_hash), node.chain.depth
     if receipt is None:
@@ -91,7 +87,7 @@ def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> ReceiptPoll | 
     previous = row.mined_hash, row.mined_block, row.succeeded
     mined_poll = None
     for transaction_hash in row.hashes:
-        poll = receipt_poll(lane.destination, transaction_hash, head)
+        poll = lane.destination.poll(_see_receipt, transaction_hash, head=head)
         receipt = seen.receipt if (seen := poll.first()) else None
         if receipt and receipt.block > head:
             return None  # this node is ahead of the one that reported the head
