@@ -1,12 +1,16 @@
 """Read a block's receipts, transactions and withdrawals, checked by the roots in its header."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
 from queries.chain.errors import (
     BlockUnknownError,
     EventNotFoundError,
+    HistoryPrunedError,
+    InvalidAnswersError,
+    MethodMissingError,
     NodeError,
     NodesRefuseError,
     ParametersRejectedError,
@@ -26,7 +30,7 @@ from queries.proving.index_tries import IndexTrie
 from queries.proving.json_values import MAX_VALUES, encode_hex, read_list, read_object
 from queries.proving.keccak import EMPTY_TRIE_ROOT
 
-GET_BLOCK_BY_HASH, BLOCK_RECEIPTS = "eth_getBlockByHash", "eth_getBlockReceipts"
+GET_BLOCK_BY_HASH, SINGLE_RECEIPT = "eth_getBlockByHash", "eth_getTransactionReceipt"
 
 Item = TypeVar("Item")
 
@@ -37,11 +41,8 @@ class BlockContents(NodePool):
     def receipts(self, header: Header, *, ask_if_empty: bool = False) -> list[Receipt]:
         if not ask_if_empty and header.payload(HeaderField.RECEIPTS_ROOT) == EMPTY_TRIE_ROOT:
             return []
-        check = partial(_read_receipts, header)
-        try:
-            return self.fetch(BLOCK_RECEIPTS, (encode_hex(header.hash),), check)
-        except (NodesRefuseError, ParametersRejectedError):  # some nodes take a number only
-            return self.fetch(BLOCK_RECEIPTS, (hex(header.number),), check)
+        # Node by node, because single receipts can be checked only together.
+        return self.poll(BlockContents._receipts_of_one_node, header).first()
 
     def transactions(self, header: Header) -> list[bytes]:
         """The block's transactions, encoded as in its trie (EIP-2718)."""
@@ -57,14 +58,33 @@ class BlockContents(NodePool):
         check = partial(_read_withdrawals, header)
         return self.fetch(GET_BLOCK_BY_HASH, (encode_hex(header.hash), False), check)
 
+    def _receipts_of_one_node(self, header: Header) -> list[Receipt]:
+        block_hash = encode_hex(header.hash)
+        for block in (block_hash, hex(header.number)):  # some nodes take a number only
+            with suppress(MethodMissingError, NodesRefuseError, ParametersRejectedError):
+                return self.fetch("eth_getBlockReceipts", (block,), partial(_read_receipts, header))
+        read_hashes = partial(_read_list, "transactions")
+        hashes = self.fetch(GET_BLOCK_BY_HASH, (block_hash, False), read_hashes)
+        receipts = self.fetch_many(SINGLE_RECEIPT, [(entry,) for entry in hashes], _read_receipt)
+        try:
+            return _check_receipts(header, receipts)
+        except RootMismatchError as error:
+            chain, why = self.chain.name, f" {error.summary}"
+            raise InvalidAnswersError.create(chain, SINGLE_RECEIPT, why) from None
+
 
 def _read_receipts(header: Header, answer: object) -> list[Receipt]:
     if answer is None:
         raise NodeError(BlockUnknownError)
     receipts = read_list(answer, "receipts", MAX_VALUES)
-    items = _read_items(receipt_from_json, receipts)
-    _check_root(header, HeaderField.RECEIPTS_ROOT, [receipt.encoded for receipt in items])
-    return items
+    return _check_receipts(header, _read_items(receipt_from_json, receipts))
+
+
+def _read_receipt(answer: object) -> Receipt:
+    if answer is None:
+        raise NodeError(HistoryPrunedError)
+    (receipt,) = _read_items(receipt_from_json, [answer])
+    return receipt
 
 
 def _read_items(read: Callable[[object], Item], answers: Iterable[object]) -> list[Item]:
@@ -72,6 +92,11 @@ def _read_items(read: Callable[[object], Item], answers: Iterable[object]) -> li
         return list(map(read, answers))
     except TransactionTypeUnknownError as error:
         raise NodeError(TransactionTypeError, error.summary) from None
+
+
+def _check_receipts(header: Header, receipts: list[Receipt]) -> list[Receipt]:
+    _check_root(header, HeaderField.RECEIPTS_ROOT, [receipt.encoded for receipt in receipts])
+    return receipts
 
 
 def _read_transactions(header: Header, block: object) -> list[bytes]:

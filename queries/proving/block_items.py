@@ -146,7 +146,7 @@ def encode_item(item: BlockItem) -> bytes:
 
 
 def receipt_from_json(answer: object) -> Receipt:
-    """Read a receipt as `eth_getBlockReceipts` answers it."""
+    """Read a receipt as `eth_getBlockReceipts` or `eth_getTransactionReceipt` answer it."""
     fields = read_object(answer, "a receipt")
     status: int | bytes
     if fields.get("status") is not None:

@@ -19,6 +19,7 @@ from tests.scenarios.test_events import AMOUNT, IS_LOG, RECEIVER, TRANSFER, Tran
 pytestmark = pytest.mark.either_database
 
 L1, L2, FINALITY = 1337, 31337, 3
+RECEIPTS = ("eth_getBlockReceipts", "eth_getTransactionReceipt")
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def hide_log(node: Node) -> None:
 
 def refuse_receipts(node: Node) -> None:
     def fault(question: Question) -> dict[str, Any] | None:
-        if question["method"] != "eth_getBlockReceipts":
+        if question["method"] not in RECEIPTS:
             return None
         error = {"code": -32601, "message": "the method does not exist"}
         return {"jsonrpc": "2.0", "id": question["id"], "error": error}

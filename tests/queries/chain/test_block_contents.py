@@ -31,7 +31,11 @@ from tests.rigs.relay import Change, RequestLog, chain_with_nodes, refusal, rela
 
 pytestmark = pytest.mark.no_database
 
-BLOCK_RECEIPTS, BLOCK = "eth_getBlockReceipts", "eth_getBlockByHash"
+BLOCK_RECEIPTS, RECEIPT, BLOCK = (
+    "eth_getBlockReceipts",
+    "eth_getTransactionReceipt",
+    "eth_getBlockByHash",
+)
 Answer = dict[str, Any]
 
 
@@ -251,10 +255,15 @@ def busy() -> Iterator[BusyBlock]:
         yield BusyBlock(node, chain.header(1), chain.header(2), hashes)
 
 
-def without_receipts(method: str, _: list[Any], answer: Answer) -> Answer:
-    """A node that lacks the method."""
-    message = f"the method {method} does not exist/is not available"
-    return refusal(message, -32601) if method == BLOCK_RECEIPTS else answer
+def without(*methods: str, then: Change | None = None) -> Change:
+    """A node that lacks methods."""
+
+    def change(method: str, params: list[Any], answer: Answer) -> Answer:
+        if method in methods:
+            return refusal(f"the method {method} does not exist/is not available", -32601)
+        return then(method, params, answer) if then else answer
+
+    return change
 
 
 def test_the_contents_of_a_block(busy: BusyBlock) -> None:
@@ -364,9 +373,41 @@ def test_a_node_that_takes_no_block_hash_gets_the_number(busy: BusyBlock) -> Non
     assert asked == [f"0x{busy.header.hash.hex()}", "0x1"]
 
 
+def test_without_block_receipts_each_receipt_is_requested(busy: BusyBlock) -> None:
+    log = RequestLog()
+    with relay(busy.node.url, without(BLOCK_RECEIPTS), log) as url:
+        busy.assert_complete(client(url, max_batch_calls=3).receipts(busy.header))
+    assert log.methods.count(RECEIPT) == 8
+    assert max(map(len, log.requests)) == 3
+
+
+def test_single_receipts_that_do_not_match_are_requested_from_the_next_node(
+    busy: BusyBlock,
+) -> None:
+    def hide(method: str, params: list[Any], answer: Answer) -> Answer:
+        if (method, params) == (RECEIPT, [busy.hashes[4]]):
+            answer["result"]["logs"] = []
+        return answer
+
+    with (
+        relay(busy.node.url, without(BLOCK_RECEIPTS, then=hide)) as liar,
+        relay(busy.node.url, without(BLOCK_RECEIPTS)) as honest,
+    ):
+        busy.assert_complete(client(liar, honest).receipts(busy.header))
+        with pytest.raises(InvalidAnswersError, match=RECEIPT):
+            client(liar).receipts(busy.header)
+
+
+def test_a_node_with_single_receipts_makes_up_for_one_that_lies(busy: BusyBlock) -> None:
+    lie = change_list(BLOCK_RECEIPTS, RECEIPT_LIES["a hidden log"])
+    with relay(busy.node.url, without(BLOCK_RECEIPTS)) as old, relay(busy.node.url, lie) as liar:
+        for nodes in ((old, liar), (liar, old)):
+            busy.assert_complete(client(*nodes).receipts(busy.header))
+
+
 def test_a_node_without_receipts_is_named_by_the_missing_method(busy: BusyBlock) -> None:
-    with relay(busy.node.url, without_receipts) as bare:
-        with pytest.raises(MethodMissingError, match=f"do not offer {BLOCK_RECEIPTS}"):
+    with relay(busy.node.url, without(BLOCK_RECEIPTS, RECEIPT)) as bare:
+        with pytest.raises(MethodMissingError, match=f"do not offer {RECEIPT}"):
             client(bare).receipts(busy.header)
         busy.assert_complete(client(bare, busy.node.url).receipts(busy.header))
 
@@ -375,12 +416,22 @@ def pruned(method: str, _: list[Any], answer: Answer) -> Answer:
     return refusal("pruned history unavailable", 4444) if method == BLOCK_RECEIPTS else answer
 
 
+def no_receipt(method: str, _: list[Any], answer: Answer) -> Answer:
+    return {"result": None} if method == RECEIPT else answer
+
+
 def no_block(method: str, _: list[Any], answer: Answer) -> Answer:
-    return {"result": None} if method == BLOCK_RECEIPTS else answer
+    return {"result": None} if method in {BLOCK_RECEIPTS, BLOCK} else answer
 
 
 @pytest.mark.parametrize(
-    ("change", "error"), [(pruned, HistoryPrunedError), (no_block, BlockUnknownError)]
+    ("change", "error"),
+    [
+        (pruned, HistoryPrunedError),
+        (without(BLOCK_RECEIPTS, then=no_receipt), HistoryPrunedError),
+        (no_block, BlockUnknownError),
+        (without(BLOCK_RECEIPTS, then=no_block), BlockUnknownError),
+    ],
 )
 def test_a_node_that_dropped_the_receipts_says_so(
     busy: BusyBlock, change: Change, error: type[ChainError]

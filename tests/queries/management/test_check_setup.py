@@ -428,7 +428,7 @@ def test_a_node_that_proves_no_events_gets_a_hint(
     setup: LocalSetup, node: LocalNode, native: str, fault: str
 ) -> None:
     def change(method: str, _: list[Any], response: Response) -> Response:
-        if fault == "no such method" and method == "eth_getBlockReceipts":
+        if fault == "no such method" and method.endswith(("BlockReceipts", "TransactionReceipt")):
             return refusal(f"the method {method} does not exist/is not available", -32601)
         if method == "eth_getBlockReceipts":
             return {"result": [receipt | {"logs": []} for receipt in response["result"]]}
