@@ -23,8 +23,8 @@ from queries.planning.requested_events import BlockContent
 from queries.prover.outcomes import Findings, Reject
 from queries.proving.headers import Header
 from queries.statuses import ENDED_STATUSES, StepName
+from queries.transactions.budget import is_budget_spent
 from queries.transactions.lane import Lane
-from queries.transactions.offers import is_budget_spent
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
 

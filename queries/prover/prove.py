@@ -29,9 +29,9 @@ from queries.prover.context import JobPass
 from queries.prover.outcomes import Outcome, Reject
 from queries.prover.readback import wait_for_effect
 from queries.statuses import StepName
+from queries.transactions.budget import DailyBudgetSpentError, FeeTooLowError, make_offers
 from queries.transactions.costs import split_among_batches, underfunded_batches
 from queries.transactions.follow import unconfirmed_transactions
-from queries.transactions.offers import DailyBudgetSpentError, FeeTooLowError, make_offers
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 

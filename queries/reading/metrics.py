@@ -38,7 +38,7 @@ from queries.models import (
 )
 from queries.reading.chain_objects import facts_by_route
 from queries.statuses import ENDED_STATUSES, BatchStatus
-from queries.transactions.offers import spent_in_24_hours
+from queries.transactions.budget import spent_in_24_hours
 
 # Before all due times. Databases use the index for "later than", and would not for "not null".
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)

@@ -12,7 +12,7 @@ from queries.config.routes import Chain, Routes
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
 from queries.management.setup_check import DEPLOY, CheckResult, check_routes
 from queries.models import SentTransaction
-from queries.transactions.offers import spent_in_24_hours
+from queries.transactions.budget import spent_in_24_hours
 
 SUBJECT_WIDTH = 44
 
