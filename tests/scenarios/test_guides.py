@@ -1,6 +1,5 @@
 """Examples of the guides work as copied from the pages."""
 
-import asyncio
 import json
 import re
 import secrets
@@ -9,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 import requests
@@ -17,6 +15,7 @@ from mcp import Client, StdioServerParameters
 
 from tests.commands import clean_environment, run_program
 from tests.guides import code_of, run
+from tests.rigs.agents import converse
 from tests.rigs.anvil import Chain
 from tests.rigs.receiver import receiver
 from tests.rigs.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, wait_until
@@ -228,20 +227,19 @@ def test_the_integration_works_as_it_is_written(live: Service, tmp_path: Path) -
     assert server["env"]["TACITUS_URL"] == live.url
     # uv would download the SDK, which is installed here.
     assert [server["command"], *server["args"][:2]] == ["uv", "run", "--with"]
-    tools = asyncio.run(_tools_of(server, tmp_path, live.keys[0]))
+    command = StdioServerParameters(
+        command=sys.executable,
+        args=[arg.replace("/path/to", str(tmp_path)) for arg in server["args"][3:]],
+        env=server["env"] | {"TACITUS_KEY": live.keys[0]},
+    )
+    tools = converse(command, _tools)
     assert {f"`{name}`" for name in tools} <= {*re.findall("`[a-z]+`", page)}
 
 
-async def _tools_of(server: dict[str, Any], folder: Path, key: str) -> list[str]:
-    """The tools of an MCP server, and that it answers."""
-    command = StdioServerParameters(
-        command=sys.executable,
-        args=[arg.replace("/path/to", str(folder)) for arg in server["args"][3:]],
-        env=server["env"] | {"TACITUS_KEY": key},
-    )
-    async with Client(command) as client:
-        assert not (await client.call_tool("routes", {})).is_error
-        return [tool.name for tool in (await client.list_tools()).tools]
+async def _tools(client: Client) -> list[str]:
+    """The tools of an MCP server, after it answered one."""
+    assert not (await client.call_tool("routes", {})).is_error
+    return [tool.name for tool in (await client.list_tools()).tools]
 
 
 def _with_node(chain: Chain, code: str) -> str:

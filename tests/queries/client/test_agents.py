@@ -1,11 +1,9 @@
 """The MCP server, over stdio, with the client of the official SDK."""
 
-import asyncio
 import json
 import re
 import sys
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from mcp import Client, StdioServerParameters
 
 from tests.commands import run_program
 from tests.queries.contracts.holder import NESTED, NESTED_VALUE
+from tests.rigs.agents import converse
 from tests.rigs.anvil import call_data
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service
 
@@ -23,7 +22,7 @@ CHAIN_ID = 31337
 Conversation = Callable[[Client], Awaitable[None]]
 
 
-def converse(service: Service, conversation: Conversation, key: str | None = None) -> None:
+def talk(service: Service, conversation: Conversation, key: str | None = None) -> None:
     """Run the command, as an agent's configuration does, and talk to it."""
     key = service.keys[0] if key is None else key
     command = StdioServerParameters(
@@ -31,13 +30,7 @@ def converse(service: Service, conversation: Conversation, key: str | None = Non
         args=["-W", "error", service.client_file, "mcp"],
         env={"TACITUS_URL": service.url, "TACITUS_KEY": key},
     )
-
-    async def run() -> None:
-        async with Client(command) as client:
-            await conversation(client)
-
-    with ThreadPoolExecutor(1) as thread:  # a browser's tests leave a loop in the main thread
-        thread.submit(asyncio.run, run()).result()
+    converse(command, conversation)
 
 
 async def answer(client: Client, tool: str, **arguments: Any) -> Any:
@@ -109,7 +102,7 @@ def test_an_agent_proves_facts_and_reads_them_on_chain(
         assert facts[f"0x{NESTED.slot:064x}"]["number"] == str(NESTED_VALUE)
         assert "already" in (await answer(client, "estimate", **asked))["next"]
 
-    converse(shared_service, conversation)
+    talk(shared_service, conversation)
 
 
 def test_an_agent_reads_events_on_chain(shared_service: Service) -> None:
@@ -139,7 +132,7 @@ def test_an_agent_reads_events_on_chain(shared_service: Service) -> None:
                 assert read_word(shared_service, fact) == int(fact["word"], 16)
         assert facts["RECEIPT"]["read"]["signature"] == "receiptOf(uint256,uint256)"
 
-    converse(shared_service, conversation)
+    talk(shared_service, conversation)
 
 
 def check_shapes(schema: Any) -> None:
@@ -216,7 +209,7 @@ def test_refusals_and_rejections_name_their_code_and_where_it_is_explained(
         assert waiting["waitsFor"]
         assert waiting["docs"].endswith(f"#{waiting['waitCode']}")
 
-    converse(shared_service, conversation)
+    talk(shared_service, conversation)
 
 
 def test_a_wrong_key_is_reported(shared_service: Service) -> None:
@@ -225,7 +218,7 @@ def test_a_wrong_key_is_reported(shared_service: Service) -> None:
         assert "key_unknown" in text
         assert "tct_nonsense" not in text
 
-    converse(shared_service, conversation, key="tct_nonsense")
+    talk(shared_service, conversation, key="tct_nonsense")
 
 
 def test_without_the_sdk_the_command_says_what_to_install(
