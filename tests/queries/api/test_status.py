@@ -30,7 +30,7 @@ def status(key: str, batch_id: str, **parameters: str | int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("stored", "shown"),
+    ("stored", "query_status"),
     [
         (BatchStatus.RECEIVED, "IN_PROGRESS"),
         (BatchStatus.ACCEPTED, "IN_PROGRESS"),
@@ -41,7 +41,7 @@ def status(key: str, batch_id: str, **parameters: str | int) -> Any:
 )
 @pytest.mark.parametrize("details", [{}, {"details": "0"}])
 def test_existing_clients_see_three_of_the_five_states(
-    stored: BatchStatus, shown: str, details: dict[str, str]
+    stored: BatchStatus, query_status: str, details: dict[str, str]
 ) -> None:
     key = make_key()
     batch_id = submitted(key, SPECIFICATION)
@@ -49,7 +49,7 @@ def test_existing_clients_see_three_of_the_five_states(
     response = status(key, batch_id, **details)
     assert response.status_code == 200
     assert response["Cache-Control"] == "no-store"
-    assert (response.json()["queryStatus"], response.json()["status"]) == (shown, stored)
+    assert (response.json()["queryStatus"], response.json()["status"]) == (query_status, stored)
     assert ("queries" in response.json()) is (not details)
     listed = {
         name: ask(key, "/batch-queries", status=name).json()["batches"] for name in BatchStatus
@@ -81,21 +81,21 @@ def test_a_batch_waits_for_the_reason_of_its_first_waiting_job() -> None:
     queries.update(job=second)
     queries.filter(position=0).update(job=first)
 
-    def reason(shown: dict[str, Any]) -> tuple[str | None, str | None]:
-        return shown["waitCode"], shown["waitsFor"]
+    def reason(content: dict[str, Any]) -> tuple[str | None, str | None]:
+        return content["waitCode"], content["waitsFor"]
 
     def reasons(status_now: BatchStatus) -> list[tuple[str | None, str | None]]:
         """The wait reasons of the batch and of its queries."""
         set_status(batch_id, status_now)
         answer = status(key, batch_id)
-        shown = answer.json()
-        code = shown["waitCode"]
+        content = answer.json()
+        code = content["waitCode"]
         link = f'</docs/status#{code}>; rel="help"' if code else None
         assert answer.headers.get("Link") == link
         listed = ask(key, "/batch-queries").json()["batches"][0]
         polled = status(key, batch_id, details=0).json()
-        assert reason(shown) == reason(listed) == reason(polled)
-        return [reason(shown), *map(reason, shown["queries"])]
+        assert reason(content) == reason(listed) == reason(polled)
+        return [reason(content), *map(reason, content["queries"])]
 
     not_final, confirming = ("block_not_final", "Block 1 waits."), ("confirming", "Block 2 waits.")
     none = (None, None)

@@ -256,7 +256,7 @@ def test_on_a_terminal_the_progress_line_moves(
     link, progress, *facts = shown_lines(output)
     assert "/explorer/query/" in link[0]
     assert progress[-1].startswith("DONE  ✓ ")
-    assert all(len(shown) < columns and "…" not in shown for shown in progress)
+    assert all(len(line) < columns and "…" not in line for line in progress)
     assert ("\x1b[32m✓\x1b[0m" in output) is colour
     assert len(facts) == 1
 

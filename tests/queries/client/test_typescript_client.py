@@ -333,11 +333,11 @@ def test_events_of_each_kind_are_read_through_viem_and_ethers(
     log, name = receipt.logs[0], f"LOG:{index}:0"
     changed = {**questions[0], "event": {**logs[name], "data": f"0x{log.data.hex()}00"}}
     without = {**questions[0], "event": {}}
-    asked = json.dumps([*questions, *later, changed, without, {**changed, "verifier": HOLDER}])
+    content = json.dumps([*questions, *later, changed, without, {**changed, "verifier": HOLDER}])
     program = ("node", "tacitus_events.ts", shared_node.url)
-    found = json.loads(run(*program, folder=project, input=asked))
-    assert found[: len(questions)] == list(expected.values())
-    assert found[len(questions) :] == [
+    events = json.loads(run(*program, folder=project, input=content))
+    assert events[: len(questions)] == list(expected.values())
+    assert events[len(questions) :] == [
         *(None for _ in later), None, "UsageError", "UnreadableResponseError"
     ]  # fmt: skip
 
@@ -460,8 +460,8 @@ def test_positions_are_those_of_the_python_client(project: Path) -> None:
              "nested[0x11][1]", f"nested[{HOLDER}][256]", "priced[five]",
              f"balances[{HOLDER.replace('0xd8dA', '0xd8Da')}]"]  # fmt: skip
     output = compile_cached()
-    found = answers(project, *(["variable", output, name, "Kept"] for name in names))
-    assert found == [_python_answer(output, name) for name in names]
+    positions = answers(project, *(["variable", output, name, "Kept"] for name in names))
+    assert positions == [_python_answer(output, name) for name in names]
     kinds = (("uint8", 255), ("int16", -5), ("bool", True), ("string", "é"), ("bytes", "0xab"))
     assert answers(project, *(["mapping", 3, *kind] for kind in kinds)) == [
         f"0x{tacitus.Position(3).mapping(tacitus.mapping_key(kind, str(key))).word.hex()}"
@@ -498,7 +498,7 @@ def test_a_webhook_is_accepted_only_as_it_was_signed(project: Path) -> None:
 
     genuine = headers(now)
     forged = {**genuine, "webhook-signature": "v1,AAAA v2,x"}
-    found = answers(
+    results = answers(
         project,
         ["webhook", body, genuine, SECRET],
         ["request", body, genuine, SECRET],
@@ -509,8 +509,8 @@ def test_a_webhook_is_accepted_only_as_it_was_signed(project: Path) -> None:
         ["webhook", body, headers(now - 301), SECRET],
         ["webhook", body, {}, SECRET],
     )
-    assert found[:2] == ["01J2", "01J2"]
-    assert {text.partition(":")[0] for text in found[2:]} == {"WebhookNotGenuineError"}
+    assert results[:2] == ["01J2", "01J2"]
+    assert {text.partition(":")[0] for text in results[2:]} == {"WebhookNotGenuineError"}
 
 
 class _OtherOrigin(QuietHandler, BaseHTTPRequestHandler):
@@ -547,6 +547,6 @@ def test_a_page_of_another_origin_uses_the_served_module_and_the_node(
     arguments = [shared_service.url, shared_service.keys[0], node, CHAIN_ID, block, HOLDER]
     with handler_server(_OtherOrigin) as port:
         page.goto(f"http://localhost:{port}/")
-        found = page.evaluate(script, arguments)
-    assert found == [str(HOLDER_BALANCE), "RequestRefusedError batch_ended"]
+        result = page.evaluate(script, arguments)
+    assert result == [str(HOLDER_BALANCE), "RequestRefusedError batch_ended"]
     assert "409" in complaints.pop()  # the browser's, about the refusal

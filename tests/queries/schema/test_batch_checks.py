@@ -36,13 +36,13 @@ def word(number: int) -> bytes:
 
 def test_spellings_of_one_account_are_merged() -> None:
     other = f"0x{'1' * 40}"
-    asked = {
+    accounts = {
         ADDRESS: {"props": ["NONCE", "BALANCE"], "slots": ["0x2"]},
         other: {"slots": ["0x2"]},
         WRONG_CHECKSUM: {"props": ["BALANCE"], "slots": ["0x1", "0x02"]},
         CHECKSUMMED: {"props": ["CODE_HASH"]},
     }
-    request = read(block_batch({"accounts": asked}))
+    request = read(block_batch({"accounts": accounts}))
     first = AccountRequest(
         CHECKSUMMED,
         (AccountField.NONCE, AccountField.BALANCE, AccountField.CODE_HASH),
@@ -163,8 +163,8 @@ def test_a_malformed_fee_is_refused(fee: str) -> None:
     ids=["zero", "false", "null", "huge"],
 )
 def test_a_fee_that_is_not_text_is_refused(fee: object, kind: str) -> None:
-    said = f'fee must be text in quotes, such as "0", not {kind}.'
-    check(batch(DATA, fee=fee), "wrong_type", "fee", said)
+    beginning = f'fee must be text in quotes, such as "0", not {kind}.'
+    check(batch(DATA, fee=fee), "wrong_type", "fee", beginning)
 
 
 @pytest.mark.parametrize(
@@ -227,15 +227,17 @@ def test_a_malformed_block_is_refused(block: object, code: str, path: str, begin
 
 
 def test_a_refused_account_key_says_why() -> None:
-    said = f'Invalid account address or ENS name "0x12" in {ACCOUNTS}: an address has 40 hex '
-    check(account_batch(BALANCE, "0x12"), "account_malformed", f"{ACCOUNTS}.0x12", said)
+    beginning = f'Invalid account address or ENS name "0x12" in {ACCOUNTS}: an address has 40 hex '
+    check(account_batch(BALANCE, "0x12"), "account_malformed", f"{ACCOUNTS}.0x12", beginning)
     for name in ("xn--e28h.eth", "sub.ab--c.eth"):  # which the API's description does not exclude
         beginning = f'Invalid account address or ENS name "{name}"'
         check(account_batch(BALANCE, name), "account_malformed", f"{ACCOUNTS}.{name}", beginning)
     path = "data.10.block:5.accounts.vitalik.eth"
-    said = 'Invalid account address or ENS name "vitalik.eth" in data.10.block:5.accounts: names '
+    beginning = (
+        'Invalid account address or ENS name "vitalik.eth" in data.10.block:5.accounts: names '
+    )
     nameless = batch({"10": {"block:5": {"accounts": {"vitalik.eth": BALANCE}}}})
-    check(nameless, "account_malformed", path, f"{said}are not resolved on chain 10 here.")
+    check(nameless, "account_malformed", path, f"{beginning}are not resolved on chain 10 here.")
 
 
 @pytest.mark.parametrize(
