@@ -84,7 +84,7 @@ class Account(AbstractBaseUser):
         return self.owner_name
 
     def get_short_name(self) -> str:
-        """For the admin's greeting and its list of keys."""
+        """The abbreviated owner, for the admin's greeting and its list of keys."""
         chain = "" if self.chain_id is None else f" on chain {self.chain_id}"
         return short_hash(self.owner_name) + chain
 
@@ -94,7 +94,7 @@ class Account(AbstractBaseUser):
 
     @property
     def owner_name(self) -> str:
-        """Without the chain, which the API returns in a field of its own."""
+        """The owner without the chain, which the API returns in a field of its own."""
         return self.address or self.username or ""
 
     @property

@@ -1,48 +1,37 @@
 """Read models of the dashboard; pages read this app only through them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from accounts.keys import manage
 from accounts.models import Account, ApiKey, Session
 from accounts.shared.rate_limits import KeyUsage, usage_by_subject
 from accounts.sign_in.sessions import active_sessions, session_digest
 
+MAX_REVOKED_LISTED = 20
+
 
 @dataclass(frozen=True, slots=True)
 class KeyView:
     row: ApiKey
     text: str | None  # None if revoked or no longer derivable
-    usage: KeyUsage
+    usage: KeyUsage | None = None  # only on pages that show it
 
 
-@dataclass(frozen=True, slots=True)
-class KeyChoice:
-    """A working key in a list to choose from."""
-
-    id: str
-    name: str
-    text: str | None  # None if no longer derivable
-
-
-MAX_REVOKED_LISTED = 20
-
-
-def key_choices(account: Account) -> tuple[KeyChoice, ...]:
-    active = account.keys.filter(revoked_at=None).order_by("created_at", "pk")
-    return tuple(KeyChoice(key.id, key.name, manage.reveal(key)) for key in active)
+def active_keys(account: Account) -> list[KeyView]:
+    rows = account.keys.filter(revoked_at=None).order_by("created_at", "pk")
+    return [KeyView(row, manage.reveal(row)) for row in rows]
 
 
 def key_views(account: Account) -> tuple[list[KeyView], list[KeyView]]:
-    """The working keys, and those revoked last."""
-    active = list(account.keys.filter(revoked_at=None).order_by("created_at", "pk"))
+    """The working keys, and those revoked last, with their usage."""
     newest_revoked = account.keys.exclude(revoked_at=None).order_by("-revoked_at")
-    keys = active + list(newest_revoked[:MAX_REVOKED_LISTED])
-    usage = usage_by_subject([manage.usage_subject(key) for key in keys])
+    active = active_keys(account)
+    revoked = [KeyView(row, None) for row in newest_revoked[:MAX_REVOKED_LISTED]]
+    subjects = [manage.usage_subject(view.row) for view in active + revoked]
+    usage = usage_by_subject(subjects)
     views = [
-        KeyView(
-            key, None if key.revoked_at else manage.reveal(key), usage[manage.usage_subject(key)]
-        )
-        for key in keys
+        replace(view, usage=usage[subject])
+        for view, subject in zip(active + revoked, subjects, strict=True)
     ]
     return views[: len(active)], views[len(active) :]
 

@@ -23,7 +23,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.keys import manage
 from accounts.keys.manage import clean_name
 from accounts.models import Account
-from accounts.reading import key_choices
+from accounts.reading import active_keys
 from accounts.shared.errors import PageCode, RefusalError
 from accounts.shared.wallets import AskWallet, wallet_address, wallet_chain_id
 from accounts.sign_in import attempts, sessions, siwe
@@ -35,7 +35,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 def signed_in_post(view: View[P]) -> View[P]:
-    """For views that only take forms: a visitor who signs in is sent to the dashboard."""
+    """Accept only POSTs of signed-in users; others sign in and come to the dashboard."""
 
     @require_POST
     @wraps(view)
@@ -132,7 +132,9 @@ def _sign_in_program(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     account = _authenticate(request, json_object(request), ask)
     if not account.keys.filter(revoked_at=None).exists():
         manage.add_key(account, manage.FIRST_NAME)
-    keys = [{"id": key.id, "name": key.name, "key": key.text} for key in key_choices(account)]
+    keys = [
+        {"id": key.row.id, "name": key.row.name, "key": key.text} for key in active_keys(account)
+    ]
     chain_id = None if account.chain_id is None else str(account.chain_id)
     return {"owner": account.owner_name, "ownerChainId": chain_id, "keys": keys}
 

@@ -77,6 +77,13 @@ def plain_page(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
+def assert_fits(page: Page, *widths: int) -> None:
+    """Check at each of these widths that nothing is wider than the window."""
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, (page.url, width)
+
+
 @dataclass(frozen=True, slots=True)
 class Pictures:
     """Screenshots for people, taken with PICTURES=1 only, because they are slow."""
@@ -92,8 +99,7 @@ class Pictures:
         """Check that nothing is wider than the window, in both colour schemes."""
         for scheme, width in product(("light", "dark"), widths):
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            page.set_viewport_size({"width": width, "height": 800})
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+            assert_fits(page, width)
             self.take(page, f"{name}-{scheme}-{width}")
 
 

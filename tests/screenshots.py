@@ -1,7 +1,6 @@
-"""`make screenshots`: the README's picture, of a batch in a real service; the card that link
-previews show; and favicon.ico."""
+"""`make screenshots`: the README's picture, of a batch in a real service, and the card that link
+previews show."""
 
-import struct
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -21,7 +20,6 @@ MAX_BYTES = 150_000
 CARD = Path(__file__).with_name("card.svg")
 CARD_SIZE: ViewportSize = {"width": 1200, "height": 630}
 MAX_CARD_BYTES = 60_000
-ICON_WIDTH = 48
 
 
 def main() -> None:
@@ -46,7 +44,6 @@ def main() -> None:
             PICTURES.mkdir(exist_ok=True)
             _take(page, page.locator("#batch"), "batch")
         _take_card(chromium)
-        _take_icon(chromium)
 
 
 def _proven_batch(service: Service, chain: Chain) -> str:
@@ -74,7 +71,7 @@ def _page(chromium: Browser, address: str) -> Iterator[Page]:
 
 
 def _take(page: Page, last: Locator, name: str) -> None:
-    """From the top of the page to the end of `last`."""
+    """Picture the page from its top to the end of `last`."""
     box = last.bounding_box()
     assert box, name
     clip: FloatRect = {
@@ -94,17 +91,6 @@ def _take_card(chromium: Browser) -> None:
     page.goto(CARD.as_uri())
     file = PICTURES / "card.png"
     _check_size(file, len(page.screenshot(path=file)), MAX_CARD_BYTES)
-    context.close()
-
-
-def _take_icon(chromium: Browser) -> None:
-    """Write favicon.ico: one PNG behind an ICO header."""
-    context = chromium.new_context(viewport={"width": ICON_WIDTH, "height": ICON_WIDTH})
-    page = context.new_page()
-    page.goto((REPOSITORY / "static" / "favicon.svg").as_uri())
-    png = page.screenshot(omit_background=True)
-    header = struct.pack("<3H4B2H2L", 0, 1, 1, ICON_WIDTH, ICON_WIDTH, 0, 0, 1, 32, len(png), 22)
-    (REPOSITORY / "static" / "favicon.ico").write_bytes(header + png)
     context.close()
 
 

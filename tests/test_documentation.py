@@ -5,7 +5,6 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from statistics import median
 
 import pytest
 import yaml
@@ -17,7 +16,7 @@ from pydantic import TypeAdapter
 
 from accounts.keys import manage
 from accounts.shared import rate_limits
-from accounts.sign_in import attempts, sessions, siwe
+from accounts.sign_in import attempts, sessions
 from accounts.views import MAX_BODY_BYTES
 from explorer.guides.advice import ADVICE, OPERATOR_ACTS
 from explorer.http.middleware import MAX_FORM_BYTES
@@ -28,21 +27,18 @@ from queries.api.reference import STATUS_MEANINGS, batch_code_table
 from queries.api.rejection_codes import batch_codes, rejection_codes, wait_codes
 from queries.client.python.command import _argument_parser
 from queries.config.limits import Limits
-from queries.config.measured_costs import MEASURED, WINDOW_CALLS, balance_cost
+from queries.config.measured_costs import MEASURED, balance_cost
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain
 from queries.config.routes_file import MAX_NAME_LENGTH
 from queries.engines import celery
 from queries.prover import loop
-from queries.proving.headers import HeaderField
 from queries.proving.packing import OSAKA
-from queries.proving.registry_calls import HISTORY_RING
 from queries.schema.strict_json import MAX_DEPTH
 from queries.statuses import BatchStatus
-from queries.webhooks import deliver, log, post
+from queries.webhooks import deliver, post
 from tests.bench.__main__ import NAMES as ROWS
 from tests.environment import SETTINGS_READ
-from tests.queries.contracts.recorded_events import recorded_blocks
 
 pytestmark = pytest.mark.no_database
 DOCUMENTS = ("README.md", "SECURITY.md", "explorer/docs/*.md", "templates/docs/*.html")
@@ -131,6 +127,7 @@ def test_every_command_exists(repository: Path, text: str) -> None:
 
 BOUNDS, MAX_DIGITS = Limits(), sys.int_info.default_max_str_digits
 BALANCE_GAS = round(balance_cost(RegistryKind.NATIVE, 1).gas)
+# Of limits, settings and costs; other guides explain.
 FIGURES = {
     "SECURITY.md": (
         f"| {settings.REQUESTS_PER_MINUTE} a minute per key,",
@@ -179,38 +176,10 @@ FIGURES = {
         f"| `BATCH_EVENTS` | `{LIMITS.events}` |",
         f"More than {post.MAX_DELIVERY_SECONDS:.0f}, which a webhook may take",
     ),
-    "explorer/docs/api.md": (f"one sign-in within {siwe.VALIDITY.seconds // 60} minutes",),
-    "explorer/docs/contracts.md": (
-        f"its last {HISTORY_RING:,} block hashes",
-        f"costs about {round(BALANCE_GAS, -4):,} gas",
-    ),
-    "explorer/docs/faq.md": (
-        f"one for every {HISTORY_RING:,} blocks",
-        f"about {round(BALANCE_GAS, -4):,} for a header and an account",
-        f"up to {BOUNDS.max_blocks_ahead} blocks or an hour ahead",
-    ),
-    "explorer/docs/glossary.md": (f"up to {HISTORY_RING:,} blocks back",),
     "explorer/docs/how-it-works.md": (
-        f"the last {HISTORY_RING:,} from the history contract",
-        f"the hashes of its last {HISTORY_RING:,} blocks",
         f"| header and account of depth 8, balance | {BALANCE_GAS:,} |",
         f"| 100 accounts of one block, each | {MEASURED['gas']['accounts-100']['gas']:,} |",
     ),
-    "explorer/docs/operating.md": (
-        f"some {WINDOW_CALLS} calls measure how far back",
-        f"{round(MEASURED['gas']['accounts-10']['bytes'], -1):,} bytes of calldata",
-    ),
-    "explorer/docs/public-networks.md": (
-        f"A request holds up to {BOUNDS.max_batch_calls} calls",
-        f"more than the {HISTORY_RING:,} whose hashes a chain knows",
-    ),
-    "explorer/docs/running.md": (
-        f"polls the database every {loop.POLL_SECONDS} seconds.",
-        f"at most {loop.WEBHOOKS_AT_ONCE + 1} database connections plus one per thread;",
-        f"every {celery.SWEEP_SECONDS:.0f} seconds",
-        f"and the {post.MAX_DELIVERY_SECONDS:.0f} seconds of a webhook",
-    ),
-    "explorer/docs/webhooks.md": (f"with its last {log.MAX_ATTEMPTS} attempts",),
 }
 
 
@@ -218,18 +187,6 @@ FIGURES = {
 def test_figures_equal_those_of_the_code(repository: Path, name: str) -> None:
     text = " ".join((repository / name).read_text().split())
     assert [sentence for sentence in FIGURES[name] if sentence not in text] == []
-
-
-@pytest.mark.usefixtures("corpus_folder")
-def test_the_guide_says_how_often_a_bloom_shows_silence(repository: Path) -> None:
-    blooms = [block.header.payload(HeaderField.LOGS_BLOOM) for block in recorded_blocks()]
-    shares = [
-        100 - 100 * (int.from_bytes(bloom).bit_count() / 8 / len(bloom)) ** 3 for bloom in blooms
-    ]
-    text = " ".join((repository / "explorer" / "docs" / "events.md").read_text().split())
-    assert f"In {len(shares)} recorded blocks" in text
-    assert f"of {min(shares):.1f} % to {max(shares):.2f} % of the emitters" in text
-    assert f"in the median {median(shares):.1f} %" in text
 
 
 def test_the_scenarios_readme_lists_all_scenarios(repository: Path) -> None:

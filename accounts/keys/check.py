@@ -103,7 +103,7 @@ def count_form(owner: Account) -> None:
 
 
 def _count_use(key: ApiKey) -> QuotaUse:
-    """If the database does not answer this raises, and the middleware answers 503."""
+    """Count a use. Raises if the database does not answer; the middleware then answers 503."""
     return use_quota(manage.usage_subject(key), settings.REQUESTS_PER_MINUTE, MINUTE)
 
 

@@ -35,7 +35,7 @@ class ErrorCode(Enum):
 
 
 class BodyCode(ErrorCode):
-    """Of a body in JSON."""
+    """Errors of a body in JSON."""
 
     BODY_TOO_LARGE = "The body is larger than the limit.", 413
     CONTENT_TYPE_UNSUPPORTED = (
@@ -52,7 +52,7 @@ class BodyCode(ErrorCode):
 
 
 class CommonCode(ErrorCode):
-    """Of any request: raised outside its view, or because something broke."""
+    """Errors of any request: raised outside its view, or because something broke."""
 
     BAD_REQUEST = "The request is not valid HTTP, or has too many parameters."
     HOST_UNKNOWN = "The Host header is not one of this server's hosts."
@@ -64,7 +64,7 @@ class CommonCode(ErrorCode):
 
 
 class KeyCode(ErrorCode):
-    """Of requests with an API key."""
+    """Errors of requests with an API key."""
 
     KEY_MISSING = "The request has no API key.", 401
     KEY_UNKNOWN = "This server did not issue the API key.", 401
@@ -74,7 +74,7 @@ class KeyCode(ErrorCode):
 
 
 class PageCode(ErrorCode):
-    """Of pages, their forms, and signing in."""
+    """Errors of pages, their forms, and signing in."""
 
     NOT_ALLOWED = "You may not do this.", 403
     TOO_MANY_KEYS = "The account has the maximum number of keys."

@@ -166,7 +166,7 @@ def usage_by_subject(subjects: list[str]) -> dict[str, KeyUsage]:
 
 
 def read_quota(subject: str, limit: int, seconds: int) -> QuotaUse:
-    """What is left of a limit, without a use; in an ended window all of it."""
+    """Read what is left of a limit without using it; all of it, if the window has ended."""
     row, now = UsageCounter.objects.filter(pk=subject).first(), database_now()
     left = row.window_start + seconds - now if row else 0
     if row is None or not 0 < left <= seconds:

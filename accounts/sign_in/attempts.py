@@ -33,7 +33,7 @@ def count_wallet_query(request: HttpRequest) -> None:
 
 
 def count_signature(wallet: Wallet) -> None:
-    """Call only after the signature was checked, so that nobody can lock out another's wallet."""
+    """Call only after the signature was checked, so that no one can lock out another's wallet."""
     _count(wallet_subject(wallet), ATTEMPTS_PER_WALLET, "with this wallet")
 
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from hashlib import blake2s
-from itertools import groupby, pairwise
-from operator import itemgetter
+from itertools import pairwise
 
 from django.utils import timezone
 
@@ -54,7 +53,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What the batch has paid, or reserved, for its shares of transactions."""
+    """The batch's shares of transactions: paid, or reserved."""
 
     transactions: tuple[TransactionShare, ...]  # oldest first
     is_free: bool  # the operator pays
@@ -69,11 +68,11 @@ class Cost:
 
     @property
     def reserved(self) -> int:
-        """Of transactions that are not confirmed yet."""
+        """The sum for transactions that are not confirmed yet."""
         return sum(share.reserved for share in self.transactions if share.paid is None)
 
     @property
-    def listed(self) -> tuple[TransactionShare, ...]:
+    def first_transactions(self) -> tuple[TransactionShare, ...]:
         return self.transactions[:MAX_LISTED_TRANSACTIONS]
 
 
@@ -103,6 +102,7 @@ class Row:
 class History:
     """A fact in several blocks."""
 
+    name: str
     changes: int
     first: Cell  # of the blocks; the lowest if it is a number
     last: Cell  # of the blocks; the highest if it is a number
@@ -113,8 +113,9 @@ class History:
 class TableRange:
     """The part of a batch's facts that the table shows."""
 
-    position: int = 0  # of the first query
+    position: int = 0  # of the first query, or of one on the page if `is_linked`
     index: int = 0  # of the first fact in it
+    is_linked: bool = False
     order: str = ""  # of the blocks, ascending or descending; empty: as requested
 
 
@@ -134,19 +135,17 @@ class FactTable:
         return self.has_blocks and not (self.is_continued or self.next)
 
     @property
-    def history(self) -> "History | None":
-        """How one fact of an account went from block to block, if this page has all of them."""
-        facts = [(cell.fact, cell) for row in self.rows for cell in row.cells if cell.fact]
+    def histories(self) -> tuple[History, ...]:
+        """Each fact's history from block to block, if this page has all facts of one account."""
         is_whole = not (self.has_accounts or self.is_continued or self.next)
-        if len(self.columns) != 1 or not self.has_blocks or not is_whole:
-            return None
-        if len(facts) < len(self.rows) or len({fact.source for fact, _ in facts}) > 1:
-            return None
-        facts.sort(key=lambda pair: pair[0].block)
-        changes = sum(old.word != new.word for (old, _), (new, _) in pairwise(facts))
-        if is_number := self.columns[0].name in {"balance", "nonce"}:
-            facts.sort(key=lambda pair: pair[0].word)
-        return History(changes, facts[0][1], facts[-1][1], is_number=is_number)
+        is_one_chain = len({row.query.source for row in self.rows}) == 1
+        if not (self.columns and self.has_blocks and is_whole and is_one_chain):
+            return ()
+        return tuple(
+            _history(self.columns[index].name, cells)
+            for index, cells in enumerate(zip(*(row.cells for row in self.rows), strict=True))
+            if all(cell.fact for cell in cells)
+        )
 
     @property
     def first_fact(self) -> FactView | None:
@@ -173,7 +172,7 @@ class BatchPage:
 
     @cached_property
     def digest(self) -> str:
-        """Of everything that a refresh may change; a running stage's seconds alone do not."""
+        """A digest of everything that a refresh may change, except a running stage's seconds."""
         stages = tuple(Stage(stage.name, stage.mark) for stage in self.stages)
         return blake2s(repr(replace(self, stages=stages)).encode(), digest_size=6).hexdigest()
 
@@ -220,6 +219,8 @@ def batch_page(
         sources = reading.batch_sources(batch)
     registries = (links.registry(source, batch.destination) for source in sources)
     now = timezone.now()
+    if table_range.is_linked:
+        table_range = TableRange(_table_start(summary, table_range.position))
     table = _fact_table(batch, summary, progress, table_range, links)
     key, block_time = reading.first_query(batch)
     proof = picture = None
@@ -246,9 +247,18 @@ def batch_page(
     )
 
 
-def table_start(batch: BatchView, position: int) -> int:
+def _history(name: str, cells: Sequence[Cell]) -> History:
+    """`cells`: of one column, all proven."""
+    facts = [(cell.fact, cell) for cell in cells if cell.fact]
+    facts.sort(key=lambda pair: pair[0].block)
+    changes = sum(old.word != new.word for (old, _), (new, _) in pairwise(facts))
+    if is_number := name in {"balance", "nonce"}:
+        facts.sort(key=lambda pair: pair[0].word)
+    return History(name, changes, facts[0][1], facts[-1][1], is_number=is_number)
+
+
+def _table_start(summary: BatchSummary, position: int) -> int:
     """The position of the first query on the table's page that has this query."""
-    summary = batch_summaries([batch.id])[batch.id]
     if summary.fact_count <= ROWS_PER_PAGE:
         return 0
     return position - position % ROWS_PER_PAGE if _has_columns(summary) else position
@@ -261,11 +271,11 @@ def _stages(
     ends = _stage_ends(batch, progress, shares)
     seconds: dict[str, float | None] = {}
     whole = ((batch.ended_at or now) - batch.submitted_at).total_seconds()
-    began: datetime | None = batch.submitted_at
+    start_time: datetime | None = batch.submitted_at
     for name, end in ends.items():
         until = end or batch.ended_at or now
-        seconds[name] = max((until - began).total_seconds(), 0) if began else None
-        began = max(began, end) if began and end else None
+        seconds[name] = max((until - start_time).total_seconds(), 0) if start_time else None
+        start_time = max(start_time, end) if start_time and end else None
     widths = {
         name: max(100 * duration / (whole or 1), MIN_WIDTH)
         for name, duration in seconds.items()
@@ -348,13 +358,9 @@ def _fact_table(
     is_continued = (position, index) != (0, 0)
     order = "" if following or is_continued else table_range.order
     if order:
-        blocks = groupby(rows, lambda row: row.query)
-        groups = sorted(
-            ((query.source, query.block or 0, list(group)) for query, group in blocks),
-            key=itemgetter(0, 1),
-            reverse=order == "descending",
-        )
-        rows = [row for *_, group in groups for row in group]
+        # The rows of a query stay together, because sorting is stable in both directions.
+        is_descending = order == "descending"
+        rows.sort(key=lambda row: (row.query.source, row.query.block or 0), reverse=is_descending)
     return FactTable(
         columns,
         tuple(rows),

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from accounts.sign_in.sessions import signed_in_account
-from explorer.pages.batch_page import BatchPage, TableRange, batch_page, table_start
+from explorer.pages.batch_page import BatchPage, TableRange, batch_page
 from explorer.pages.downloads import batch_file_name
 from explorer.pages.facts import answer_context
 from explorer.pages.links import PageLinks
@@ -54,7 +54,7 @@ def _read_page(request: HttpRequest, batch_id: str, links: PageLinks) -> BatchPa
     if start:
         table_range = TableRange(int(start[1]), int(start[2] or 0))
     if linked := TABLE_START.fullmatch(request.GET.get("query", "")):
-        table_range = TableRange(table_start(batch, int(linked[1])))
+        table_range = TableRange(int(linked[1]), is_linked=True)
     user = request.user
     is_owner = user.is_authenticated and reading.owns_batch(signed_in_account(request), batch_id)
     page = batch_page(batch, links, table_range, is_owner=is_owner)

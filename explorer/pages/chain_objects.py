@@ -37,6 +37,7 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
     facts = read()
     if not facts.facts and not block.registries and chain not in links.routes.chains:
         raise Http404
+    proven_on = {destination for listed in facts.proven for destination in listed.destinations}
     return render(
         request,
         "block.html",
@@ -45,18 +46,15 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
             "headline": block_headline(block, facts, links),
             "facts": facts,
             "accounts": {listed.fact.account for listed in facts.proven} - {""},
-            "readable": _readable_destinations(block, facts),
-            "proven_on": {chain for listed in facts.proven for chain in listed.destinations},
+            "readable": [
+                entry.destination
+                for entry in block.registries
+                if entry.accumulated or entry.destination in proven_on
+            ],
+            "proven_on": proven_on,
             "page": fact_page(request, facts, read, links),
         },
     )
-
-
-def _readable_destinations(block: reading.BlockView, facts: FactList) -> list[int]:
-    """The destinations on which the block's header or some of its facts are proven."""
-    chains = {chain for listed in facts.proven for chain in listed.destinations}
-    chains |= {entry.destination for entry in block.registries if entry.accumulated}
-    return [entry.destination for entry in block.registries if entry.destination in chains]
 
 
 def account(request: HttpRequest, address: str, links: PageLinks) -> HttpResponse:

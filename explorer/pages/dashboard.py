@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.keys.check import count_form
 from accounts.keys.manage import GRACE_PERIODS, MAX_KEYS_PER_ACCOUNT
-from accounts.reading import KeyChoice, key_choices, key_views, session_views
+from accounts.reading import KeyView, active_keys, key_views, session_views
 from accounts.shared.errors import RefusalError
 from accounts.sign_in.sessions import signed_in_account
 from accounts.views import signed_in_post
@@ -46,7 +46,7 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "sentences": batch_sentences(ids, links),
     }
     if not batches.rows:
-        context["example_key"] = _example_key(request)
+        context["example_key"] = _example_key(active_keys(account))
     return render(request, "dashboard.html", context)
 
 
@@ -66,13 +66,13 @@ def own_keys(request: HttpRequest) -> HttpResponse:
         "may_add_key": len(keys) < MAX_KEYS_PER_ACCOUNT,
         "grace_periods": GRACE_PERIODS.items(),
         "limit": settings.REQUESTS_PER_MINUTE,
-        "example_key": _example_key(request),
+        "example_key": _example_key(keys),
     }
     return render(request, "own_keys.html", context)
 
 
-def _example_key(request: HttpRequest) -> KeyChoice | None:
-    return next((key for key in key_choices(signed_in_account(request)) if key.text), None)
+def _example_key(keys: list[KeyView]) -> KeyView | None:
+    return next((key for key in keys if key.text), None)
 
 
 @login_required

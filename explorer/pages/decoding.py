@@ -8,7 +8,7 @@ from hashlib import sha256
 from eth_utils.address import to_checksum_address
 
 from accounts.shared.wallets import short_hash
-from accounts.shared.wording import datetime_from_unix, format_utc
+from accounts.shared.wording import datetime_from_unix, format_count, format_utc
 from explorer.pages.events import REMARKS, event_answer
 from queries.amounts import exact_amount, gwei, short_amount
 from queries.proving.facts import FactKind
@@ -36,14 +36,6 @@ PLAUSIBLE_ADDRESSES = range(2**112, 2**160)
 
 
 @dataclass(frozen=True, slots=True)
-class Notation:
-    """Another notation of the word."""
-
-    label: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class WordForm:
     """One way to read a slot's word."""
 
@@ -57,27 +49,21 @@ class WordForm:
 class DecodedValue:
     short: str  # fits in a table cell
     exact: str
-    notations: tuple[Notation, ...] = ()
+    unit_text: str = ""  # in another unit, such as `5 wei`
     remark: str = ""  # a sentence
     moment: datetime | None = None
-    address: str = ""  # only if the word is certainly an address
-
-    @property
-    def wei(self) -> str:
-        """Digits to copy, if it is an amount."""
-        amounts = (each.text for each in self.notations if each.label == "wei")
-        return "".join(amounts).replace(",", "")
+    wei: str = ""  # digits to copy, if it is an amount
 
 
-def _same_text(text: str, *notations: Notation, remark: str = "") -> DecodedValue:
-    return DecodedValue(text, text, notations, remark)
+def _same_text(text: str, unit_text: str = "", *, remark: str = "") -> DecodedValue:
+    return DecodedValue(text, text, unit_text, remark)
 
 
 def decode_fact(fact: FactView, currency: str) -> DecodedValue:
     if fact.kind is FactKind.BLOCK_AT_TIME:
         text, requested = f"block {int(fact.word, 16):,}", _decode_time(fact.key)
         remark = f"The last block that is not later than {requested.exact}."
-        return DecodedValue(text, text, requested.notations, remark, requested.moment)
+        return DecodedValue(text, text, requested.unit_text, remark, requested.moment)
     if event := fact.event:
         short = event_answer(fact, event, currency, is_short=True)
         exact = event_answer(fact, event, currency, is_short=False)
@@ -122,7 +108,7 @@ def _decode_account_field(name: str, number: int, currency: str) -> DecodedValue
 
 def _decode_amount(wei: int, currency: str) -> DecodedValue:
     exact, short = exact_amount(wei, currency), short_amount(wei, currency)
-    return DecodedValue(short, exact, (Notation("wei", f"{wei:,}"),))
+    return DecodedValue(short, exact, f"{wei:,} wei", wei=f"{wei}")
 
 
 def _decode_hash(digits: str, remark: str = "") -> DecodedValue:
@@ -148,22 +134,19 @@ def _decode_gas(number: int) -> DecodedValue:
 
 def _decode_blob_gas(number: int) -> DecodedValue:
     blobs, rest = divmod(number, BLOB_GAS)
-    return (
-        _decode_gas(number)
-        if rest
-        else _same_text(f"{number:,} gas", Notation("blobs", f"{blobs:,}"))
-    )
+    return _same_text(f"{number:,} gas", "" if rest else format_count(blobs, "blob"))
 
 
 def _decode_base_fee(wei: int) -> DecodedValue:
-    return _same_text(gwei(wei), Notation("wei", f"{wei:,}"))
+    text = gwei(wei)
+    return DecodedValue(text, text, f"{wei:,} wei", wei=f"{wei}")
 
 
 def _decode_coinbase(number: int) -> DecodedValue:
     if number >= PLAUSIBLE_ADDRESSES.stop:
         return _decode_hash(f"{number:064x}")
     address = to_checksum_address(number.to_bytes(20, "big"))
-    return DecodedValue(short_hash(address), address, address=address)
+    return DecodedValue(short_hash(address), address)
 
 
 def _decode_time(seconds: int) -> DecodedValue:
@@ -171,7 +154,7 @@ def _decode_time(seconds: int) -> DecodedValue:
     if moment is None:
         return _decode_number(seconds)
     text = format_utc(moment)
-    return DecodedValue(text, text, (Notation("unix seconds", f"{seconds}"),), moment=moment)
+    return DecodedValue(text, text, f"{seconds} unix seconds", moment=moment)
 
 
 def _decode_block_nonce(number: int) -> DecodedValue:
@@ -189,7 +172,7 @@ def _decode_extra_data(number: int) -> DecodedValue:
     content = number.to_bytes((number.bit_length() + 7) // 8, "big")
     exact = f"0x{content.hex()}"
     if text := _printable(content):
-        return _same_text(f"“{text}”", Notation("bytes", exact), remark=remark)
+        return _same_text(f"“{text}”", f"bytes {exact}", remark=remark)
     return DecodedValue(short_hash(exact), exact, remark=remark)
 
 
@@ -214,23 +197,21 @@ HASH_REMARKS = {
 
 
 def _decode_slot(number: int) -> DecodedValue:
+    """The likeliest form; `word_forms` has the others."""
     if number == 0:
         return _same_text("zero", remark="Nothing was ever stored, or it was cleared.")
-    decimal, plain = f"{number:,}", f"0x{number:x}"
-    notations = Notation("number", decimal), Notation("hex", plain)
-    number_notation, hex_notation = notations
     text, address = _slot_guesses(number)
     if text:
-        return _same_text(f"“{text}”", number_notation, remark="If it is a short string.")
+        return _same_text(f"“{text}”", remark="If it is a short string.")
     if address:
-        return DecodedValue(short_hash(address), address, notations, "If it is an address.")
+        return DecodedValue(short_hash(address), address, remark="If it is an address.")
     if number == MAX_WORD:
-        remark = "The largest number that a slot can hold."
-        return _same_text("2^256 - 1", number_notation, remark=remark)
+        return _same_text("2^256 - 1", remark="The largest number that a slot can hold.")
+    plain = f"0x{number:x}"
     if number >= MIN_HASH:
-        return DecodedValue(short_hash(plain), f"0x{number:064x}", (number_notation,))
-    short = decimal if number < MAX_SHORT_NUMBER else short_hash(plain)
-    return DecodedValue(short, decimal, (hex_notation,))
+        return DecodedValue(short_hash(plain), f"0x{number:064x}")
+    decimal = f"{number:,}"
+    return DecodedValue(decimal if number < MAX_SHORT_NUMBER else short_hash(plain), decimal)
 
 
 def word_forms(fact: FactView) -> tuple[WordForm, ...]:

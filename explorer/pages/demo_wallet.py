@@ -11,7 +11,7 @@ from eth_utils.address import to_checksum_address
 from accounts.shared.errors import PageCode, RefusalError
 from accounts.sign_in import siwe
 from accounts.views import json_object, json_view, text_field
-from explorer.http.metrics import is_from_this_machine
+from explorer.http.probes import is_from_this_machine
 from explorer.wiring import demo_wallet
 
 

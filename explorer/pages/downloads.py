@@ -87,8 +87,8 @@ MAX_NAME_LENGTH = 120
 def file_name(sentence: str) -> str:
     """Such as `tacitus-balance-of-0xd8dA-6045-demo-a-block-884`."""
     words = re.split(r"[^0-9A-Za-z]+", sentence.replace(",", ""))
-    kept = [word if word.startswith("0x") else word.lower() for word in words if word]
-    return "-".join(["tacitus", *kept])[:MAX_NAME_LENGTH]
+    parts = [word if word.startswith("0x") else word.lower() for word in words if word]
+    return "-".join(["tacitus", *parts])[:MAX_NAME_LENGTH]
 
 
 def batch_file_name(batch_id: str, links: PageLinks) -> str:

@@ -1,17 +1,22 @@
-"""What logs, receipts, transactions, withdrawals and their absence are called and read as."""
+"""Names and texts of logs, receipts, transactions, withdrawals and their absence.
+
+Events of ERC-20, ERC-721 and ERC-1155 tokens are known without asking for an ABI.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from eth_abi.abi import decode, encode
+from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count, join_names
-from explorer.pages.known_events import known_event, known_sentence
 from queries.amounts import short_amount
-from queries.proving.block_items import ADDRESS_BYTES
+from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.facts import EventFact, FactKind
+from queries.proving.keccak import keccak256
 from queries.reading.batches import QueryView
 from queries.reading.facts import FactView
 
@@ -77,9 +82,15 @@ def event_answer(fact: FactView, event: EventFact, currency: str, *, is_short: b
 
 
 def _log_text(details: Mapping[str, Any], abbreviate: Abbreviate) -> str:
+    """Such as `Transfer of 5 (raw units) of token 0x… from 0x… to 0x…`, if the event is known."""
     emitter, topics = details["address"], details["topics"]
-    if sentence := known_sentence(emitter, topics, details["data"], abbreviate):
-        return sentence
+    if known := _known_event(topics, details["data"]):
+        _, sentence, parameters = known
+        texts = {
+            name: abbreviate(text) if text.startswith("0x") else text
+            for name, text in parameters.items()
+        }
+        return sentence.format_map({**texts, "token": abbreviate(emitter)})
     name = " ".join(["event", *map(abbreviate, topics[:1])])
     return f"{name} by {abbreviate(emitter)}"
 
@@ -94,8 +105,8 @@ def _filter_text(event: EventFact, abbreviate: Abbreviate) -> str:
 
 
 def _by(emitter: str, topics: Sequence[str | None], abbreviate: Abbreviate) -> str:
-    named = ", ".join(abbreviate(topic) if topic else "any" for topic in topics)
-    return f"by {abbreviate(emitter)}" + (f" with topics {named}" if topics else "")
+    names = ", ".join(abbreviate(topic) if topic else "any" for topic in topics)
+    return f"by {abbreviate(emitter)}" + (f" with topics {names}" if topics else "")
 
 
 # What an answer says, or the log's own parameters.
@@ -106,22 +117,22 @@ _HIDDEN |= {"data", "status", "amount", "logCount"}
 def event_details(fact: FactView) -> list[tuple[str, str]]:
     """The content of a fact, by name."""
     details = fact.details
-    shown = [(name, f"{value}") for name, value in details.items() if name not in _HIDDEN]
-    named = [
+    visible = [(name, f"{value}") for name, value in details.items() if name not in _HIDDEN]
+    rows = [
         (re.sub("([A-Z])", r" \1", name).lower(), f"{int(text):,}" if text.isdecimal() else text)
-        for name, text in shown
+        for name, text in visible
     ]
     if fact.kind is not FactKind.LOG or not details:
-        return named
-    if known := known_event(details["topics"], details["data"]):
+        return rows
+    if known := _known_event(details["topics"], details["data"]):
         signature, _, parameters = known
-        return [*named, ("event", signature), *parameters.items()]
+        return [*rows, ("event", signature), *parameters.items()]
     topics = [(f"topic {place}", topic) for place, topic in enumerate(details["topics"])]
-    return [*named, *topics, ("data", details["data"])]
+    return [*rows, *topics, ("data", details["data"])]
 
 
 def requested_events(query: QueryView) -> list[str]:
-    """What was asked for, before it is found in the block."""
+    """The names of the requested items, before they are found in the block."""
     return [
         _requested_event(member, item)
         for member in MEMBERS
@@ -147,7 +158,7 @@ def _requested_event(member: str, item: Any) -> str:
 
 
 def event_subject(query: QueryView) -> str:
-    """What a query of a block's content asks for: `log 0 of transaction 3`, or `2 logs`."""
+    """Name what a query of a block's content asks for: `log 0 of transaction 3`, or `2 logs`."""
     if len(query.events) == 1 and (event := EventFact.parse(query.events[0]["name"])):
         return event_name(event)
     items = requested_events(query)
@@ -161,3 +172,69 @@ def event_subject(query: QueryView) -> str:
         if (entries := query.event_request.get(member))
     ]
     return join_names(counts)
+
+
+MAX_DIGITS = 40  # a longer number is shown in hex
+# Declarations, indexed parameters first, and sentences with the parameters' names.
+_EVENTS = {
+    "Transfer(address indexed from,address indexed to,uint256 value)":
+        "Transfer of {value} (raw units) of token {token} from {from} to {to}",
+    "Transfer(address indexed from,address indexed to,uint256 indexed tokenId)":
+        "Transfer of token {tokenId} of {token} from {from} to {to}",
+    "TransferSingle(address indexed operator,address indexed from,address indexed to,uint256 id,"
+    "uint256 value)": "Transfer of {value} of token {id} of {token} from {from} to {to}",
+    "TransferBatch(address indexed operator,address indexed from,address indexed to,uint256[] ids,"
+    "uint256[] values)": "Transfer of {values} of tokens {ids} of {token} from {from} to {to}",
+    "Approval(address indexed owner,address indexed spender,uint256 value)":
+        "Approval of {spender} for {value} (raw units) of token {token}, by {owner}",
+    "Approval(address indexed owner,address indexed approved,uint256 indexed tokenId)":
+        "Approval of {approved} for token {tokenId} of {token}, by {owner}",
+    "ApprovalForAll(address indexed owner,address indexed operator,bool approved)":
+        "Approval of {operator} for all tokens of {token}, by {owner}: {approved}",
+}  # fmt: skip
+
+
+def _known_event(topics: Sequence[str], data: str) -> tuple[str, str, dict[str, str]] | None:
+    """Its signature, its sentence with names in braces, and its parameters as texts by name.
+
+    None if the event is not known, or encoded otherwise than its signature says.
+    """
+    event = _KNOWN.get((topics[0], len(topics) - 1)) if topics else None
+    if event is None:
+        return None
+    signature, sentence, names, types = event
+    indexed, others, content = types[: len(topics) - 1], types[len(topics) - 1 :], data[2:]
+    try:
+        in_topics = decode(indexed, bytes.fromhex("".join(topic[2:] for topic in topics[1:])))
+        in_data = decode(others, bytes.fromhex(content))
+    except DecodingError:
+        return None
+    if encode(others, in_data).hex() != content:
+        return None
+    texts = map(_parameter_text, (*in_topics, *in_data))
+    return signature, sentence, dict(zip(names, texts, strict=True))
+
+
+def _parameter_text(value: Any) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}" if value < 10**MAX_DIGITS else hex(value)
+        case str():
+            return to_checksum_address(value)
+    return " + ".join(map(_parameter_text, value)) or "none"
+
+
+def _parse_event(declaration: str, sentence: str) -> Any:
+    """Return an entry of `_KNOWN`: its key is the first topic and the number of the others."""
+    name, _, rest = declaration.removesuffix(")").partition("(")
+    parameters = [parameter.split() for parameter in rest.split(",")]
+    types, names = [words[0] for words in parameters], [words[-1] for words in parameters]
+    signature = f"{name}({','.join(types)})"
+    indexed_count = sum("indexed" in words for words in parameters)
+    key = f"0x{keccak256(signature.encode()).hex()}", indexed_count
+    return key, (signature, sentence, names, types)
+
+
+_KNOWN = dict(_parse_event(*event) for event in _EVENTS.items())

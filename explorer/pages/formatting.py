@@ -19,7 +19,7 @@ def quantity(number: int, forms: str) -> str:
 
 
 def format_wei(amount: int, currency: str = "ETH") -> str:
-    """In the unit that reads best: 0, 21,000 wei, 1.5 gwei, 0.000338 ETH."""
+    """Format in the unit that reads best: 0, 21,000 wei, 1.5 gwei, 0.000338 ETH."""
     if amount == 2**256 - 1:  # batches from the API without fees have this fee
         return "unlimited"
     for unit, digits in ((currency, 18), ("gwei", 9)):

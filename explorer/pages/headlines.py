@@ -40,7 +40,7 @@ def proven_balances(facts: FactList) -> list[ListedFact]:
 
 
 def balance_change(balances: Sequence[ListedFact], currency: str) -> str:
-    """What became of the balance from the oldest to the newest block; empty if that is one."""
+    """Describe the balance from the oldest to the newest block; empty if that is one block."""
     if len(balances) <= 1:
         return ""
     newest, oldest = balances[0].fact, balances[-1].fact
@@ -152,7 +152,7 @@ def _price(transaction: TransactionView, links: PageLinks) -> str:
 def confirmation_text(
     transaction: TransactionView, heads: Mapping[int, HeadView], links: PageLinks
 ) -> str:
-    """How deep the transaction is, and whether that is enough."""
+    """Describe the transaction's depth, and whether that is enough."""
     if transaction.block is None:
         return ""
     if transaction.final:

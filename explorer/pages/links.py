@@ -1,4 +1,4 @@
-"""Names and links for chains and registries, and the converters of URL parts."""
+"""Names, links and trust of chains and registries, and the converters of URL parts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 from django.urls.converters import IntConverter, StringConverter
 
-from queries.config.registries import Registry
+from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Routes
 from queries.reading.pagination import MAX_BIGINT
 from queries.schema.bodies import ADDRESS
@@ -70,6 +70,22 @@ class PageLinks:
         """Empty if the operator has configured no explorer for the chain."""
         chain = self.routes.chains.get(chain_id)
         return f"{chain.explorer.rstrip('/')}/{path}" if chain and chain.explorer else ""
+
+
+# Whom a reader of a registry trusts, besides its two chains.
+_TRUST = {
+    RegistryKind.NATIVE: "trusts nobody",
+    RegistryKind.OPTIMISM: "trusts the OP chain",
+    RegistryKind.OUTPUT: "trusts its dispute games",
+}
+
+
+def trust(registry: Registry) -> str:
+    """A few words, the same on every page; `parts/trust_sentence.html` has the sentence."""
+    if registry.kind is not RegistryKind.ATTESTED:
+        return _TRUST[registry.kind]
+    signers = len(registry.signers)
+    return f"{registry.threshold} of {signers} signers" if signers > 1 else "one signer"
 
 
 def page_links(request: HttpRequest) -> dict[str, object]:

@@ -24,7 +24,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.keys.check import count_request
-from accounts.reading import KeyChoice, key_choices
+from accounts.reading import KeyView, active_keys
 from accounts.shared.errors import RefusalError
 from accounts.shared.wording import format_timestamp
 from accounts.sign_in.sessions import signed_in_account
@@ -95,7 +95,7 @@ class NewBatchPage:
     form: NewBatch
     links: PageLinks
     limits: BatchLimits
-    keys: tuple[KeyChoice, ...]
+    keys: list[KeyView]
     heads: Mapping[int, HeadView]
     notice: str = ""
     refusal: RefusalError | None = None
@@ -133,23 +133,23 @@ class NewBatchPage:
     def sources(self) -> list[Chain]:
         """The chains whose facts can be read at the destination."""
         routes, chains = self.links.routes.registries, self.links.routes.chains
-        return [chains[one] for one, other in routes if str(other) == self.form.destination]
+        return [chains[source] for source, target in routes if str(target) == self.form.destination]
 
     @property
     def destination(self) -> Chain | None:
-        return _chosen(self.form.destination, self.destinations)
+        return _find_chain(self.form.destination, self.destinations)
 
     @property
     def source(self) -> Chain | None:
-        return _chosen(self.form.source, self.sources)
+        return _find_chain(self.form.source, self.sources)
 
     @property
     def head(self) -> HeadView | None:
         return self.heads.get(self.source.id) if self.source else None
 
     @property
-    def chosen_key(self) -> KeyChoice | None:
-        return next((key for key in self.keys if key.id == self.form.key), None)
+    def chosen_key(self) -> KeyView | None:
+        return next((key for key in self.keys if key.row.id == self.form.key), None)
 
     @cached_property
     def blocks(self) -> list[tuple[BlockEstimateResponse, str]]:
@@ -166,17 +166,17 @@ class NewBatchPage:
 
     @property
     def readiness(self) -> str:
-        """That of the block that is furthest from being proven."""
+        """The readiness of the block that is furthest from being proven."""
         return max((block.readiness for block, _ in self.blocks), key=READINESS.index)
 
     @property
     def refused_block(self) -> str:
-        """Why a block would be rejected."""
+        """The reason why a block would be rejected; empty if none would be."""
         return next((block.error for block, _ in self.blocks if block.error), None) or ""
 
     @cached_property
     def expectations(self) -> list[tuple[Registry, RouteFigures, int]]:
-        """By route of the estimate: what its batches took, and the measured gas of a balance."""
+        """For each route: its registry, the figures of its batches, and the gas of a balance."""
         if self.estimate is None:
             return []
         destination = self.estimate.destination_chain_id
@@ -203,7 +203,7 @@ class NewBatchPage:
         if not estimate.free and form.fee.strip() in {"", form.filled_fee}:
             fee = str(estimate.fee_needed)
             form = replace(form, fee=fee, filled_fee=fee)
-        warnings = {form.field_of(each.path): each.sentence for each in estimate.warnings}
+        warnings = {form.field_of(warning.path): warning.sentence for warning in estimate.warnings}
         return replace(self, form=form, estimate=estimate, warnings=warnings)
 
     def correct_choices(self) -> "NewBatchPage":
@@ -215,7 +215,7 @@ class NewBatchPage:
         page = replace(self, form=replace(self.form, destination=destination))
         form, source = page.form, _valid_choice(page.form.source, page.sources)
         if not page.chosen_key:
-            form = replace(form, key=page.keys[0].id if page.keys else "")
+            form = replace(form, key=page.keys[0].row.id if page.keys else "")
         is_same = source == form.source and (form.block or form.filled_block)
         if not is_same and form.block.strip() in {"", form.filled_block}:
             head = self.heads.get(int(source)) if source else None
@@ -224,12 +224,12 @@ class NewBatchPage:
         return replace(page, form=replace(form, source=source))
 
 
-def _chosen(text: str, chains: list[Chain]) -> Chain | None:
+def _find_chain(text: str, chains: list[Chain]) -> Chain | None:
     return next((chain for chain in chains if str(chain.id) == text), None)
 
 
 def _valid_choice(text: str, chains: list[Chain]) -> str:
-    return text if _chosen(text, chains) else str(chains[0].id) if chains else ""
+    return text if _find_chain(text, chains) else str(chains[0].id) if chains else ""
 
 
 def _new_idempotency_key() -> str:
@@ -286,7 +286,7 @@ def _new_batch_page(
     request: HttpRequest, form: NewBatch, links: PageLinks, limits: BatchLimits
 ) -> NewBatchPage:
     form = replace(form, idempotency_key=form.idempotency_key or _new_idempotency_key())
-    keys, heads = key_choices(signed_in_account(request)), chain_heads(links.routes.chains.keys())
+    keys, heads = active_keys(signed_in_account(request)), chain_heads(links.routes.chains.keys())
     return NewBatchPage(form, links, limits, keys, heads)
 
 

@@ -72,9 +72,9 @@ class NewBatch:
         if logs := [_log_from_line(line) for line in self.logs.splitlines() if line.strip()]:
             block["logs"] = logs
         entry = {"props": list(self.props), "slots": _unique(self.slots)}
-        asked = {name: values for name, values in entry.items() if values}
+        facts = {name: values for name, values in entry.items() if values}
         if self.account.strip() or self.slots.strip():
-            block["accounts"] = dict.fromkeys(self.accounts or [""], asked)
+            block["accounts"] = dict.fromkeys(self.accounts or [""], facts)
         webhook = {"webhook": {"url": self.webhook.strip()}} if self.webhook.strip() else {}
         return {
             "destinationChainId": self.destination,
@@ -151,7 +151,7 @@ def form_from_link(link: QueryDict, links: PageLinks) -> tuple[NewBatch, str]:
     """
     source, slots = link.get("source", ""), link.getlist("slot")[:MAX_SLOTS]
     selector = f"timestamp:{link['timestamp']}" if link.get("timestamp") else link.get("block", "")
-    routes = [(str(one), str(other)) for one, other in links.routes.registries]
+    routes = [(str(source), str(target)) for source, target in links.routes.registries]
     targets = [target for one, target in routes if one == source]
     form = NewBatch(
         destination=link.get("to", "") or (source if source in targets else "".join(targets[:1])),
@@ -178,10 +178,10 @@ def form_from_batch(request: StoredRequest) -> tuple[NewBatch, str]:
         for selector, block in blocks.items()
     )
     accounts = block.get("accounts", {})
-    asked: dict[str, Any] = next(iter(accounts.values()), {})
+    first: dict[str, Any] = next(iter(accounts.values()), {})
     logs = [_line_from_log(log) for log in block.get("logs", ())]
     is_simple = all(logs) and block.keys() <= {"accounts", "header", "logs"}
-    if others or not is_simple or any(entry != asked for entry in accounts.values()):
+    if others or not is_simple or any(entry != first for entry in accounts.values()):
         return NewBatch(json=json.dumps(content, indent=2)), notice
     fee = content["fee"].removeprefix("0")
     form = NewBatch(
@@ -189,8 +189,8 @@ def form_from_batch(request: StoredRequest) -> tuple[NewBatch, str]:
         source=source,
         block=_block_input(selector),
         account="\n".join(accounts),
-        props=tuple(asked.get("props", ())),
-        slots="\n".join(asked.get("slots", ())),
+        props=tuple(first.get("props", ())),
+        slots="\n".join(first.get("slots", ())),
         header=tuple(block.get("header", ())),
         logs="\n".join(logs),
         webhook=content.get("webhook", {}).get("url", ""),
@@ -201,7 +201,7 @@ def form_from_batch(request: StoredRequest) -> tuple[NewBatch, str]:
 
 
 def _block_input(selector: str) -> str:
-    """As people write it: a number, or a time in UTC."""
+    """The selector as people write it: a number, or a time in UTC."""
     kind, _, number = selector.partition(":")
     if kind == "timestamp" and re.fullmatch("[0-9]{1,20}", number):
         moment = datetime_from_unix(int(number))

@@ -175,7 +175,7 @@ def _why_value(proof: FactProof, fact: FactView) -> str:
 
 
 def _why_known(proof: FactProof, number: int, registry: Registry | None) -> tuple[str, str]:
-    """Why the registry trusts the block hash from which the proof starts, shortly and at length."""
+    """Explain, in short and in full, why the registry trusts the proof's first block hash."""
     if proof.mined_block is None:
         # An event's header need not be accumulated.
         known = "known to the registry" if proof.root else "accumulated in the registry before"

@@ -19,7 +19,7 @@ MAX_TEXT = 80
 
 @dataclass(frozen=True, slots=True)
 class ReachForm:
-    """What the visitor has entered, and the answer, in `parts/reach_answer.html`."""
+    """The visitor's input and the answer, for `parts/reach_answer.html`."""
 
     sources: tuple[Chain, ...]
     destinations: tuple[Chain, ...]
@@ -27,7 +27,7 @@ class ReachForm:
     destination: int | None
     block: str
     is_sent: bool = False
-    wanted: Selector | None = None  # None if the text is no block
+    wanted: Selector | None = None  # None if the text is not a block
     reach: Reach | None = None
 
     @classmethod

@@ -52,7 +52,7 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
 def _route_context(
     registry: Registry, heads: Mapping[int, HeadView], results: RouteFigures
 ) -> dict[str, object]:
-    """Whom its readers trust, how far back it reaches, and what its facts have cost."""
+    """The registry's trust, its reach into the past, and the cost of its facts."""
     horizon = state_horizon(registry, heads)
     gas_id = f"gas-{registry.source}-{registry.destination}"
     return {

@@ -90,13 +90,13 @@ def meanings_of(text: str, links: PageLinks) -> Iterator[Meaning]:
     if (seconds := _seconds(lower)) is not None:
         yield _time_meaning(seconds, links)
     if not (_ADDRESS.fullmatch(lower) or is_ulid(batch)):
-        yield from _abbreviated(term, links)
+        yield from _abbreviation_meanings(term, links)
     if lower in chains:
         url = f"{reverse('routes')}#chain-{chains[lower]}"
         yield Meaning("a chain", [Hit("Chain", links.chain_name(chains[lower]), url)])
 
 
-def _abbreviated(term: str, links: PageLinks) -> Iterator[Meaning]:
+def _abbreviation_meanings(term: str, links: PageLinks) -> Iterator[Meaning]:
     """The beginning or both ends of an id, an address or a hash, which are not digits alone."""
     if term.isdigit():
         return

@@ -54,7 +54,7 @@ def fact_sentence(fact: FactView, links: PageLinks) -> Sentence:
 
 
 def key_sentence(key: FactKey, links: PageLinks) -> Sentence:
-    """What the fact is about, proven or not."""
+    """The subject and block of a fact, proven or not."""
     subject = field_name(key.name)
     if ":" not in key.name:
         subject = f"{subject} of {short_hash(key.account) or 'the header'}"

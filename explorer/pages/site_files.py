@@ -24,7 +24,7 @@ sitemap = TemplateView.as_view(
 
 
 def security(request: HttpRequest) -> HttpResponse:
-    """Where to report a vulnerability (RFC 9116)."""
+    """The contact for reports of vulnerabilities (RFC 9116)."""
     if not settings.SECURITY_CONTACT:
         raise Http404
     today = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)

@@ -62,7 +62,7 @@ class ContractCall:
 
     @property
     def return_type(self) -> str:
-        """If it returns a single value."""
+        """The type, if the view returns a single value; otherwise empty."""
         return self.returns[0].type if len(self.returns) == 1 else ""
 
 
@@ -84,17 +84,15 @@ def fact_call(fact: FactView) -> ContractCall:
     else:
         values = {"account": fact.account, "field": fact.key, "slot": f"0x{fact.key:064x}"}
     values |= {"blockNumber": fact.block}
-    names = [parameter["name"] for parameter in view["inputs"]]
-    if "field" in names:
+    inputs = view["inputs"]
+    if "field" in [entry["name"] for entry in inputs]:
         note = f"{field} = {field_name(fact.event.field.name if fact.event else fact.name)}"
     outputs = view["outputs"][0].get("components", view["outputs"])
     return ContractCall(
         "EventsVerifier" if fact.event else "FactsRegistry",
         view["name"],
-        tuple(
-            Parameter(each["type"], each["name"], values[each["name"]]) for each in view["inputs"]
-        ),
-        tuple(Parameter(each["type"], each["name"]) for each in outputs),
+        tuple(Parameter(entry["type"], entry["name"], values[entry["name"]]) for entry in inputs),
+        tuple(Parameter(entry["type"], entry["name"]) for entry in outputs),
         note,
     )
 

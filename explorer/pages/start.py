@@ -62,13 +62,15 @@ def newest_batches(links: PageLinks) -> Mapping[str, object]:
 def chain_states(links: PageLinks) -> Mapping[str, object]:
     """The source chains and what does not work. `digest` changes if a block number does."""
     statuses = chain_statuses(list(links.routes.chains.values()))
-    proven, found = newest_proven_blocks(links.sources), problems(statuses)
+    newest_proven = newest_proven_blocks(links.sources)
+    sentences = problems(statuses)
     heads = {row.chain.id: row.head for row in statuses}
     chains = [
-        (links.routes.chains[source], heads[source], proven.get(source)) for source in links.sources
+        (links.routes.chains[source], heads[source], newest_proven.get(source))
+        for source in links.sources
     ]
     numbers = [(head and (head.number, head.final), newest) for _, head, newest in chains]
-    return {"chains": chains, "problems": found, "digest": _digest(numbers, found)}
+    return {"chains": chains, "problems": sentences, "digest": _digest(numbers, sentences)}
 
 
 def _digest(*content: object) -> str:

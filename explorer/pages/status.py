@@ -1,7 +1,7 @@
 """Whether the service works, in a sentence, and what that rests on."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from explorer.pages.formatting import age, quantity
 from explorer.pages.links import PageLinks
+from queries.reading.figures import usual_seconds
 from queries.reading.service_status import (
     LATE_FACTOR,
     MAX_COUNTED,
@@ -28,6 +29,7 @@ def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "chains": [(row, *chain_state(row)) for row in statuses],
         "waiting": open_batches(),
         "max_counted": MAX_COUNTED,
+        "usual_seconds": usual_seconds(timezone.now().astimezone(UTC).date()),
         "is_full": is_full,
         "last_poll": _last_poll(statuses),
         "problems": problems(statuses),
@@ -39,18 +41,19 @@ def problems(statuses: Sequence[ChainStatus]) -> list[str]:
     """Sentences, the one that delays most first; empty if everything works."""
     last_poll = _last_poll(statuses)
     if not statuses:
-        found = ["No chain is configured yet."]
+        sentences = ["No chain is configured yet."]
     elif last_poll is None:
-        found = ["Nothing is proven: no prover has been seen yet."]
+        sentences = ["Nothing is proven: no prover has been seen yet."]
     elif not any(row.is_polled for row in statuses):
-        found = [f"Nothing is proven at the moment: no prover has been seen {silence(last_poll)}."]
+        seen = silence(last_poll)
+        sentences = [f"Nothing is proven at the moment: no prover has been seen {seen}."]
     else:
-        found = [sentence for row in statuses for _, _, sentence in [chain_state(row)] if sentence]
+        sentences = [sentence for row in statuses if (sentence := chain_state(row)[2])]
     if late := late_batches():
         count = quantity(min(late, MAX_COUNTED), "batch,batches")
         have = "has" if late == 1 else "have"
-        found.append(f"{count} {have} waited more than {LATE_FACTOR} times as long as usual.")
-    return found
+        sentences.append(f"{count} {have} waited more than {LATE_FACTOR} times as long as usual.")
+    return sentences
 
 
 def chain_state(row: ChainStatus) -> tuple[str, str, str]:

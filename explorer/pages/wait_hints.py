@@ -1,4 +1,4 @@
-"""How much of a batch's wait is left, and who can end it if it takes too long."""
+"""Hints about a wait: the time left, and who can act if it takes too long."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

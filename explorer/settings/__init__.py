@@ -98,8 +98,7 @@ MIDDLEWARE = [
     # Outside of all middleware that responds with an error page, which it turns into JSON.
     "explorer.http.middleware.JsonErrors",
     # Before the host check and the redirect to https: probes come by IP address, over http.
-    "explorer.http.health.HealthChecks",
-    "explorer.http.metrics.Metrics",
+    "explorer.http.probes.Probes",
     # Outside of the host check, so that its error page has the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -255,7 +254,7 @@ if not DEVELOPMENT and not SECURE_HSTS_INCLUDE_SUBDOMAINS:
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
-# Lets other machines read /metrics; see explorer/http/metrics.py.
+# Lets other machines read /metrics; see explorer/http/probes.py.
 
 METRICS_TOKEN = env.secret("METRICS_TOKEN")
 if METRICS_TOKEN and len(METRICS_TOKEN) < MIN_TOKEN_LENGTH:

@@ -29,8 +29,8 @@ from explorer.pages.formatting import (
     quantity,
     rough_duration,
 )
+from explorer.pages.links import trust
 from explorer.pages.sentences import field_name
-from explorer.pages.trust import trust
 from queries.config.registries import Registry
 from queries.reading.chain_objects import HeaderFieldView
 
@@ -73,7 +73,7 @@ def page_link(context: Context, text: str, name: str, *arguments: str) -> SafeSt
 
 @register.simple_tag
 def source_url() -> str:
-    """Where this server's source code is; empty if the operator does not say."""
+    """The address of this server's source code; empty if the operator sets none."""
     return settings.SOURCE_URL
 
 

@@ -27,8 +27,7 @@ from queries.contracts.abi import selector
 from queries.error_codes import RETRY_SOON, LookupCode
 from queries.intake.submit import refuse_blocks_beyond_head
 from queries.planning.readers import ChainReaders
-from queries.planning.recent_block import recent_block
-from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses
+from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses, recent_block
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.schema.batch_checks import BatchLimits, read_batch
@@ -79,9 +78,9 @@ class Question(NamedTuple):
     kind: int
     account: str
     block: int
-    name: int
+    key: int
     log: int
-    is_recent: bool = False  # then `block` is the newest of the destination at the caller's node
+    is_recent: bool = False  # then `block` is the head of the destination at the caller's node
 
     def batch(self, registry: Registry) -> dict[str, Any]:
         """A batch that asks for the fact. Raises `RefusalError` if there is no such fact."""
@@ -97,18 +96,18 @@ class Question(NamedTuple):
         try:
             match self.kind:
                 case 1:
-                    props = [AccountField(self.name).name]
+                    props = [AccountField(self.key).name]
                     return {"accounts": {self.account: {"props": props}}}
                 case 2:
-                    return {"accounts": {self.account: {"slots": [hex(self.name)]}}}
+                    return {"accounts": {self.account: {"slots": [hex(self.key)]}}}
                 case 3:
-                    return {"header": [HeaderField(self.name).name]}
+                    return {"header": [HeaderField(self.key).name]}
                 case 5 if not self.is_recent:
-                    return {"logs": [{"transaction": self.name, "log": self.log}]}
+                    return {"logs": [{"transaction": self.key, "log": self.log}]}
                 case 5:
                     raise _question_unknown("A log can only be read at a block that you name.")
         except ValueError:
-            raise _question_unknown(f"Kind {self.kind} has no field {self.name}.") from None
+            raise _question_unknown(f"Kind {self.kind} has no field {self.key}.") from None
         raise _question_unknown(f"There is no kind {self.kind} of fact; see IFactsLookup.")
 
 

@@ -17,8 +17,13 @@ from queries.chain.errors import (
     TransactionTypeError,
 )
 from queries.chain.node_pool import NodePool
-from queries.proving.block_items import Receipt, Withdrawal, receipt_from_json, withdrawal_from_json
-from queries.proving.block_transactions import transaction_from_json
+from queries.proving.block_items import (
+    Receipt,
+    Withdrawal,
+    receipt_from_json,
+    transaction_from_json,
+    withdrawal_from_json,
+)
 from queries.proving.errors import RootMismatchError, TransactionTypeUnknownError
 from queries.proving.headers import Header, HeaderField
 from queries.proving.index_tries import IndexTrie

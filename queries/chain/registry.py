@@ -14,12 +14,18 @@ from queries.config.routes import Chain
 from queries.contracts.abi import StateOverride, call_data
 from queries.proving.accounts import AccountProof
 from queries.proving.block_items import Withdrawal, receipt_word
-from queries.proving.bundles import account_word
-from queries.proving.facts import ABSENCE_KINDS, ABSENCE_WORD, EventFact, FactKind
+from queries.proving.facts import (
+    ABSENCE_KINDS,
+    ABSENCE_WORD,
+    EventFact,
+    FactKind,
+    encode_view_call,
+    try_view,
+    view_arguments,
+)
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import block_leaf
-from queries.proving.views import encode_view_call, try_view, view_arguments
 from queries.proving.witnesses import AccountField
 
 HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
@@ -102,7 +108,7 @@ class FactGroups:
             account = proof.address or b""
             for account_field in self.accounts[account][0]:
                 read = FactRead(FactKind.ACCOUNT_FIELD, account_field, block, account)
-                words[read] = account_word(proof, account_field)
+                words[read] = proof.state.words[account_field]
             for slot in proof.slots:
                 read = FactRead(FactKind.STORAGE_SLOT, slot.slot, block, account)
                 words[read] = slot.value.to_bytes(32)
@@ -232,11 +238,6 @@ class RegistryFacts:
         if not len(number) == len(block_hash) == len(EMPTY_WORD):
             raise self._absent_error("L1Block contract", L1_BLOCK)
         return int.from_bytes(number), block_hash
-
-    def accumulated_blocks(self, blocks: Sequence[int]) -> list[int]:
-        """The blocks among these that are accumulated."""
-        leaves = self.leaves(blocks)
-        return [block for block, leaf in zip(blocks, leaves, strict=True) if leaf != EMPTY_WORD]
 
     def anchor_blocks(self, blocks: Sequence[int]) -> dict[int, bool]:
         """The blocks among these that are accumulated (True) or known by their hash (False).

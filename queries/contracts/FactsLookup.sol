@@ -35,7 +35,7 @@ contract FactsLookup is IFactsLookup {
     constructor(address registry, address verifier, string[] memory urls_) {
         if (registry.code.length == 0) revert NoContract(registry);
         if (verifier != address(0) && IEventsVerifier(verifier).REGISTRY() != registry) {
-            revert AnotherRegistry(verifier);
+            revert RegistryMismatch(verifier);
         }
         REGISTRY = registry;
         VERIFIER = verifier;
@@ -47,7 +47,7 @@ contract FactsLookup is IFactsLookup {
         return _urls;
     }
 
-    // Reading at a block
+    // Read at a block
 
     /// @inheritdoc IFactsLookup
     function read(address account, uint256 blockNumber, uint8 field, string[] calldata gateways)
@@ -95,33 +95,33 @@ contract FactsLookup is IFactsLookup {
         if (stored) return value;
         bytes memory request =
             abi.encodeCall(IFactsGateway.lookUp, (block.chainid, REGISTRY, question));
-        _lookUp(gateways, request, this.proven.selector, abi.encode(question));
+        _lookUp(gateways, request, this.onProof.selector, abi.encode(question));
     }
 
-    /// @dev What the registry or the verifier stores: whether it is proven, and the value.
+    /// @dev Read the fact from the registry or the verifier: whether it is stored, and its value.
     function _stored(Question memory question) private view returns (bool, bytes32) {
-        (uint256 number, uint256 name) = (question.blockNumber, question.name);
+        (uint256 number, uint256 key) = (question.blockNumber, question.key);
         address target = REGISTRY;
         bytes memory data;
         if (question.kind == ACCOUNT_FIELD) {
             data = abi.encodeCall(
-                IFactsRegistry.tryAccountField, (question.account, number, uint8(name))
+                IFactsRegistry.tryAccountField, (question.account, number, uint8(key))
             );
         } else if (question.kind == SLOT) {
             data = abi.encodeCall(
                 IFactsRegistry.tryAccountStorageSlotValues,
-                (question.account, number, bytes32(name))
+                (question.account, number, bytes32(key))
             );
         } else if (question.kind == HEADER_FIELD) {
-            data = abi.encodeCall(IFactsRegistry.tryHeaderField, (number, uint8(name)));
+            data = abi.encodeCall(IFactsRegistry.tryHeaderField, (number, uint8(key)));
         } else {
             target = _verifier();
-            data = abi.encodeCall(IEventsVerifier.tryLogHash, (number, name, question.logIndex));
+            data = abi.encodeCall(IEventsVerifier.tryLogHash, (number, key, question.logIndex));
         }
         return abi.decode(_ask(target, data), (bool, bytes32));
     }
 
-    // Reading at a recent block, which the gateway chooses
+    // Read at a recent block, which the gateway chooses
 
     /// @inheritdoc IFactsLookup
     function readRecent(address account, uint8 field, uint256 maxAge, string[] calldata gateways)
@@ -160,7 +160,7 @@ contract FactsLookup is IFactsLookup {
         bytes memory request =
             abi.encodeCall(IFactsGateway.lookUpRecent, (block.chainid, REGISTRY, question));
         bytes memory extraData = abi.encode(question, maxAge, retries, gateways);
-        _lookUp(gateways, request, this.provenRecent.selector, extraData);
+        _lookUp(gateways, request, this.onRecentProof.selector, extraData);
     }
 
     function _lookUp(
@@ -173,10 +173,10 @@ contract FactsLookup is IFactsLookup {
         revert OffchainLookup(address(this), gateways, request, callback, extraData);
     }
 
-    // The callbacks
+    // Callbacks
 
     /// @inheritdoc IFactsLookup
-    function proven(bytes calldata answer, bytes calldata extraData)
+    function onProof(bytes calldata response, bytes calldata extraData)
         external
         view
         returns (bytes32 value)
@@ -184,19 +184,19 @@ contract FactsLookup is IFactsLookup {
         Question memory question = abi.decode(extraData, (Question));
         uint256 blockNumber;
         if (question.kind == LOG) {
-            bytes memory data = bytes.concat(IEventsVerifier.verify.selector, answer);
+            bytes memory data = bytes.concat(IEventsVerifier.verify.selector, response);
             EventFacts memory events = abi.decode(_ask(_verifier(), data), (EventFacts));
             (value, blockNumber) = _logHash(events, question);
         } else {
-            bytes memory data = bytes.concat(IFactsRegistry.verify.selector, answer);
+            bytes memory data = bytes.concat(IFactsRegistry.verify.selector, response);
             Facts memory facts = abi.decode(_ask(REGISTRY, data), (Facts));
             (value, blockNumber) = _value(facts, question, false);
         }
-        if (blockNumber != question.blockNumber) revert AnotherFact();
+        if (blockNumber != question.blockNumber) revert FactMismatch();
     }
 
     /// @inheritdoc IFactsLookup
-    function provenRecent(bytes calldata answer, bytes calldata extraData)
+    function onRecentProof(bytes calldata response, bytes calldata extraData)
         external
         view
         returns (bytes32 value, uint256 blockNumber)
@@ -204,24 +204,24 @@ contract FactsLookup is IFactsLookup {
         (Question memory question, uint256 maxAge, uint256 retries, string[] memory gateways) =
             abi.decode(extraData, (Question, uint256, uint256, string[]));
         (bool success, bytes memory result) =
-            REGISTRY.staticcall(bytes.concat(IFactsRegistry.verify.selector, answer));
+            REGISTRY.staticcall(bytes.concat(IFactsRegistry.verify.selector, response));
         if (!success) {
             if (retries > 0 && bytes4(result) == IFactsRegistry.BlockNotKnown.selector) {
                 _lookUpRecent(question, maxAge, retries - 1, gateways);
             }
-            revert Refused(REGISTRY, result);
+            revert CallReverted(REGISTRY, result);
         }
         Facts memory facts = abi.decode(result, (Facts));
         (value, blockNumber) = _value(facts, question, true);
         (bytes32 time, uint256 timedBlock) = _field(facts.headerFields, HeaderField.TIMESTAMP);
-        if (timedBlock != blockNumber) revert AnotherFact();
+        if (timedBlock != blockNumber) revert FactMismatch();
         // The source chain's clock may be ahead.
         uint256 age = block.timestamp > uint256(time) ? block.timestamp - uint256(time) : 0;
-        if (age > maxAge) revert TooOld(blockNumber, age);
+        if (age > maxAge) revert BlockTooOld(blockNumber, age);
     }
 
-    /// @dev The value of the fact that was asked for, and its block, if there are no other facts but the
-    /// slot's account and, `timed`, the time of the block.
+    /// @dev The value of the requested fact, and its block. The only other facts may be the account of a
+    /// slot and, if `timed`, the timestamp of the block.
     function _value(Facts memory facts, Question memory question, bool timed)
         private
         pure
@@ -229,29 +229,29 @@ contract FactsLookup is IFactsLookup {
     {
         bool isHeader = question.kind == HEADER_FIELD;
         uint256 fields = isHeader ? 1 : 0;
-        if (timed && !(isHeader && question.name == HeaderField.TIMESTAMP)) ++fields;
+        if (timed && !(isHeader && question.key == HeaderField.TIMESTAMP)) ++fields;
         if (
             facts.accounts.length != (isHeader ? 0 : 1)
                 || facts.slots.length != (question.kind == SLOT ? 1 : 0)
                 || facts.headerFields.length != fields || facts.timestamps.length != 0
-        ) revert AnotherFact();
-        if (isHeader) return _field(facts.headerFields, question.name);
+        ) revert FactMismatch();
+        if (isHeader) return _field(facts.headerFields, question.key);
         if (question.kind == SLOT) {
             SlotFact memory slot = facts.slots[0];
-            if (slot.account != question.account || uint256(slot.slot) != question.name) {
-                revert AnotherFact();
+            if (slot.account != question.account || uint256(slot.slot) != question.key) {
+                revert FactMismatch();
             }
             return (slot.value, slot.blockNumber);
         }
         AccountFact memory fact = facts.accounts[0];
-        if (fact.account != question.account) revert AnotherFact();
+        if (fact.account != question.account) revert FactMismatch();
         bytes32[4] memory values = [
             bytes32(uint256(fact.nonce)), bytes32(fact.balance), fact.storageRoot, fact.codeHash
         ];
-        return (values[question.name], fact.blockNumber);
+        return (values[question.key], fact.blockNumber);
     }
 
-    /// @dev The value of this field, and its block.
+    /// @dev The value of a header field, and its block.
     function _field(HeaderFact[] memory facts, uint256 field)
         private
         pure
@@ -260,10 +260,10 @@ contract FactsLookup is IFactsLookup {
         for (uint256 i = 0; i < facts.length; ++i) {
             if (facts[i].field == field) return (facts[i].value, facts[i].blockNumber);
         }
-        revert AnotherFact();
+        revert FactMismatch();
     }
 
-    /// @dev The hash of the log that was asked for, and its block, if there are no other facts.
+    /// @dev The hash of the requested log, and its block. There may be no other facts.
     function _logHash(EventFacts memory facts, Question memory question)
         private
         pure
@@ -272,10 +272,10 @@ contract FactsLookup is IFactsLookup {
         uint256 others = facts.receipts.length + facts.transactions.length
             + facts.withdrawals.length + facts.absentIndexes.length + facts.absentLogs.length
             + facts.silentBlocks.length;
-        if (facts.logs.length != 1 || others != 0) revert AnotherFact();
+        if (facts.logs.length != 1 || others != 0) revert FactMismatch();
         LogFact memory log = facts.logs[0];
-        if (log.transactionIndex != question.name || log.logIndex != question.logIndex) {
-            revert AnotherFact();
+        if (log.transactionIndex != question.key || log.logIndex != question.logIndex) {
+            revert FactMismatch();
         }
         return (log.logHash, log.blockNumber);
     }
@@ -288,6 +288,6 @@ contract FactsLookup is IFactsLookup {
     function _ask(address target, bytes memory data) private view returns (bytes memory answer) {
         bool success;
         (success, answer) = target.staticcall(data);
-        if (!success) revert Refused(target, answer);
+        if (!success) revert CallReverted(target, answer);
     }
 }

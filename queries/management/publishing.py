@@ -22,7 +22,7 @@ from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, cut_in
 from queries.planning.dry_runs import describe_refusal
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import BlockProof
-from queries.proving.event_reading import (
+from queries.proving.event_witness import (
     PROVE_EVENTS_SELECTOR,
     encode_event_groups,
     prove_events_call,

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from django.db.models import Max
 
@@ -32,7 +32,6 @@ from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data, selector
 from queries.models import Attestation, BlockJob, NodeRecord
 from queries.planning.calls import Anchor, Preparation
-from queries.planning.readers import ChainReaders
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import HASH_BYTES
@@ -104,17 +103,6 @@ class AnchorSearch:
     source_head: int  # no block above it is known
     assumed_mined: Preparation | None = None  # search as if this preparation were mined
     use_own_records: bool = True  # whether this server's jobs and attestations count
-
-    @classmethod
-    def create(
-        cls, chains: ChainReaders, registry: Registry, node: ChainClient | None = None
-    ) -> Self:
-        """`node`: search by this node of the destination alone."""
-        source, destination = chains.client(registry.source), chains.client(registry.destination)
-        is_native = registry.kind is RegistryKind.NATIVE
-        head = node.head(known_final=0) if node and is_native else chains.head(registry.source)
-        fetch_proofs = source.account_proofs
-        return cls(registry, node or destination, source.headers, fetch_proofs, head.number)
 
     @property
     def facts(self) -> RegistryFacts:
@@ -230,11 +218,11 @@ class AnchorSearch:
             l1_block, _ = self.facts.latest_l1_block()
             candidates |= {*range(max(l1_block - BLOCKHASH_WINDOW, first), l1_block + 1)}
         starts = self.facts.anchor_blocks(sorted(candidates - {first}))
-        # Hops stop at multiples of 8,191; the lowest accumulated one is enough.
+        # Hops stop at multiples of 8,191; the lowest known one is enough.
         stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
         for offset in range(0, min(len(stops), limit * limit), limit):
-            if accumulated := self.facts.accumulated_blocks(stops[offset : offset + limit]):
-                starts[accumulated[0]] = True
+            if known := self.facts.anchor_blocks(stops[offset : offset + limit]):
+                starts[min(known)] = known[min(known)]
                 break
         if window:
             last = min(first + HISTORY_RING, window.stop - MARGIN)

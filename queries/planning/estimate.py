@@ -14,20 +14,11 @@ from queries.chain.errors import (
 from queries.chain.registry import FactGroups, accumulated_override, group_facts
 from queries.config.registries import Registry
 from queries.models import Query
-from queries.planning.anchors import AnchorSearch, OutOfReach
-from queries.planning.calls import (
-    Anchor,
-    Piece,
-    Preparation,
-    ProveCall,
-    cut_into_pieces,
-    join_pieces,
-)
+from queries.planning.anchors import OutOfReach
+from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import GasEstimate, describe_refusal
-from queries.planning.event_pieces import cut_events
-from queries.planning.events import BlockContent, set_events
-from queries.planning.readers import ChainReaders, fact_reads
-from queries.proving.headers import Header
+from queries.planning.plan import BlockPlan
+from queries.planning.readers import ChainReaders
 from queries.proving.registry_calls import block_leaf
 from queries.wait_reasons import WaitCode
 
@@ -140,9 +131,9 @@ def estimate(chains: ChainReaders, destination: int, queries: Sequence[Query]) -
         ready = [block for block in blocks if block.source == source and block.pieces]
         if ready:
             leaves = {number: leaf for block in ready for number, leaf in block.leaves.items()}
-            trial = _Trial(chains, chains.routes.registries[source, destination], leaves)
-            pieces = [piece for block in ready for piece in block.pieces]
-            combined_price += trial.price(join_pieces(pieces)) or Price()
+            registry = chains.routes.registries[source, destination]
+            calls = join_pieces([piece for block in ready for piece in block.pieces])
+            combined_price += _price(chains, registry, calls, leaves) or Price()
     return BatchEstimate(blocks, combined_price)
 
 
@@ -206,106 +197,87 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
         estimate.readiness, estimate.sentence = Readiness.NOT_FINAL, reason.sentence
     if last > head.number:
         return
-    header = source.header(estimate.block or 0)
-    chains.set_accounts(header, estimate.queries)
-    content = BlockContent(source, header)
-    set_events(content, estimate.queries)
-    reads = [fact_reads(query) for query in estimate.queries]
-    state = chains.facts(registry).read_block(
-        header, (read for query_reads in reads for read in query_reads.values())
-    )
+    plan = BlockPlan.read(chains, registry, estimate.block or 0, estimate.queries)
     estimate.proven_facts = [
-        [name for name, read in query_reads.items() if state.words[read] is not None]
-        for query_reads in reads
+        [name for name, read in reads.items() if plan.state.words[read] is not None]
+        for reads in plan.reads
     ]
-    if state.is_complete:
+    if plan.state.is_complete:
         estimate.readiness, estimate.sentence = Readiness.PROVEN, ""
         estimate.facts_price = Price()
         return
-    search, trial = AnchorSearch.create(chains, registry), _Trial(chains, registry, content=content)
-    anchor = search.find(header, state)
+    leaves: dict[int, bytes] = {}
+    anchor = plan.find_anchor()
     while isinstance(anchor, Preparation):
         estimate.hops += anchor.hops
         estimate.sentence = estimate.sentence or anchor.sentence
-        price = trial.price([ProveCall(anchor.call)])
+        price = _price(chains, registry, [ProveCall(anchor.call)], leaves)
         if price is None:
             estimate.sentence = f"{anchor.sentence} {NOT_PRICED}"
             return
         price = price.scale(anchor.hops / anchor.hops_in_call) if anchor.hops else price
         estimate.preparations["hops" if anchor.hops else anchor.call] = price
-        trial.accumulate(source.header(anchor.next_start))
-        anchor = replace(search, assumed_mined=anchor).find(header, state)
+        leaves[anchor.next_start] = block_leaf(source.header(anchor.next_start))
+        anchor = plan.find_anchor(assumed_mined=anchor)
     if isinstance(anchor, Anchor):
-        trial.estimate_facts(estimate, anchor, group_facts(state.unproven_facts))
+        _estimate_facts(plan, estimate, anchor, leaves)
     elif isinstance(anchor, OutOfReach):
         estimate.readiness, estimate.code = Readiness.OUT_OF_REACH, anchor.code
-        estimate.sentence, estimate.distance = anchor.sentence(header.number), anchor.distance
+        estimate.sentence, estimate.distance = anchor.sentence(plan.header.number), anchor.distance
     elif estimate.readiness is not Readiness.NOT_FINAL:
         estimate.readiness, estimate.sentence = Readiness.NOT_KNOWN, anchor.reason.sentence
 
 
-class _Trial:
-    """Prices calls to a registry in which some blocks are assumed to be accumulated."""
+def _estimate_facts(
+    plan: BlockPlan, estimate: BlockEstimate, anchor: Anchor, leaves: Mapping[int, bytes]
+) -> None:
+    chains, registry, missing = plan.chains, plan.registry, group_facts(plan.state.unproven_facts)
+    pieces = _fetch_pieces(plan, anchor, missing)
+    has_accounts = any(piece.requests for piece in pieces) or not missing.accounts
+    is_whole = has_accounts and (any(piece.to for piece in pieces) or not missing.events)
+    estimate.sentence = estimate.sentence or ("" if is_whole else HEADER_FIRST)
+    estimate.hops += bool(anchor.hop)
+    price = _price(chains, registry, join_pieces(pieces), leaves)
+    if price and is_whole:
+        estimate.leaves, estimate.pieces = leaves, tuple(pieces)
+    elif price:
+        leaves = {**leaves, plan.header.number: block_leaf(plan.header)}
+        rest = replace(missing, header_fields=frozenset(), timestamps=())
+        rest_pieces = _fetch_pieces(plan, Anchor(plan.header, is_accumulated=True), rest)
+        rest_price = _price(chains, registry, join_pieces(rest_pieces), leaves)
+        price = rest_price and price + rest_price
+    estimate.facts_price = price
+    if not price:
+        estimate.sentence = f"{estimate.sentence} {NOT_PRICED}"
 
-    def __init__(
-        self,
-        chains: ChainReaders,
-        registry: Registry,
-        leaves: Mapping[int, bytes] | None = None,
-        content: BlockContent | None = None,
-    ) -> None:
-        self._chains, self._registry, self._leaves = chains, registry, dict(leaves or {})
-        self._content = content
 
-    def accumulate(self, header: Header) -> None:
-        self._leaves[header.number] = block_leaf(header)
+def _fetch_pieces(plan: BlockPlan, anchor: Anchor, missing: FactGroups) -> list[Piece]:
+    proofs = plan.content.source.account_proofs(plan.header, missing.account_slots)
+    return plan.cut_into_pieces(plan.header.number, anchor, missing, proofs)
 
-    def price(self, calls: Sequence[ProveCall]) -> Price | None:
-        """What the calls would cost, or None if that cannot be tried out.
 
-        Calls after other transactions are tried with a state override in which their blocks are
-        accumulated; some nodes refuse overrides.
-        """
-        estimator, price, override = self._chains.estimator(self._registry), Price(), None
-        if self._leaves:
-            override = accumulated_override(self._registry.address, self._leaves)
-        try:
-            results = estimator.split_to_fit(calls, override)
-            fees = estimator.destination.fees()
-            for call, result in results.items():
-                if not isinstance(result, GasEstimate):
-                    raise result
-                price += Price(1, len(call.data), result.gas, fees.max_fee, result.max_cost(fees))
-        except OVERRIDE_ERRORS:
-            if not self._leaves:
-                raise
-            return None
-        return price
+def _price(
+    chains: ChainReaders,
+    registry: Registry,
+    calls: Sequence[ProveCall],
+    leaves: Mapping[int, bytes],
+) -> Price | None:
+    """What the calls would cost, or None if that cannot be tried out.
 
-    def estimate_facts(self, estimate: BlockEstimate, anchor: Anchor, missing: FactGroups) -> None:
-        pieces = self._fetch_pieces(anchor, missing)
-        has_accounts = any(piece.requests for piece in pieces) or not missing.accounts
-        is_whole = has_accounts and (any(piece.to for piece in pieces) or not missing.events)
-        estimate.sentence = estimate.sentence or ("" if is_whole else HEADER_FIRST)
-        estimate.hops += bool(anchor.hop)
-        price = self.price(join_pieces(pieces))
-        if price and is_whole:
-            estimate.leaves, estimate.pieces = self._leaves, tuple(pieces)
-        elif price:
-            self.accumulate(anchor.header)
-            rest = replace(missing, header_fields=frozenset(), timestamps=())
-            rest_pieces = self._fetch_pieces(Anchor(anchor.header, is_accumulated=True), rest)
-            rest_price = self.price(join_pieces(rest_pieces))
-            price = rest_price and price + rest_price
-        estimate.facts_price = price
-        if not price:
-            estimate.sentence = f"{estimate.sentence} {NOT_PRICED}"
-
-    def _fetch_pieces(self, anchor: Anchor, missing: FactGroups) -> list[Piece]:
-        source = self._chains.client(self._registry.source)
-        proofs = source.account_proofs(anchor.header, missing.account_slots)
-        rules = self._chains.chain(self._registry.destination).gas_rules
-        facts, job = self._chains.facts(self._registry), anchor.header.number
-        content = self._content or BlockContent(source, anchor.header)
-        pieces = cut_into_pieces(job, anchor, missing, proofs, rules)
-        return pieces + cut_events(job, anchor, missing.events, content, facts)
+    Calls after other transactions are tried with a state override in which their blocks are
+    accumulated, with these leaves; some nodes refuse overrides.
+    """
+    estimator, price = chains.estimator(registry), Price()
+    override = accumulated_override(registry.address, leaves) if leaves else None
+    try:
+        results = estimator.split_to_fit(calls, override)
+        fees = estimator.destination.fees()
+        for call, result in results.items():
+            if not isinstance(result, GasEstimate):
+                raise result
+            price += Price(1, len(call.data), result.gas, fees.max_fee, result.max_cost(fees))
+    except OVERRIDE_ERRORS:
+        if not leaves:
+            raise
+        return None
+    return price

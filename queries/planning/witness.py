@@ -8,21 +8,24 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
-from queries.chain.registry import FactRead, RegistryBlock, group_facts
+from queries.chain.registry import FactRead, RegistryFacts, group_facts
 from queries.chain.registry_checks import visible_own_hashes
 from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import call_data
-from queries.models import Query
-from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach
+from queries.models import Attestation, BlockJob, Query
+from queries.planning.anchors import HashNotKnown, OutOfReach
 from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, accounts_to_store
-from queries.planning.event_pieces import EventPiece
-from queries.planning.events import BlockContent, set_events
-from queries.planning.readers import ChainReaders, fact_reads
+from queries.planning.event_calls import EventPiece
+from queries.planning.plan import BlockPlan
+from queries.planning.readers import ChainReaders
 from queries.proving.facts import FactKind
-from queries.proving.headers import Header
 from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES
 from queries.proving.registry_calls import PROVE_SELECTOR, prove_call
+
+# A contract knows the hashes of blocks before its own, and the caller's next call may reach a node
+# that is a few blocks behind.
+NATIVE_LAG = 4
 
 WitnessFact = tuple[Query, str, bytes]  # its query, its name there, and its word
 FactPosition = tuple[int, bool, int, bytes, bytes]
@@ -118,19 +121,17 @@ def _prove_block(
     """The piece for the registry and its facts, and the witness for the events verifier."""
     if reason := chains.provable_head(registry).wait_reason(block):
         raise NotProvableError(reason.sentence)
-    source = chains.client(registry.source)
-    header = source.header(block)
     queries = list(block_queries)
-    chains.set_accounts(header, queries)
-    content = BlockContent(source, header)
-    set_events(content, queries)
-    reads = [(query, name, read) for query in queries for name, read in fact_reads(query).items()]
-    unproven = dict.fromkeys(read for *_, read in reads)
-    # Reading events fails if there is no verifier.
-    events = [read for read in unproven if read.event]
-    state = replace(chains.facts(registry).read_block(header, events), words=unproven)
-    missing = group_facts(state.words)
-    anchor = _find_anchor(chains, registry, header, state, l1_block)
+    plan = BlockPlan.read(chains, registry, block, queries)
+    # The proof contains facts that the registry has, too.
+    plan = replace(plan, state=replace(plan.state, words=dict.fromkeys(plan.state.words)))
+    header, missing = plan.header, group_facts(plan.state.words)
+    reads = [
+        (query, name, read)
+        for query, query_reads in zip(queries, plan.reads, strict=True)
+        for name, read in query_reads.items()
+    ]
+    anchor = _find_anchor(plan, l1_block)
     event_words = {event["name"]: event["word"] for query in queries for event in query.events}
     event_witness = None
     if missing.events:
@@ -140,13 +141,15 @@ def _prove_block(
             if read.event
         )
         verifier = verifier_address(registry.address)
-        event_piece = EventPiece(0, anchor, to=verifier, content=content, events=missing.events)
+        event_piece = EventPiece(
+            0, anchor, to=verifier, content=plan.content, events=missing.events
+        )
         call = call_data("verify(bytes,bytes)", event_piece.section, event_piece.witness)
         _check_size(call)
         node = chains.client(registry.destination)
         gas = node.estimate_gas(chains.sender, verifier, call)
         event_witness = EventWitness(event_piece, event_facts, gas)
-    proofs = source.account_proofs(header, missing.account_slots)
+    proofs = plan.content.source.account_proofs(header, missing.account_slots)
     if not (missing.accounts or missing.header_fields or missing.timestamps):
         return None, [], event_witness
     piece = Piece(
@@ -174,24 +177,17 @@ def _fact_position(piece: Piece, read: FactRead) -> FactPosition:
     return list(FactKind).index(read.kind), is_joined, anchor.header.number, account, name
 
 
-def _find_anchor(
-    chains: ChainReaders,
-    registry: Registry,
-    header: Header,
-    state: RegistryBlock,
-    l1_block: int | None,
-) -> Anchor:
+def _find_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:
     """Find where the proof starts; hops that a batch would send first belong to it, if they fit."""
-    search, hop_sections, start = AnchorSearch.create(chains, registry), b"", 0
-    if l1_block is not None:
-        search = replace(search, assumed_mined=Preparation(b"", l1_block))
-    result = search.find(header, state)
+    hop_sections, start = b"", 0
+    assumed_mined = None if l1_block is None else Preparation(b"", l1_block)
+    result = plan.find_anchor(assumed_mined=assumed_mined)
     if isinstance(result, Preparation) and result.hops and result.hops == result.hops_in_call:
         hop_sections, start = result.hop_sections, result.hop_start
         # Treat the hop's target as known; a proof cannot use what it accumulates itself.
-        result = replace(search, assumed_mined=replace(result, hops=0)).find(header, state)
+        result = plan.find_anchor(assumed_mined=replace(result, hops=0))
     if isinstance(result, OutOfReach):
-        raise NotProvableError(result.sentence(header.number), is_permanent=True)
+        raise NotProvableError(result.sentence(plan.header.number), is_permanent=True)
     if isinstance(result, HashNotKnown):
         raise NotProvableError(result.reason.sentence)
     if isinstance(result, Preparation):
@@ -212,7 +208,41 @@ def _last_valid_block(
         return None
     uses_hash = [anchor for anchor in anchors if not anchor.is_accumulated or anchor.newer_headers]
     blocks = {anchor.known_block for anchor in uses_hash}
-    temporary = blocks.difference(chains.facts(registry).accumulated_blocks(sorted(blocks)))
+    temporary = blocks.difference(chains.facts(registry).anchor_blocks(sorted(blocks)))
     if not temporary:
         return None
     return min(temporary) + visible_own_hashes(chains.client(registry.destination))
+
+
+def recent_block(chains: ChainReaders, registry: Registry, head: int) -> tuple[int, int | None]:
+    """The newest source block that can be proven to a caller whose node is at block `head` of the
+    destination; and on an OP-stack route, the L1 block that the destination sees there.
+
+    For lookups that leave the block to a gateway (ERC-3668). Raises `NotProvableError` or
+    `ChainError`.
+    """
+    final = chains.provable_head(registry).final_number
+    if registry.kind is RegistryKind.NATIVE:
+        return max(min(head - NATIVE_LAG, final), 0), None
+    facts = chains.facts(registry)
+    if registry.kind is RegistryKind.OPTIMISM:
+        own_head = chains.latest(registry.destination).number
+        l1_block, _ = facts.latest_l1_block(min(head, own_head))
+        return min(l1_block, final), l1_block
+    return _newest_known(facts, registry, final, chains.limits.max_batch_calls), None
+
+
+def _newest_known(facts: RegistryFacts, registry: Registry, final: int, limit: int) -> int:
+    """The newest block that signers have attested, or that this server has accumulated."""
+    route = {"source": registry.source, "destination": registry.destination, "block__lte": final}
+    jobs = BlockJob.objects.filter(**route).exclude(header=b"")
+    attested = Attestation.objects.filter(**route, registry=registry.address)
+    blocks = {
+        block
+        for rows in (jobs, attested)
+        for block in rows.order_by("-block").values_list("block", flat=True)[:limit]
+    }
+    known = facts.anchor_blocks(sorted(blocks))
+    if not known:
+        raise NotProvableError("The registry knows no block yet. Submit a batch first.")
+    return max(known)

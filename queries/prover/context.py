@@ -18,8 +18,8 @@ from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
 from queries.database.leases import Retry, Snooze, recheck_pause
 from queries.models import BlockJob, ChainRecord, Query, SentTransaction
-from queries.planning.events import BlockContent
 from queries.planning.readers import ChainReaders, fact_reads
+from queries.planning.requested_events import BlockContent
 from queries.prover.outcomes import Findings, Reject
 from queries.proving.headers import Header
 from queries.statuses import ENDED_STATUSES, StepName
@@ -37,7 +37,7 @@ EARLIEST_BLOCK, MAX_BLOCK_SECONDS = 0.8, 15
 class ProverContext(ChainReaders):
     """A prover thread's chains and its signer. The heads that it reads are stored."""
 
-    signer: Signer | None = None
+    signer: Signer
     # By job: the destination's latest block, and since when the job waits for the next one. All
     # threads of a process share it, because any of them may take the job next.
     block_waits: dict[int, tuple[bytes, float]] = field(default_factory=dict)
@@ -45,18 +45,16 @@ class ProverContext(ChainReaders):
 
     @property
     def sender(self) -> str:
-        return super().sender if self.signer is None else self.signer.address
+        return self.signer.address
 
     def _read_head(self, chain_id: int) -> ChainHead:
         head = super()._read_head(chain_id)
-        if self.signer is not None and self.recorded.get(chain_id) != head:
+        if self.recorded.get(chain_id) != head:
             record_head(chain_id, head)
             self.recorded[chain_id] = head
         return head
 
     def lane(self, chain_id: int) -> Lane:
-        if self.signer is None:
-            raise RuntimeError("there is no signer")
         return Lane(self.client(chain_id), self.signer, self.routes.limits)
 
     def is_budget_spent(self, chain_id: int) -> bool:

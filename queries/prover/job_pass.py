@@ -10,17 +10,18 @@ from functools import partial
 from accounts.shared.wording import format_count
 from queries.chain.client import ChainClient
 from queries.chain.errors import NoQuorumError
-from queries.chain.registry import RegistryBlock, group_facts
+from queries.chain.registry import RegistryBlock
 from queries.config.registries import RegistryKind
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Snooze, query_ids_of_pass
 from queries.models import BlockJob, Query
-from queries.planning.anchors import AnchorResult, AnchorSearch, HashNotKnown, OutOfReach
+from queries.planning.anchors import AnchorResult, HashNotKnown, OutOfReach
 from queries.planning.calls import Anchor, Preparation
+from queries.planning.plan import BlockPlan
 from queries.prover import prove
 from queries.prover.context import JobPass, ProverContext, route_removed
-from queries.prover.events import find_requested_events
 from queries.prover.finality import pin_final_header, resolve_conflict
+from queries.prover.find_events import find_requested_events
 from queries.prover.outcomes import Findings, Outcome, Reject
 from queries.prover.prove import ReadyJob
 from queries.prover.readback import check_missing_by_quorum, read_back, read_deep_state
@@ -132,16 +133,21 @@ def _read_back_or_prove(
 
 
 def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> ReadyJob | Outcome:
-    def find_anchor(node: ChainClient | None = None) -> AnchorResult:
-        return AnchorSearch.create(job_pass.context, job_pass.registry, node).find(header, state)
+    plan = BlockPlan(
+        job_pass.context,
+        job_pass.registry,
+        job_pass.content(header),
+        list(job_pass.reads.values()),
+        state,
+    )
 
     def has_result(node: ChainClient, _job: int, kind: type[AnchorResult]) -> bool:
-        return isinstance(find_anchor(node), kind)
+        return isinstance(plan.find_anchor(node), kind)
 
     def has_quorum(kind: type[AnchorResult]) -> bool:
         return job_pass.destination.ask_quorum(has_result, job_pass.job.pk, kind)
 
-    anchor = find_anchor()
+    anchor = plan.find_anchor()
     if isinstance(anchor, HashNotKnown):
         return _wait_or_reject_unattested(job_pass, anchor.reason)
     if isinstance(anchor, OutOfReach):
@@ -160,9 +166,7 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
     if isinstance(anchor, Preparation):
         return prove.prepare(job_pass, anchor, partial(has_quorum, Preparation))
     is_isolated = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.max_refusals
-    return prove.fetch_proofs(
-        job_pass, anchor, group_facts(state.unproven_facts), is_isolated=is_isolated
-    )
+    return prove.fetch_proofs(job_pass, plan, anchor, is_isolated=is_isolated)
 
 
 def _failed_transaction_hashes(job_pass: JobPass) -> list[str]:

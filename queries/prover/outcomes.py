@@ -30,7 +30,7 @@ from queries.models import (
 )
 from queries.proving.headers import Header
 from queries.statuses import StepName
-from queries.transactions.shares import lock_batches
+from queries.transactions.costs import lock_batches
 from queries.transitions import Failure
 from queries.wait_reasons import EXEMPT_FROM_MAX_AGE
 

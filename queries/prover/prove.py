@@ -14,32 +14,24 @@ from queries.chain.errors import (
     EventNotProvableError,
     TransactionRefusedError,
 )
-from queries.chain.registry import FactGroups, RegistryFacts, group_facts
+from queries.chain.registry import RegistryFacts, group_facts
 from queries.chain.signer import decode_transaction
 from queries.config.registries import Registry
 from queries.contracts.abi import selector
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
 from queries.models import BlockJob, Query, SentTransaction
-from queries.planning.calls import (
-    Anchor,
-    Piece,
-    Preparation,
-    ProveCall,
-    cut_into_pieces,
-    join_pieces,
-)
+from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
-from queries.planning.event_pieces import cut_events
 from queries.planning.horizon import history_request, horizon_evidence
+from queries.planning.plan import BlockPlan
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Outcome, Reject
 from queries.prover.readback import wait_for_effect
 from queries.statuses import StepName
-from queries.transactions.budget import DailyBudgetSpentError
+from queries.transactions.budget import DailyBudgetSpentError, FeeTooLowError, make_offers
+from queries.transactions.costs import split_among_batches, underfunded_batches
 from queries.transactions.follow import unconfirmed_transactions
-from queries.transactions.offers import FeeTooLowError, make_offers
-from queries.transactions.shares import split_among_batches, underfunded_batches
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
@@ -81,14 +73,14 @@ class ReadyJob:
 
 
 def fetch_proofs(
-    job_pass: JobPass, anchor: Anchor, missing: FactGroups, *, is_isolated: bool
+    job_pass: JobPass, plan: BlockPlan, anchor: Anchor, *, is_isolated: bool
 ) -> ReadyJob | Outcome:
     """Fetch and check proofs of the missing facts, and cut them into pieces.
 
     If the history of block hashes shows that the header's state root is that before its block,
     lower the registry's horizon first.
     """
-    source, header = job_pass.source, anchor.header
+    source, header, missing = job_pass.source, plan.header, group_facts(plan.state.unproven_facts)
     history = history_request(header) if missing.accounts else []
     accounts = [*missing.account_slots, *history]
     proofs = source.account_proofs(header, accounts, job_pass.lease.extend)
@@ -109,16 +101,13 @@ def fetch_proofs(
             unpaid_pass = replace(job_pass, queries=[])  # the operator pays
             return prepare(unpaid_pass, preparation, is_needed)
         missing, proofs = group_facts(()), []  # `endedBy` takes no hop: accumulate the block first
-    rules = job_pass.destination.chain.gas_rules
-    content, job = job_pass.content(header), job_pass.job.pk
-    pieces = cut_into_pieces(job, anchor, missing, proofs, rules)
     try:
-        pieces += cut_events(job, anchor, missing.events, content, job_pass.facts)
+        pieces = plan.cut_into_pieces(job_pass.job.pk, anchor, missing, proofs)
     except EventNotProvableError as error:
         name = error.data.decode()
-        asking = [query for query in job_pass.queries if name in job_pass.reads[query.pk]]
+        queries = [query for query in job_pass.queries if name in job_pass.reads[query.pk]]
         failure = Failure(error.code, error.sentence, StepName.INITIAL_STATE, retryable=False)
-        return replace(job_pass, queries=asking).reject(failure)
+        return replace(job_pass, queries=queries).reject(failure)
     return ReadyJob(job_pass, pieces, is_isolated)
 
 

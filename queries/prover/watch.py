@@ -44,7 +44,7 @@ class Watch:
             if record:
                 is_full_check = record.checked_at == record.polled_at
                 self._poll(self._context.chain(chain_id), record, is_full_check=is_full_check)
-                if self._context.signer and chain_id in self._destinations:
+                if chain_id in self._destinations:
                     self._check_transactions(
                         self._context.lane(chain_id), is_full_check=is_full_check
                     )

@@ -66,6 +66,12 @@ class AccountState:
     storage_root: bytes
     code_hash: bytes
 
+    @property
+    def words(self) -> tuple[bytes, bytes, bytes, bytes]:
+        """The words that a registry stores, in the order of `AccountField`."""
+        numbers = number_word(self.nonce), number_word(self.balance)
+        return *numbers, self.storage_root, self.code_hash
+
 
 # The state that is proven by an account's absence from the trie.
 ABSENT_ACCOUNT = AccountState(0, 0, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)

@@ -31,14 +31,14 @@ from operator import attrgetter
 
 from queries.proving.accounts import AccountProof
 from queries.proving.block_items import Log
-from queries.proving.event_reading import EventWitness, encode_event_groups, prove_events_call
+from queries.proving.event_witness import EventWitness, encode_event_groups, prove_events_call
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.json_values import encode_hex
 from queries.proving.keccak import keccak256, number_word
 from queries.proving.packing import split_accounts
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
-from queries.proving.witnesses import AccountField, AccountToStore, build_witness
+from queries.proving.witnesses import AccountToStore, build_witness
 
 FORMAT, VERSION = "tacitus-proof", 1
 _ORDER = attrgetter("kind", "index", "log", "name")  # of facts of events
@@ -243,24 +243,13 @@ def _block_facts(block: BlockProof) -> Iterator[BundleFact]:
     for request in block.accounts:
         proof, account = request.proof, request.proof.address
         for account_field in sorted(request.fields):
-            word = account_word(proof, account_field)
+            word = proof.state.words[account_field]
             yield BundleFact(FactKind.ACCOUNT_FIELD, account, account_field.name, word)
         for slot in proof.slots:
             name = f"0x{slot.slot:064x}"
             yield BundleFact(FactKind.STORAGE_SLOT, account, name, number_word(slot.value))
     for event, word in block.event_words.items():
         yield BundleFact(event.kind, None, event.name, word)
-
-
-def account_word(proof: AccountProof, field: AccountField) -> bytes:
-    """The word that a registry stores for the field."""
-    state = proof.state
-    return {
-        AccountField.NONCE: number_word(state.nonce),
-        AccountField.BALANCE: number_word(state.balance),
-        AccountField.STORAGE_ROOT: state.storage_root,
-        AccountField.CODE_HASH: state.code_hash,
-    }[field]
 
 
 def checksum_address(address: bytes) -> str:

@@ -1,5 +1,6 @@
-"""The kinds of facts; and facts about what a block contains, under the names that answers and files
-use.
+"""The kinds of facts, the contract views that return them, and the names of facts of events.
+
+The names are those of the API and of proof files:
 
     LOG:3:0                          the transaction's index, and the log's index in its receipt
     RECEIPT:3  TRANSACTION:3         the transaction's index
@@ -13,14 +14,14 @@ use.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from typing import NamedTuple, Self
 
 from queries.proving.block_items import Log
 from queries.proving.headers import HeaderField
-from queries.proving.keccak import number_word
+from queries.proving.keccak import HASH_BYTES, keccak256, number_word
 
 
 class FactKind(StrEnum):
@@ -46,33 +47,54 @@ MAX_INDEX = 65_535
 _INDEX = "(0|[1-9][0-9]{0,4})"
 _TOPIC = "0x[0-9a-f]{64}"
 _EMITTER = "0x[0-9a-f]{40}"
-_FORMS = {
-    FactKind.LOG: f"{_INDEX}:{_INDEX}",
-    FactKind.RECEIPT: _INDEX,
-    FactKind.TRANSACTION: _INDEX,
-    FactKind.WITHDRAWAL: _INDEX,
-    FactKind.ABSENT_TRANSACTION: _INDEX,
-    FactKind.ABSENT_WITHDRAWAL: _INDEX,
-    FactKind.ABSENT_LOG: f"{_INDEX}:({_EMITTER}):((?:{_TOPIC})?(?:,(?:{_TOPIC})?){{0,3}})",
-    FactKind.SILENT_BLOCK: f"({_EMITTER}|{_TOPIC})",
+
+
+class _KindRule(NamedTuple):
+    view: str  # of the registry, or for facts of events of the events verifier
+    name_pattern: str = ""  # of a fact of an event, after its kind
+    field: HeaderField | None = None  # whose root or bloom proves a fact of an event
+
+
+_RULES = {
+    FactKind.ACCOUNT_FIELD: _KindRule("accountField(address,uint256,uint8)"),
+    FactKind.STORAGE_SLOT: _KindRule("accountStorageSlotValues(address,uint256,bytes32)"),
+    FactKind.HEADER_FIELD: _KindRule("headerField(uint256,uint8)"),
+    FactKind.BLOCK_AT_TIME: _KindRule("blockNumberAt(uint256)"),
+    FactKind.LOG: _KindRule(
+        "logHash(uint256,uint256,uint256)", f"{_INDEX}:{_INDEX}", HeaderField.RECEIPTS_ROOT
+    ),
+    FactKind.RECEIPT: _KindRule("receiptOf(uint256,uint256)", _INDEX, HeaderField.RECEIPTS_ROOT),
+    FactKind.TRANSACTION: _KindRule(
+        "transactionHash(uint256,uint256)", _INDEX, HeaderField.TRANSACTIONS_ROOT
+    ),
+    FactKind.WITHDRAWAL: _KindRule(
+        "withdrawalOf(uint256,uint256)", _INDEX, HeaderField.WITHDRAWALS_ROOT
+    ),
+    FactKind.ABSENT_TRANSACTION: _KindRule(
+        "isIndexAbsent(uint256,uint8,uint256)", _INDEX, HeaderField.TRANSACTIONS_ROOT
+    ),
+    FactKind.ABSENT_WITHDRAWAL: _KindRule(
+        "isIndexAbsent(uint256,uint8,uint256)", _INDEX, HeaderField.WITHDRAWALS_ROOT
+    ),
+    FactKind.ABSENT_LOG: _KindRule(
+        "isLogAbsent(uint256,uint256,address,uint8,bytes32[])",
+        f"{_INDEX}:({_EMITTER}):((?:{_TOPIC})?(?:,(?:{_TOPIC})?){{0,3}})",
+        HeaderField.RECEIPTS_ROOT,
+    ),
+    FactKind.SILENT_BLOCK: _KindRule(
+        "isBlockSilent(uint256,bool,bytes32)", f"({_EMITTER}|{_TOPIC})", HeaderField.LOGS_BLOOM
+    ),
 }
-EVENT_KINDS = frozenset(_FORMS)
-OF_TRANSACTION = frozenset(
+VIEWS = {kind: rule.view for kind, rule in _RULES.items()}
+_EVENT_PATTERNS = {kind: rule.name_pattern for kind, rule in _RULES.items() if rule.field}
+_EVENT_FIELDS = {kind: rule.field for kind, rule in _RULES.items() if rule.field}
+EVENT_KINDS = frozenset(_EVENT_FIELDS)
+EVENT_FIELDS = frozenset(_EVENT_FIELDS.values())
+EVENT_NAME = "|".join(f"{kind}:{pattern}" for kind, pattern in _EVENT_PATTERNS.items())
+_KINDS_OF_TRANSACTIONS = frozenset(
     {FactKind.LOG, FactKind.RECEIPT, FactKind.TRANSACTION, FactKind.ABSENT_LOG}
 )
-EVENT_NAME = "|".join(f"{kind}:{form}" for kind, form in _FORMS.items())  # a pattern
-# The header field whose root or bloom proves the fact.
-_FIELDS = {
-    FactKind.LOG: HeaderField.RECEIPTS_ROOT,
-    FactKind.RECEIPT: HeaderField.RECEIPTS_ROOT,
-    FactKind.TRANSACTION: HeaderField.TRANSACTIONS_ROOT,
-    FactKind.WITHDRAWAL: HeaderField.WITHDRAWALS_ROOT,
-    FactKind.ABSENT_TRANSACTION: HeaderField.TRANSACTIONS_ROOT,
-    FactKind.ABSENT_WITHDRAWAL: HeaderField.WITHDRAWALS_ROOT,
-    FactKind.ABSENT_LOG: HeaderField.RECEIPTS_ROOT,
-    FactKind.SILENT_BLOCK: HeaderField.LOGS_BLOOM,
-}
-EVENT_FIELDS = frozenset(_FIELDS.values())
+Argument = int | bytes | list[bytes]  # of a view
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +135,12 @@ class EventFact:
     @property
     def field(self) -> HeaderField:
         """The header field whose root or bloom proves it."""
-        return _FIELDS[self.kind]
+        return _EVENT_FIELDS[self.kind]
 
     @property
     def transaction(self) -> int | None:
         """The index of the transaction that it is about."""
-        return self.index if self.kind in OF_TRANSACTION else None
+        return self.index if self.kind in _KINDS_OF_TRANSACTIONS else None
 
     @property
     def name(self) -> str:
@@ -136,11 +158,10 @@ class EventFact:
     def parse(cls, name: str) -> Self | None:
         """The fact of this name, or None."""
         kind_name, _, rest = name.partition(":")
-        form = _FORMS.get(FactKind.__members__.get(kind_name, FactKind.BLOCK_AT_TIME))
-        match = re.fullmatch(form, rest) if form else None
-        if not match:
+        kind = FactKind.__members__.get(kind_name)
+        match = re.fullmatch(_EVENT_PATTERNS[kind], rest) if kind in _EVENT_PATTERNS else None
+        if not (kind and match):
             return None
-        kind = FactKind[kind_name]
         if kind is FactKind.SILENT_BLOCK:
             return cls(kind, item=bytes.fromhex(match[1][2:]))
         index = int(match[1])
@@ -158,3 +179,55 @@ def canonical_filter(emitter: bytes, topics: Iterable[bytes | None]) -> LogFilte
     while listed and listed[-1] is None:
         listed.pop()
     return LogFilter(emitter, tuple(listed))
+
+
+def try_view(kind: FactKind) -> str:
+    """The view that returns whether the fact is proven and, unless it is an absence, its value."""
+    view = VIEWS[kind]
+    return view if kind in ABSENCE_KINDS else f"try{view[0].upper()}{view[1:]}"
+
+
+def view_arguments(
+    kind: FactKind, key: int, block: int, account: bytes, event: EventFact | None = None
+) -> tuple[Argument, ...]:
+    """The arguments of a fact's view. `key`: a field's number, a slot, or Unix time."""
+    if event:
+        return block, *_event_arguments(event)
+    match kind:
+        case FactKind.ACCOUNT_FIELD:
+            return account, block, key
+        case FactKind.STORAGE_SLOT:
+            return account, block, number_word(key)
+        case FactKind.HEADER_FIELD:
+            return block, key
+        case FactKind.BLOCK_AT_TIME:
+            return (key,)
+    raise ValueError(f"no contract stores a {kind}")
+
+
+def _event_arguments(event: EventFact) -> tuple[Argument, ...]:
+    match event.kind:
+        case FactKind.LOG:
+            return event.index, event.log
+        case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
+            return int(event.field), event.index
+        case FactKind.ABSENT_LOG if event.filter:
+            topics = event.filter.named_topics
+            return event.index, event.filter.emitter, event.filter.mask, topics
+        case FactKind.SILENT_BLOCK:
+            return len(event.item) == HASH_BYTES, event.item.rjust(HASH_BYTES, b"\0")
+    return (event.index,)
+
+
+def encode_view_call(signature: str, arguments: Sequence[Argument]) -> bytes:
+    """The calldata; only lists have a dynamic type."""
+    heads, tails = b"", b""
+    for argument in arguments:
+        if isinstance(argument, list):
+            heads += number_word(HASH_BYTES * len(arguments) + len(tails))
+            tails += number_word(len(argument)) + b"".join(argument)
+        elif isinstance(argument, bytes):
+            heads += argument.rjust(HASH_BYTES, b"\0")
+        else:
+            heads += number_word(argument)
+    return keccak256(signature.encode())[:4] + heads + tails

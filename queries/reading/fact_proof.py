@@ -8,13 +8,17 @@ from itertools import islice
 from queries.chain.signer import decode_transaction
 from queries.models import BlockJob, Query, SentTransaction
 from queries.proving.accounts import AccountProof, AccountState
-from queries.proving.call_reading import RecoveredProofs, read_call, rebuild_account_proof
 from queries.proving.errors import NodeMissingError, ProofError
-from queries.proving.event_reading import PROVE_EVENTS_SELECTOR, read_events_call
+from queries.proving.event_witness import PROVE_EVENTS_SELECTOR, read_events_call
 from queries.proving.facts import FactKind
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import keccak256
-from queries.proving.registry_calls import PROVE_SELECTOR
+from queries.proving.registry_calls import (
+    PROVE_SELECTOR,
+    RecoveredProofs,
+    read_call,
+    rebuild_account_proof,
+)
 from queries.proving.tries import CheckedNodes
 from queries.reading.facts import FactView
 from queries.reading.stored_calls import stored_calls

@@ -14,11 +14,11 @@ from queries.chain.registry import FactGroups, FactRead
 from queries.chain.signer import decode_transaction
 from queries.models import BlockJob, SentTransaction, UnsentProof
 from queries.proving.accounts import AccountProof
-from queries.proving.call_reading import RecoveredProofs, read_call, rebuild_account_proof
 from queries.proving.errors import NodeMissingError, ProofError
-from queries.proving.event_reading import PROVE_EVENTS_SELECTOR, EventWitness, encode_event_groups
+from queries.proving.event_witness import PROVE_EVENTS_SELECTOR, EventWitness, encode_event_groups
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import Header, decode_header
+from queries.proving.registry_calls import RecoveredProofs, read_call, rebuild_account_proof
 from queries.proving.tries import CheckedNodes
 
 # Searching a call for up to this many accounts is faster than reading the call.

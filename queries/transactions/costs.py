@@ -1,10 +1,22 @@
-"""What transactions have cost, counted for their chain once they are final."""
+"""What a transaction has cost, and which batches pay how much of it.
+
+Each transaction has a `Share` per paying batch. Until the transaction is confirmed, the share
+reserves the maximum that the batch may have to pay. Afterwards it holds what the batch has paid.
+The operator pays the rest, limited by `daily_budget`. Costs are counted for their chain once they
+are final.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
 
 from django.db import transaction
 
 from queries.database.clock import shared_now
 from queries.database.daily_counts import GAS, add_counts, route_gas_key
-from queries.models import ChainCost, JobTransaction, SentTransaction
+from queries.models import Batch, ChainCost, JobTransaction, Query, SentTransaction, Share
+from queries.planning.calls import ProveCall
+from queries.transactions.receipts import store_receipt
 
 
 def lock_costs(chain: int) -> ChainCost:
@@ -39,3 +51,85 @@ def transaction_cost(row: SentTransaction) -> int:
     # The L1 data fee is not signed: limit it to the reserve, or one lie could spend a day's budget.
     data_fee = min(int(row.data_fee or "0", 16), int(row.max_cost, 16))
     return (row.gas_used or 0) * int(row.gas_price or "0", 16) + data_fee
+
+
+def split_among_batches(
+    call: ProveCall, cost: int, paying_queries: Mapping[int, Sequence[Query]]
+) -> dict[str, int]:
+    """The share of each batch in what the call costs; `paying_queries` are by job.
+
+    The cost is split in proportion to the weight of the pieces, and within a piece to what it
+    proves for each batch. It is split equally if a piece or preparation proves nothing for any.
+    """
+    if not call.pieces:
+        batches = dict.fromkeys(
+            query.batch_id for queries in paying_queries.values() for query in queries
+        )
+        return dict(zip(batches, split(cost, [1] * len(batches)), strict=True))
+    shares: dict[str, int] = defaultdict(int)
+    piece_costs = split(cost, [piece.weight for piece in call.pieces])
+    for piece, piece_cost in zip(call.pieces, piece_costs, strict=True):
+        queries = paying_queries[piece.job]
+        weights = dict.fromkeys((query.batch_id for query in queries), 0)
+        if len(weights) > 1:
+            for query, weight in zip(queries, piece.query_weights(queries), strict=True):
+                weights[query.batch_id] += weight
+        if not any(weights.values()):
+            weights = dict.fromkeys(weights, 1)
+        for batch, part in zip(weights, split(piece_cost, weights.values()), strict=True):
+            shares[batch] += part
+    return shares
+
+
+def split(amount: int, weights: Collection[int]) -> list[int]:
+    """Split the whole amount in proportion to the weights."""
+    total = sum(weights) or 1
+    bounds = [amount * weight // total for weight in accumulate(weights, initial=0)]
+    return [end - start for start, end in pairwise(bounds)]
+
+
+def lock_batches(keys: Iterable[str]) -> list[Batch]:
+    """Lock them until the database transaction ends. Call it before locking jobs and queries."""
+    return list(Batch.objects.filter(pk__in=set(keys)).order_by("pk").select_for_update())
+
+
+def underfunded_batches(costs: Mapping[str, int]) -> frozenset[str]:
+    """Batches whose remaining fee is below these costs. Those with open shares are left out."""
+    remaining = remaining_fees(Batch.objects.filter(pk__in=costs).exclude(shares__paid=""))
+    return frozenset(batch for batch, wei in remaining.items() if wei < costs[batch])
+
+
+def remaining_fees(batches: Iterable[Batch]) -> dict[str, int]:
+    """By batch, its fee less what it has paid and what its open shares reserve. May be negative."""
+    remaining = {batch.pk: int(batch.fee, 16) for batch in batches}
+    for share in Share.objects.filter(batch__in=remaining):
+        remaining[share.batch_id] -= int(share.paid or share.max_cost, 16)
+    return remaining
+
+
+def charge_batches(row: SentTransaction, *, free: bool) -> None:
+    """Charge the batches of a transaction that is deep enough to count, or will never be mined.
+
+    A batch pays its fee at most, unless the destination is `free`. If a reorg undoes the
+    transaction, its batches stay charged until it is mined again.
+    """
+    with transaction.atomic():
+        shares = list(Share.objects.filter(transaction=row).order_by("pk"))
+        batches = lock_batches(share.batch_id for share in shares)
+        if not store_receipt(row, confirmed=True):
+            return
+        row.job_links.update(open=False)
+        spent = dict.fromkeys((batch.pk for batch in batches), 0)
+        others = Share.objects.filter(batch__in=spent).exclude(transaction=row).exclude(paid="")
+        for batch_id, paid in others.values_list("batch", "paid"):
+            spent[batch_id] += int(paid, 16)
+        remaining = {batch.pk: int(batch.fee, 16) - spent[batch.pk] for batch in batches}
+        parts = split(transaction_cost(row), [int(share.max_cost, 16) for share in shares])
+        for share, part in zip(shares, parts, strict=True):
+            wei = part if free else min(part, max(remaining[share.batch_id], 0))
+            share.paid = f"{wei:064x}"
+            spent[share.batch_id] += wei
+        Share.objects.bulk_update(shares, ["paid"])
+        Batch.objects.bulk_update(
+            [Batch(id=batch_id, spent=f"{wei:064x}") for batch_id, wei in spent.items()], ["spent"]
+        )

@@ -19,10 +19,10 @@ from queries.chain.signer import Fees, UnsignedTransaction, decode_transaction
 from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.models import BlockJob, SentHash, SentTransaction
+from queries.transactions.costs import charge_batches
 from queries.transactions.destination_reorgs import reopen
 from queries.transactions.lane import PERMANENT_SEND_ERRORS, Lane
 from queries.transactions.receipts import NOT_MINED, ReceiptPoll, receipt_poll, store_receipt
-from queries.transactions.shares import charge_batches
 
 log = logging.getLogger("tacitus.prover")
 

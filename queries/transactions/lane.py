@@ -33,10 +33,8 @@ from queries.database.leases import Lease
 from queries.models import BlockJob, JobTransaction, Query, SentHash, SentTransaction, Share
 from queries.planning.calls import Piece
 from queries.statuses import ENDED_STATUSES
-from queries.transactions.budget import fit_to_daily_budget
-from queries.transactions.costs import lock_costs
-from queries.transactions.offers import Offer, check_fees
-from queries.transactions.shares import charge_batches, lock_batches
+from queries.transactions.budget import Offer, check_fees, fit_to_daily_budget
+from queries.transactions.costs import charge_batches, lock_batches, lock_costs
 
 log = logging.getLogger("tacitus.prover")
 

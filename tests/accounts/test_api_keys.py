@@ -8,30 +8,14 @@ from django.test import Client
 
 from accounts.keys import manage
 from accounts.keys.manage import clean_name
-from accounts.models import Account, ApiKey
+from accounts.models import ApiKey
 from accounts.shared.errors import RefusalError
-from accounts.shared.wallets import Wallet
+from tests.accounts.api_keys import make_key, owner, request_with
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer
 
 pytestmark = pytest.mark.django_db
-WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 HOUR = timedelta(hours=1)
-
-
-def owner() -> Account:
-    return Account.objects.get_or_create_for_wallet(Wallet(WALLET))[0]
-
-
-def make_key(name: str = "Bridge") -> tuple[ApiKey, str]:
-    key = manage.add_key(owner(), name)
-    text = manage.reveal(key)
-    assert text is not None
-    return key, text
-
-
-def request_with(text: str) -> Any:
-    return Client().get("/api-key", headers={"api-key": text})
 
 
 def test_the_database_does_not_contain_the_secret() -> None:

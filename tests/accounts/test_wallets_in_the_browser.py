@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from tests.accounts.wallet import ICON, Wallet, install
-from tests.browser import Pictures
+from tests.browser import Pictures, assert_fits
 
 pytestmark = [pytest.mark.browser, pytest.mark.either_database]
 
@@ -81,8 +81,7 @@ def test_a_hostile_name_is_only_text(page: Page, live_server: LiveServer) -> Non
     assert _names(page) == list(NAMES.values())
     assert page.locator(".wallet img").count() == len(NAMES)
     assert page.title() == "Sign in · Tacitus"
-    page.set_viewport_size({"width": 360, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert_fits(page, 360)
 
 
 ICONS = [

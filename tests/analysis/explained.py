@@ -78,7 +78,7 @@ EXPLAINED = (
         "Decoding the whole answer would cost more than the walk. Success is checked, and the "
         "registry's error passed on."),
     Explained("low-level-calls", "Informational", (
-        "FactsLookup._ask", "FactsLookup.provenRecent", "FactsLookupClient.ask"),
+        "FactsLookup._ask", "FactsLookup.onRecentProof", "FactsLookupClient.ask"),
         "An error is wrapped, so that no lookup of another contract passes as ours."),
     Explained("uninitialized-local", "Medium", ("BlockItems._refuseMatch.parts",),
         "A struct in memory starts as zeros, and is filled before it is read."),
@@ -93,7 +93,7 @@ EXPLAINED = (
         "It is immutable, and read like a constant."),
     Explained("assembly", "Informational", ("FactsLookupClient.ask",),
         "An error's selector is read and dropped, for which Solidity 0.8.4 has no expression."),
-    Explained("timestamp", "Low", ("FactsLookup.provenRecent",),
+    Explained("timestamp", "Low", ("FactsLookup.onRecentProof",),
         "The age of a block is compared with the caller's bound, in an eth_call."),
     Explained("timestamp", "Low", ("AttestedRegistry.attest",),
         "Attesting ends years ahead; a block producer can shift that by a few seconds."),

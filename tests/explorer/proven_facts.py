@@ -43,12 +43,6 @@ def facts_in(batch_id: str) -> dict[str, FactView]:
     return {fact.name: fact for query in queries for fact in query_facts(query, batch.destination)}
 
 
-def fact_page(batch_id: str, position: int, name: str, suffix: str = "") -> Any:
+def fact_page(batch_id: str, name: str, page: str = "") -> Any:
     """The page at the fact's permanent address, or below it."""
-    batch = batches.batch_view(batch_id)
-    query = batches.find_query(batch, position) if batch else None
-    assert batch
-    assert query
-    facts = {fact.name: fact for fact in query_facts(query, batch.destination)}
-    path, _, parameters = fact_url(facts[name]).partition("?")
-    return Client().get(f"{path}{suffix}?{parameters}")
+    return Client().get(fact_url(facts_in(batch_id)[name], page))

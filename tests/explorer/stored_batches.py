@@ -38,12 +38,18 @@ def header_of(number: int, *, extra: bytes = b"") -> Header:
 
 
 def submit_accounts(
-    accounts: Mapping[str, object], *blocks: int, source: int = SEPOLIA, **more: object
+    accounts: Mapping[str, object],
+    *blocks: int,
+    source: int = SEPOLIA,
+    destination: int = SEPOLIA,
+    owner: str = "",
+    **more: object,
 ) -> str:
-    """Submit a batch to Sepolia for these accounts at each of the blocks."""
+    """Submit a batch for these accounts at each of the blocks, by a new owner if none is named."""
     data = {f"block:{number}": {"accounts": accounts, **more} for number in blocks or (BLOCK,)}
-    content = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": {str(source): data}}
-    return submitted(make_key(f"0x{next(wallets):040}"), content)
+    fee = "0" if destination == SEPOLIA else "1000"
+    content = {"destinationChainId": str(destination), "fee": fee, "data": {str(source): data}}
+    return submitted(make_key(owner or f"0x{next(wallets):040}"), content)
 
 
 def submit_balances(count: int = 1, blocks: int = 1) -> str:

@@ -17,6 +17,7 @@ from queries.prover.worker import work_once
 from queries.statuses import StepName
 from queries.transitions import Failure
 from tests.accessibility import assert_accessible
+from tests.browser import assert_fits
 from tests.explorer.proven_facts import HOLDER, proven_batch
 from tests.queries.prover.service import CHAIN_ID, ETHER, Service, running_service
 
@@ -59,8 +60,7 @@ def _check_layout(page: Page) -> None:
     """Nothing overflows, and axe finds no problem on a phone."""
     for scheme, width in DISPLAYS:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert_fits(page, width)
         if width == PHONE:
             assert_accessible(page)
 

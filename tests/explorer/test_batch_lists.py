@@ -14,17 +14,10 @@ from explorer.pages.formatting import age
 from queries.database import daily_counts
 from queries.models import Batch
 from queries.statuses import BatchStatus
+from tests.explorer.page_text import visible_text
 from tests.explorer.stored_batches import ADDRESS, OTHER, prove, submit_accounts, submit_balances
 from tests.queries.api.batch_states import set_status
-from tests.queries.api.served_api import (
-    HERE,
-    OPTIMISM,
-    OTHER_WALLET,
-    SEPOLIA,
-    make_key,
-    record_head,
-    submitted,
-)
+from tests.queries.api.served_api import HERE, OPTIMISM, SEPOLIA, record_head
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -43,19 +36,15 @@ def _link(answer: Any, text: str) -> str:
     return str(url).replace("&amp;", "&")
 
 
-def _submit_to_optimism() -> str:
-    data = {str(SEPOLIA): {"block:7": {"header": ["TIMESTAMP"]}}}
-    content = {"destinationChainId": str(OPTIMISM), "fee": "1000", "data": data}
-    return submitted(make_key(OTHER_WALLET), content)
-
-
 def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> None:
-    old, new, other = submit_balances(count=3, blocks=2), _submit_to_optimism(), submit_balances()
+    old = submit_balances(count=3, blocks=2)
+    new = submit_accounts({}, 7, destination=OPTIMISM, header=["TIMESTAMP"])
+    other = submit_balances()
     prove(old)
     set_status(other, BatchStatus.REJECTED)
     answer = _list()
     assert _ids(answer) == [other, new, old]
-    text = " ".join(re.sub("<[^>]*>", " ", answer.text).split())
+    text = visible_text(answer.text)
     text = re.sub("[0-9]+ seconds? ago", "now", text)  # on a busy machine
     assert "RECEIVED timestamp of the header Sepolia, block 7 OP Mainnet now" in text
     assert "Asked Source Readable on Value Cost When" in text

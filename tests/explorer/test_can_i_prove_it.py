@@ -13,6 +13,7 @@ from explorer.pages.links import PageLinks
 from explorer.pages.reach import ReachForm
 from queries.config.registries import Registry, RegistryKind
 from queries.models import Attestation, ChainRecord, NodeRecord
+from tests.explorer.page_text import visible_text
 from tests.explorer.stored_batches import ADDRESS, prove, submit_accounts
 from tests.queries.api.served_api import (
     ATTESTED,
@@ -56,8 +57,7 @@ def ask(source: int, block: object, destination: int) -> str:
     section = text.partition('id="can-i"')[2].partition("</section>")[0]
     answer = section.partition("reach-answer")[2]
     link = re.search(r'href="([^"]+)"', answer)
-    words = " ".join(re.sub("<[^>]*>", " ", answer).split())
-    return f"{words} {link[1] if link else 'no button'}"
+    return f"{visible_text(answer)} {link[1] if link else 'no button'}"
 
 
 @pytest.mark.parametrize(

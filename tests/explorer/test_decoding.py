@@ -1,4 +1,4 @@
-"""How proven words are decoded."""
+"""Decoding of proven words."""
 
 import pytest
 from hypothesis import given
@@ -59,7 +59,7 @@ def _text_slot(text: str) -> int:
 def test_a_balance_is_in_whole_units_and_wei(wei: int, short: str, exact: str) -> None:
     value = decode_fact(account_field("BALANCE", wei), "ETH")
     assert (value.short, value.exact) == (short, exact)
-    assert [(n.label, n.text) for n in value.notations] == [("wei", f"{wei:,}")]
+    assert (value.unit_text, value.wei) == (f"{wei:,} wei", f"{wei}")
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,9 @@ def test_the_short_form(fact: FactView, short: str) -> None:
 
 
 def test_an_address_is_checksummed() -> None:
-    assert decode_fact(header_field("COINBASE", NUMBER_OF_ACCOUNT), "ETH").address == ACCOUNT
+    assert decode_fact(header_field("COINBASE", NUMBER_OF_ACCOUNT), "ETH").exact == ACCOUNT
     plausible = decode_fact(slot(NUMBER_OF_ACCOUNT), "ETH")
     assert plausible.exact == ACCOUNT
-    assert plausible.address == ""  # it may be something else
     assert plausible.remark == "If it is an address."
 
 
@@ -118,5 +117,5 @@ def test_any_word_is_decoded_to_printable_text(number: int, name: str) -> None:
         value = decode_fact(fact, "ETH")
         assert value.short
         assert value.exact
-        for text in (value.short, value.exact, *(notation.text for notation in value.notations)):
+        for text in (value.short, value.exact, value.unit_text):
             assert text.isprintable()

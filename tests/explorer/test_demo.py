@@ -159,12 +159,14 @@ def test_on_a_terminal_one_line_moves_for_each_batch(repository: Path, tmp_path:
     assert output.count("\x1b[32m✓\x1b[0m the same") == 4  # and the lookup
 
 
-def test_registry_addresses_prove_their_code(demo: Demo) -> None:
+def test_registry_addresses_prove_their_code_and_have_an_events_verifier(demo: Demo) -> None:
+    chains = re.findall(r"(http://127\.0\.0\.1:\d+)  chain (\d+)", demo.output)
+    nodes = {int(chain): LocalNode(url) for url, chain in chains}
     named = re.findall(r"Registry  (\w+)  Demo (A|B) → Demo (A|B) \((\w+)\)", demo.output)
     routes = Tacitus(demo.site).routes()
-    chains = {31337: "A", 31338: "B"}
+    names = {31337: "A", 31338: "B"}
     assert sorted(named) == sorted(
-        (route.registry, chains[route.source], chains[route.destination], route.kind)
+        (route.registry, names[route.source], names[route.destination], route.kind)
         for route in routes
     )
     assert {route.kind for route in routes} == {"native", "optimism", "attested"}
@@ -174,14 +176,7 @@ def test_registry_addresses_prove_their_code(demo: Demo) -> None:
         text = requests.get(page, timeout=10).text
         assert "Its code is proven by its address" in text
         assert route.events_verifier in text
-
-
-def test_an_events_verifier_stands_beside_each_registry(demo: Demo) -> None:
-    nodes = re.findall(r"(http://127\.0\.0\.1:\d+)  chain (\d+)", demo.output)
-    nodes_by_chain = {int(chain): LocalNode(url) for url, chain in nodes}
-    for route in Tacitus(demo.site).routes():
-        node = nodes_by_chain[route.destination]
-        registry = node.call(route.events_verifier, call_data("REGISTRY()"))
+        registry = nodes[route.destination].call(route.events_verifier, call_data("REGISTRY()"))
         assert registry[12:] == bytes.fromhex(route.registry[2:])
 
 
@@ -212,7 +207,7 @@ def test_the_suggested_commands_and_the_vote_of_the_guide_work(
 
 
 def test_the_commands_of_the_guide_about_events_work(demo: Demo, tmp_path: Path) -> None:
-    """From a transfer on one chain to a contract that acts on it on the other."""
+    """The guide leads from a transfer on one chain to a contract on the other."""
     settings = _exports(demo)
 
     def code(text: str) -> str:

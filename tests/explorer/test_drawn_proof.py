@@ -37,9 +37,9 @@ def test_the_drawn_nodes_are_those_of_the_chain(service: Service) -> None:
     unreachable = (NodeAddress("http://127.0.0.1:1"),)
     chain = replace(service.routes.chains[CHAIN_ID], nodes=unreachable)
     with serving(service.node, replace(service.routes, chains={CHAIN_ID: chain})):
-        balance = fact_page(batch, 0, "BALANCE")
-        slot = fact_page(batch, 0, f"0x{SLOT:064x}")
-        timestamp = fact_page(batch, 1, "TIMESTAMP")
+        balance = fact_page(batch, "BALANCE")
+        slot = fact_page(batch, f"0x{SLOT:064x}")
+        timestamp = fact_page(batch, "TIMESTAMP")
     # The next header is part of the proof, because the batch asks for the block at a time.
     child = service.header((block or 0) + 1)["hash"]
     for page, nodes in ((balance, state), (slot, state + storage)):
@@ -64,7 +64,7 @@ def test_a_proof_of_absence_is_explained(service: Service) -> None:
     accounts = {f"0x{0xDEAD:040x}": {"props": ["BALANCE"]}}
     batch = service.submit({str(CHAIN_ID): {f"block:{service.head() - 2}": {"accounts": accounts}}})
     service.work(batch)
-    text = fact_page(batch, 0, "BALANCE").text
+    text = fact_page(batch, "BALANCE").text
     assert "the proof shows that its place in the trie is empty" in text
     assert "storage root" not in text
 
@@ -74,10 +74,10 @@ def test_a_proof_of_others_is_said_to_be_missing(service: Service) -> None:
     Query.objects.update(
         blockhash_transaction=None, header_transaction=None, account_transaction=None
     )
-    assert _drawn_nodes(fact_page(batch, 0, "BALANCE"))  # from the block's other calls
+    assert _drawn_nodes(fact_page(batch, "BALANCE"))  # from the block's other calls
     JobTransaction.objects.all().delete()
     SentTransaction.objects.all().delete()
-    page = fact_page(batch, 0, "BALANCE")
+    page = fact_page(batch, "BALANCE")
     assert page.status_code == 200
     assert "The trie nodes are not stored here" in page.text
     assert "accumulated in the registry before" in page.text

@@ -24,7 +24,7 @@ from tests.explorer.stored_batches import (
     submit_accounts,
     submit_balances,
 )
-from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA, make_key, submitted
+from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA
 from tests.queries.prover.service import CHAIN_ID, Service
 
 ACCOUNT = f"/explorer/account/{ADDRESS}"
@@ -62,12 +62,6 @@ def _portions(address: str) -> list[list[dict[str, str]]]:
         link = re.fullmatch('<(.+)>; rel="next"', answer.get("Link", ""))
         address = link[1] if link else ""
     return portions
-
-
-def _submit_to_optimism(source: int, block: int) -> str:
-    data = {str(source): {f"block:{block}": {"accounts": {ADDRESS: {"props": ["BALANCE"]}}}}}
-    content = {"destinationChainId": str(OPTIMISM), "fee": "1", "data": data}
-    return submitted(make_key(), content)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -124,8 +118,9 @@ def test_file_names_say_what_is_in_them() -> None:
 @without_chain
 def test_files_have_only_facts_of_their_chains() -> None:
     prove(submit_balances())
-    prove(_submit_to_optimism(SEPOLIA, BLOCK))
-    prove(_submit_to_optimism(OPTIMISM, BLOCK))
+    for source in (SEPOLIA, OPTIMISM):
+        accounts = {ADDRESS: {"props": ["BALANCE"]}}
+        prove(submit_accounts(accounts, source=source, destination=OPTIMISM))
     chains = {
         f"{ACCOUNT}/facts.csv?chain={SEPOLIA}": {(SEPOLIA, SEPOLIA), (SEPOLIA, OPTIMISM)},
         f"{ACCOUNT}/facts.csv": {(OPTIMISM, OPTIMISM)},  # the page's default

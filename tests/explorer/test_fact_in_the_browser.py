@@ -6,6 +6,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from queries.models import Query
 from tests.accessibility import assert_accessible
+from tests.browser import assert_fits
 from tests.explorer.proven_events import AMOUNT, mine_transfer, prove_events
 from tests.explorer.proven_facts import HOLDER, SLOT, proven_batch
 from tests.queries.prover.service import CHAIN_ID, Service
@@ -34,8 +35,7 @@ def test_a_value_is_checked_in_place(page: Page, live_server: LiveServer, servic
     expect(page.get_by_role("img", name="state trie")).to_be_visible()
     page.get_by_text("All hashes").click()
     for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert_fits(page, width)
         assert_accessible(page)
 
 
@@ -49,8 +49,7 @@ def test_events_are_readable_at_all_widths(
         page.goto(f"{live_server.url}{address}")
         expect(page.get_by_text(f"Transfer of {AMOUNT:,} (raw units)").first).to_be_visible()
         for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert_fits(page, width)
             assert_accessible(page)
     page.get_by_role("link", name="Check it now").click()
     expect(page.locator("#checked")).to_contain_text("The events verifier says the same, read on")

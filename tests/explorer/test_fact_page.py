@@ -8,8 +8,9 @@ from django.test import Client
 
 from queries.models import Batch, Query
 from queries.statuses import BatchStatus
+from tests.explorer.page_text import page_text
 from tests.explorer.stored_batches import ADDRESS, BLOCK, prove, submit_accounts, submit_balances
-from tests.queries.api.served_api import HERE, OPTIMISM, SEPOLIA, make_key, submitted
+from tests.queries.api.served_api import HERE, OPTIMISM, SEPOLIA
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -20,17 +21,6 @@ SLOT = f"{FACTS}/{ADDRESS}/0x{1:064x}"
 
 def _get(path: str) -> Any:
     return Client().get(path, headers={"Accept": "text/html"})
-
-
-def _submit_to_optimism() -> str:
-    data = {str(SEPOLIA): {f"block:{BLOCK}": {"accounts": {ADDRESS: {"props": ["BALANCE"]}}}}}
-    return submitted(make_key(), {"destinationChainId": str(OPTIMISM), "fee": "1", "data": data})
-
-
-def _text(path: str) -> str:
-    answer = _get(path)
-    assert answer.status_code == 200, path
-    return re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", answer.text))
 
 
 def test_a_fact_of_four_batches_has_one_page_that_lists_them() -> None:
@@ -46,28 +36,16 @@ def test_a_fact_of_four_batches_has_one_page_that_lists_them() -> None:
     assert _get(BALANCE).status_code == 404
 
 
-def test_the_page_begins_with_the_sentence_and_the_value() -> None:
+def test_the_page_and_its_link_preview_have_the_sentence_and_the_value() -> None:
     prove(submit_balances())
-    text = _text(BALANCE)
     heading = f"balance of 0xd8dA…6045 · Sepolia, block {BLOCK:,}"
-    assert heading in text
-    assert f"{heading} → 21 ETH" in _get(BALANCE).text
-    assert "slot 1 of 0xd8dA…6045" in _text(SLOT)
-
-
-def test_a_link_preview_has_the_sentence_with_the_value() -> None:
-    prove(submit_balances())
-    previews = dict(
-        re.findall(
-            r'<meta property="og:(\w+)" content="([^"]*)"', _get(f"{BALANCE}?to={SEPOLIA}").text
-        )
-    )
-    assert previews["title"].startswith(
-        f"balance of 0xd8dA…6045 · Sepolia, block {BLOCK:,} → 21 ETH"
-    )
-    assert (
-        "21 ETH. Proven to a contract on Sepolia, native: trusts nobody." in previews["description"]
-    )
+    assert heading in page_text(BALANCE)
+    assert "slot 1 of 0xd8dA…6045" in page_text(SLOT)
+    text = _get(f"{BALANCE}?to={SEPOLIA}").text
+    previews = dict(re.findall(r'<meta property="og:(\w+)" content="([^"]*)"', text))
+    assert previews["title"].startswith(f"{heading} → 21 ETH")
+    trust = "21 ETH. Proven to a contract on Sepolia, native: trusts nobody."
+    assert trust in previews["description"]
     assert previews["url"].endswith(BALANCE)
     assert previews["image"].endswith(".png")
 
@@ -100,8 +78,8 @@ def test_what_is_not_a_fact_is_not_found(path: str) -> None:
 
 def test_each_destination_has_its_registry_and_trust() -> None:
     prove(submit_balances())
-    prove(_submit_to_optimism())
-    here, there = _text(BALANCE), _text(f"{BALANCE}?to={OPTIMISM}")
+    prove(submit_accounts({ADDRESS: {"props": ["BALANCE"]}}, destination=OPTIMISM))
+    here, there = page_text(BALANCE), page_text(f"{BALANCE}?to={OPTIMISM}")
     assert "Proven to Sepolia native · trusts nobody" in here
     assert "Also proven to OP Mainnet" in here
     assert "Proven to OP Mainnet" in there
@@ -113,7 +91,7 @@ def test_the_names_of_the_same_header_field_are_one_fact() -> None:
     batch = submit_accounts({ADDRESS: {"props": ["NONCE"]}}, header=["PROPOSER"])
     prove(batch)
     Query.objects.filter(batch=batch, account="").update(values={"PROPOSER": f"{1:064x}"})
-    assert batch in _text(f"{FACTS}/header/COINBASE")
+    assert batch in page_text(f"{FACTS}/header/COINBASE")
 
 
 def test_times_of_the_same_block_are_facts_of_their_own() -> None:
@@ -125,11 +103,11 @@ def test_times_of_the_same_block_are_facts_of_their_own() -> None:
         batches[seconds] = batch
     address = f"{FACTS}/header/BLOCK_AT_TIMESTAMP"
     for seconds, batch in batches.items():
-        text = _text(f"{address}?at={seconds}")
+        text = page_text(f"{address}?at={seconds}")
         assert [other in text for other in batches.values()] == [
             other == batch for other in batches.values()
         ]
-    text = _text(f"{address}?at=1700000000")
+    text = page_text(f"{address}?at=1700000000")
     assert "block at 2023-11-14 22:13:20 UTC" in text
     assert ADDRESS not in text
 

@@ -77,11 +77,6 @@ def test_each_page_has_its_own_description_and_canonical_address(client: Client)
     assert len(descriptions) == len(PAGES)
 
 
-def test_a_refused_requests_code_leads_to_its_meaning(client: Client) -> None:
-    assert '<a href="/docs/status#fee_too_low">' in client.get("/docs/api").text
-    assert '<tr id="fee_too_low">' in client.get("/docs/status").text
-
-
 def test_each_batchs_code_has_a_row_to_link_to(client: Client) -> None:
     page = client.get("/docs/status").text
     for code in {*wait_codes(), *rejection_codes(), *(code.code for code in PageCode)}:

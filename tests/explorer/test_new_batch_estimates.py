@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from django.test import Client
 
 from accounts.models import Account
 from explorer.demo.local_node import LocalNode, local_node
 from tests.explorer.batch_form import check, send, signed_in
-from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, running_service
+from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
@@ -20,58 +21,61 @@ def node() -> Iterator[LocalNode]:
         yield running
 
 
-def test_the_estimated_fee_is_filled_in_and_sufficient(node: LocalNode) -> None:
-    with running_service(node, free=False) as service:
-        service.mine(3)
-        client = signed_in(Account.objects.get().address or "")
-        request = {
-            "destination": str(CHAIN_ID),
-            "source": str(CHAIN_ID),
-            "block": str(service.head() - 1),
-            "account": HOLDER,
-        }
-
-        def checked(**more: str) -> str:
-            return str(send(client, "check", **request, **more).text)
-
-        text = checked()
-        fee = _fee(text)
-        assert int(fee) > 50_000
-        assert f"&quot;fee&quot;: &quot;{fee}&quot;" in text
-        assert "This can be submitted" in text
-        assert _fee(checked(fee="7", filled__fee=fee)) == "7"
-        assert int(_fee(checked(fee="1", filled__fee="1"))) > 50_000
-        response = send(client, **request, fee=fee)
-        batch = response["Location"].rpartition("/")[2]
-        service.work(batch)
-        assert service.status(batch)["queryStatus"] == "DONE"
-        proven = checked()
-        assert "All of this is proven already" in proven
-        assert '<p class="faded"><code><bdi>0xd8dA…6045</bdi></code> balance' in proven
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    with running_service(node, free=False) as running:
+        running.mine(3)
+        yield running
 
 
-def test_a_block_that_is_not_ready_shows_what_batches_took(node: LocalNode) -> None:
-    with running_service(node, free=False) as service:
-        service.mine(3)
-        client = signed_in(Account.objects.get().address or "")
-        request = {
-            "destination": str(CHAIN_ID),
-            "source": str(CHAIN_ID),
-            "account": HOLDER,
-            "block": str(service.head() + 9),
-        }
-        before = str(check(client, **request).text)
-        assert "will wait for its block" in before
-        assert "a balance takes about 170,480 gas" in before
-        assert "0 in 0 transactions" not in before
-        done = send(client, **request | {"block": str(service.head() - 1)}, fee=str(10**18))
-        service.work(done["Location"].rpartition("/")[2])
-        after = str(check(client, **request).text)
-        assert re.search(r"a fact took 0\.0\d+ ETH lately", after)
-        assert re.search(r"the one batch took \d+ seconds?", after)
-        far = str(check(client, **request | {"block": str(service.head() + 10**6)}).text)
-        assert "is not on chain" in far
-        assert "in a moment" not in far
+@pytest.fixture
+def client(service: Service) -> Client:
+    return signed_in(Account.objects.get().address or "")
+
+
+def _request(block: int) -> dict[str, str]:
+    chain = str(CHAIN_ID)
+    return {"destination": chain, "source": chain, "block": str(block), "account": HOLDER}
+
+
+def test_the_estimated_fee_is_filled_in_and_sufficient(service: Service, client: Client) -> None:
+    request = _request(service.head() - 1)
+
+    def checked(**more: str) -> str:
+        return str(send(client, "check", **request, **more).text)
+
+    text = checked()
+    fee = _fee(text)
+    assert int(fee) > 50_000
+    assert f"&quot;fee&quot;: &quot;{fee}&quot;" in text
+    assert "This can be submitted" in text
+    assert _fee(checked(fee="7", filled__fee=fee)) == "7"
+    assert int(_fee(checked(fee="1", filled__fee="1"))) > 50_000
+    response = send(client, **request, fee=fee)
+    batch = response["Location"].rpartition("/")[2]
+    service.work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"
+    proven = checked()
+    assert "All of this is proven already" in proven
+    assert '<p class="faded"><code><bdi>0xd8dA…6045</bdi></code> balance' in proven
+
+
+def test_a_block_that_is_not_ready_shows_what_batches_took(
+    service: Service, client: Client
+) -> None:
+    request = _request(service.head() + 9)
+    before = str(check(client, **request).text)
+    assert "will wait for its block" in before
+    assert "a balance takes about 170,480 gas" in before
+    assert "0 in 0 transactions" not in before
+    done = send(client, **_request(service.head() - 1), fee=str(10**18))
+    service.work(done["Location"].rpartition("/")[2])
+    after = str(check(client, **request).text)
+    assert re.search(r"a fact took 0\.0\d+ ETH lately", after)
+    assert re.search(r"the one batch took \d+ seconds?", after)
+    far = str(check(client, **_request(service.head() + 10**6)).text)
+    assert "is not on chain" in far
+    assert "in a moment" not in far
 
 
 def _fee(text: str) -> str:

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.accessibility import serious_problems
 from tests.accounts.wallet import Wallet, install
+from tests.browser import assert_fits
 from tests.rigs.service import HOLDER, OWNERS, Service
 
 pytestmark = [pytest.mark.browser, pytest.mark.either_database]
@@ -132,6 +133,4 @@ def test_the_account_pages_fit_and_are_accessible(
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             assert serious_problems(page) == []
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert_fits(page, *WIDTHS)

@@ -6,6 +6,7 @@ from html import unescape
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from accounts.keys import manage
 from queries.api import estimates
@@ -19,6 +20,7 @@ from tests.explorer.batch_form import (
     signed_in,
     wallet_account,
 )
+from tests.explorer.page_text import textarea
 from tests.queries.api.served_api import (
     HERE,
     LONELY,
@@ -39,15 +41,20 @@ def _no_node_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimates, "ESTIMATE_SECONDS", 0.0)
 
 
+@pytest.fixture
+def client() -> Client:
+    """Signed in, with a key."""
+    make_key()
+    return signed_in()
+
+
 def request_json(answer: Any) -> Any:
     match = re.search(r'<code id="request-json"[^>]*>(.*?)</code>', answer.text, re.DOTALL)
     assert match
     return json.loads(unescape(match[1]))
 
 
-def test_the_form_submits_a_batch_once() -> None:
-    make_key()
-    client = signed_in()
+def test_the_form_submits_a_batch_once(client: Client) -> None:
     answer = send(client, slots="0x1", webhook="https://example.org/hook")
     batch = Batch.objects.get()
     assert answer["Location"] == f"/explorer/query/{batch.pk}"
@@ -58,9 +65,7 @@ def test_the_form_submits_a_batch_once() -> None:
     assert (again["Location"], Batch.objects.count()) == (answer["Location"], 1)
 
 
-def test_a_changed_form_can_be_submitted_as_a_new_batch() -> None:
-    make_key()
-    client = signed_in()
+def test_a_changed_form_can_be_submitted_as_a_new_batch(client: Client) -> None:
     send(client)
     refused = send(client, block="5186020")
     sentence = f"used before with another batch, {Batch.objects.get().pk}. Submit it again "
@@ -116,10 +121,8 @@ ERRORS: list[tuple[dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("changes", "field", "sentence"), ERRORS)
 def test_an_error_is_beside_its_field_and_the_input_is_kept(
-    changes: dict[str, Any], field: str, sentence: str
+    client: Client, changes: dict[str, Any], field: str, sentence: str
 ) -> None:
-    make_key()
-    client = signed_in()
     requests = [send] if changes.get("account") == "" else [send, check]
     for response in (request(client, **changes) for request in requests):
         assert response.status_code == 200
@@ -134,9 +137,7 @@ def test_an_error_is_beside_its_field_and_the_input_is_kept(
     assert not Batch.objects.exists()
 
 
-def test_several_accounts_are_asked_for_the_same() -> None:
-    make_key()
-    client = signed_in()
+def test_several_accounts_are_asked_for_the_same(client: Client) -> None:
     batch = send(client, account=f"{WALLET}\n{OTHER_WALLET}, {WALLET}", slots="0x1")
     assert batch.status_code == 302
     queries = Query.objects.values_list("account", "slots")
@@ -145,15 +146,11 @@ def test_several_accounts_are_asked_for_the_same() -> None:
     assert "an address has 40 hex digits" in field_error(wrong, "account")
 
 
-def test_a_request_can_be_edited_as_json_without_a_script() -> None:
-    make_key()
-    client = signed_in()
+def test_a_request_can_be_edited_as_json_without_a_script(client: Client) -> None:
     shown = request_json(check(client))
-    editor = send(client, "json").text
-    match = re.search('<textarea id="json"[^>]*>(.*?)</textarea>', editor, re.DOTALL)
-    assert match
-    assert json.loads(unescape(match[1])) == shown
-    assert 'name="account"' not in editor
+    editor = send(client, "json")
+    assert json.loads(textarea(editor, "json")) == shown
+    assert 'name="account"' not in editor.text
     shown["data"][str(SEPOLIA)]["block:7"] = {"header": ["TIMESTAMP"]}
     wrong = send(client, json=json.dumps(shown).replace("TIMESTAMP", "HASH"))
     assert "block:7.header[0]" in field_error(wrong, "json")
@@ -163,39 +160,35 @@ def test_a_request_can_be_edited_as_json_without_a_script() -> None:
     assert Query.objects.count() == 2
 
 
-def test_nothing_is_shown_as_a_request_before_something_is_asked_for() -> None:
-    make_key()
-    assert "block:" not in signed_in().get(FORM_URL).text
-    assert "block:" not in check(signed_in(), account="").text
+def test_nothing_is_shown_as_a_request_before_something_is_asked_for(client: Client) -> None:
+    assert "block:" not in client.get(FORM_URL).text
+    assert "block:" not in check(client, account="").text
 
 
-def test_a_link_fills_in_the_form() -> None:
-    make_key()
+def test_a_link_fills_in_the_form(client: Client) -> None:
     link = f"?source={SEPOLIA}&block=5186021&account={WALLET}&slot=0x2&slot=0x3&to={SEPOLIA}"
-    opened = signed_in().get(f"{FORM_URL}{link}")
+    opened = client.get(f"{FORM_URL}{link}")
     assert request_json(opened)["data"] == {
         str(SEPOLIA): {"block:5186021": {"accounts": {WALLET: {"slots": ["0x2", "0x3"]}}}}
     }
-    at_time = signed_in().get(f"{FORM_URL}?source={SEPOLIA}&timestamp=1763624463&account={WALLET}")
+    at_time = client.get(f"{FORM_URL}?source={SEPOLIA}&timestamp=1763624463&account={WALLET}")
     assert 'value="2025-11-20 07:41:03 UTC"' in at_time.text
     assert request_json(at_time)["data"] == {
         str(SEPOLIA): {"timestamp:1763624463": {"accounts": {WALLET: {"props": ["BALANCE"]}}}}
     }
-    missing = signed_in().get(f"{FORM_URL}?source=999&to=5")
+    missing = client.get(f"{FORM_URL}?source=999&to=5")
     assert "no route from chain 999 to chain 5" in missing.text
 
 
 @pytest.mark.parametrize("name", ["source", "block", "account", "slot", "to", "timestamp"])
-def test_hostile_links_are_escaped(name: str) -> None:
+def test_hostile_links_are_escaped(client: Client, name: str) -> None:
     for text in (HOSTILE, "\x00", 5_000 * "9"):
-        response = signed_in().get(FORM_URL, {"account": WALLET, name: text})
+        response = client.get(FORM_URL, {"account": WALLET, name: text})
         assert response.status_code == 200
         assert "<script>alert" not in response.text
 
 
-def test_a_batch_fills_in_the_form_to_be_submitted_again() -> None:
-    make_key()
-    client = signed_in()
+def test_a_batch_fills_in_the_form_to_be_submitted_again(client: Client) -> None:
     asked: dict[str, Any] = {
         "block": "2025-11-20 07:41 UTC",
         "account": f"{WALLET} {OTHER_WALLET}",
@@ -213,23 +206,19 @@ def test_a_batch_fills_in_the_form_to_be_submitted_again() -> None:
     assert signed_in(OTHER_WALLET).get(f"{FORM_URL}?batch={batch.pk}").status_code == 404
 
 
-def test_a_batch_of_different_facts_or_blocks_is_edited_as_json() -> None:
+def test_a_batch_of_different_facts_or_blocks_is_edited_as_json(client: Client) -> None:
     accounts = {f"0x{number:040}": {"props": ["NONCE"]} for number in range(1, 32)}
     accounts[f"0x{1:040}"] = {"slots": ["0x2"]}
     data = {str(SEPOLIA): {"block:7": {"accounts": accounts}, "block:8": {"header": ["TIMESTAMP"]}}}
     content = {"destinationChainId": str(SEPOLIA), "fee": "5", "data": data}
     submit(make_key(), content)
-    opened = signed_in().get(f"{FORM_URL}?batch={Batch.objects.get().pk}")
+    opened = client.get(f"{FORM_URL}?batch={Batch.objects.get().pk}")
     assert request_json(opened) == content
-    match = re.search('<textarea id="json"[^>]*>(.*?)</textarea>', opened.text, re.DOTALL)
-    assert match
-    assert json.loads(unescape(match[1])) == content
-    assert send(signed_in(), json=unescape(match[1])).status_code == 302
+    assert json.loads(textarea(opened, "json")) == content
+    assert send(client, json=textarea(opened, "json")).status_code == 302
 
 
-def test_logs_are_asked_for_in_lines_and_are_not_lost() -> None:
-    make_key()
-    client = signed_in()
+def test_logs_are_asked_for_in_lines_and_are_not_lost(client: Client) -> None:
     topic = f"0x{7:064x}"
     lines = f"3:0\n\n{topic}:12\n{OTHER_WALLET} * {topic}\n{OTHER_WALLET}"
     spaced = lines.replace(":", " ")
@@ -248,18 +237,14 @@ def test_logs_are_asked_for_in_lines_and_are_not_lost() -> None:
     assert send(client, account="", logs=lines).status_code == 302
     opened = client.get(f"{FORM_URL}?batch={Batch.objects.get().pk}")
     assert request_json(opened) == checked
-    match = re.search('<textarea id="logs"[^>]*>(.*?)</textarea>', opened.text, re.DOTALL)
-    assert match
-    assert unescape(match[1]).split("\n") == [line for line in lines.split("\n") if line]
+    assert textarea(opened, "logs").split("\n") == [line for line in lines.split("\n") if line]
 
 
 @pytest.mark.parametrize(
     ("lines", "line"),
     [("3 0\r\n\r\n3", 3), ("x 0", 1), (f"3 0\n{WALLET} x", 2), ("3 0 1", 1), ("3 99999", 1)],
 )
-def test_the_line_of_a_wrong_log_is_named(lines: str, line: int) -> None:
-    make_key()
-    client = signed_in()
+def test_the_line_of_a_wrong_log_is_named(client: Client, lines: str, line: int) -> None:
     answer = send(client, account="", logs=lines)
     error = field_error(answer, "logs")
     assert re.search(r"[0-9]+", error)[0] == str(line)  # type: ignore[index]
@@ -268,15 +253,14 @@ def test_the_line_of_a_wrong_log_is_named(lines: str, line: int) -> None:
     assert not Batch.objects.exists()
 
 
-def test_a_missing_index_of_a_log_is_named() -> None:
-    make_key()
+def test_a_missing_index_of_a_log_is_named(client: Client) -> None:
     for line in (f"0x{7:064x}", f"0x{7:064x}:x"):
-        error = field_error(send(signed_in(), account="", logs=f"3:0\n{line}"), "logs")
+        error = field_error(send(client, account="", logs=f"3:0\n{line}"), "logs")
         assert "The index of the log in line 2 must be a whole number" in error
 
 
-def test_what_a_line_cannot_say_is_edited_as_json() -> None:
-    key, client = make_key(), signed_in()
+def test_what_a_line_cannot_say_is_edited_as_json(client: Client) -> None:
+    key = make_key()
     topics = [[f"0x{number:064x}" for number in (7, 8)]]
     for items in (
         {"receipts": [0]},
@@ -292,9 +276,8 @@ def test_what_a_line_cannot_say_is_edited_as_json() -> None:
         assert request_json(opened) == content
 
 
-def test_the_shown_command_is_quoted_for_a_shell() -> None:
-    make_key()
-    answer = check(signed_in(), webhook="https://example.org/'$(reboot)'")
+def test_the_shown_command_is_quoted_for_a_shell(client: Client) -> None:
+    answer = check(client, webhook="https://example.org/'$(reboot)'")
     assert request_json(answer)["data"] == {
         str(SEPOLIA): {"block:5186021": {"accounts": {WALLET: {"props": ["BALANCE"]}}}}
     }
@@ -306,9 +289,7 @@ def test_the_shown_command_is_quoted_for_a_shell() -> None:
 @pytest.mark.parametrize(
     "field", ["account", "block", "webhook", "fee", "slots", "source", "destination", "json"]
 )
-def test_hostile_input_is_escaped(field: str) -> None:
-    make_key()
-    client = signed_in()
+def test_hostile_input_is_escaped(client: Client, field: str) -> None:
     for text in (HOSTILE, "\x00", 9_000 * "x"):
         for answer in (
             send(client, **{field: text}),
@@ -320,16 +301,15 @@ def test_hostile_input_is_escaped(field: str) -> None:
     assert not Batch.objects.exists()
 
 
-def test_an_oversized_form_is_refused_without_repeating_it() -> None:
-    make_key()
+def test_an_oversized_form_is_refused_without_repeating_it(client: Client) -> None:
     oversized = FORM | {"slots": 300_000 * "7"}
     for address in (FORM_URL, f"{FORM_URL}/check"):
         for changes in ({"do": "submit"}, {"do": ""}):
-            answer = signed_in().post(address, oversized | changes, headers={"Accept": "text/html"})
+            answer = client.post(address, oversized | changes, headers={"Accept": "text/html"})
             assert answer.status_code == 413
             assert "at most 600 slots and 200,000 bytes" in answer.text
             assert len(answer.content) < 20_000
-            part = signed_in().post(address, oversized | changes, headers={"HX-Request": "true"})
+            part = client.post(address, oversized | changes, headers={"HX-Request": "true"})
             assert (part.status_code, part["HX-Retarget"]) == (200, "#verdict")
             assert "at most 600 slots and 200,000 bytes" in part.text
     assert not Batch.objects.exists()

@@ -11,6 +11,7 @@ from queries.database import daily_counts
 from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
 from queries.statuses import BatchStatus
 from tests.accessibility import serious_problems
+from tests.browser import assert_fits
 from tests.explorer.stored_batches import ADDRESS, BLOCK, prove, submit_accounts, submit_balances
 from tests.queries.api.batch_states import HASHES, send_transaction, set_status
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
@@ -27,7 +28,6 @@ PAGES = [
     "/",
     "/sign-in",
     "/docs",
-    "/docs/running",
     *(f"/docs/{name}" for name in GUIDES),
     "/explorer/batches",
     "/explorer/query/BATCH",
@@ -83,9 +83,7 @@ def test_all_pages_fit_and_are_accessible(page: Page, served: str, complaints: l
         page.set_viewport_size({"width": 1920, "height": 900})
         for details in page.locator("summary:visible").all():
             details.click()
-        for width in (1920, 1200, 360):
-            page.set_viewport_size({"width": width, "height": 900})
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
+        assert_fits(page, 1920, 1200, 360)
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             assert serious_problems(page) == [], (address, scheme)

@@ -14,6 +14,7 @@ from queries.database import daily_counts
 from queries.models import Batch, BlockJob, ChainRecord, NodeRecord, Query, SentTransaction, Share
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from queries.reading import fact_lists
+from tests.explorer.page_text import page_text
 from tests.explorer.stored_batches import (
     ADDRESS,
     BLOCK,
@@ -48,13 +49,6 @@ def _get(address: str) -> Any:
     return Client().get(address)
 
 
-def _text(address: str) -> str:
-    """The visible text, on one line."""
-    answer = _get(address)
-    assert answer.status_code == 200
-    return " ".join(re.sub("<[^>]*>", " ", answer.text).split())
-
-
 @pytest.mark.parametrize("page", [ACCOUNT, PAGE, TRANSACTION, "fact", "batch"])
 def test_pages_say_if_an_account_is_proven_not_to_exist(page: str) -> None:
     zero, storage, code = f"{0:064x}", EMPTY_TRIE_ROOT.hex(), EMPTY_CODE_HASH.hex()
@@ -68,7 +62,7 @@ def test_pages_say_if_an_account_is_proven_not_to_exist(page: str) -> None:
     for exists in (True, False):
         words["NONCE"] = f"{exists:064x}"
         Query.objects.filter(batch=batch).update(values=words)
-        assert ("No such account" in _text(urls.get(page, page))) is not exists
+        assert ("No such account" in page_text(urls.get(page, page))) is not exists
 
 
 def _facts(address: str) -> list[str]:
@@ -104,7 +98,7 @@ def test_a_page_of_facts_links_to_the_one_before(monkeypatch: pytest.MonkeyPatch
 def test_an_account_page_begins_with_the_newest_balance() -> None:
     prove(submit_balances(blocks=3))
     prove(submit_accounts({OTHER: {"props": ["BALANCE"]}}, BLOCK + 9))
-    text, words = _get(ACCOUNT).text, _text(ACCOUNT)
+    text, words = _get(ACCOUNT).text, page_text(ACCOUNT)
     sentence = f"0xd8dA…6045 on Sepolia: balance 23 ETH at block {BLOCK + 2:,}, the newest proven"
     assert f'<h1 class="headline"><code>{ADDRESS}</code></h1>' in text
     assert f"balance at block {BLOCK + 2:,} readable on Sepolia 23 ETH" in words
@@ -120,7 +114,7 @@ def test_an_account_page_begins_with_the_newest_balance() -> None:
     assert "style=" not in text
     Query.objects.filter(account=ADDRESS).update(values={"BALANCE": f"{21 * 10**18:064x}"})
     sentence = f"The balance was 21 ETH in all 3 blocks proven from block {BLOCK:,} to block"
-    assert sentence in _text(ACCOUNT)
+    assert sentence in page_text(ACCOUNT)
 
 
 def test_a_fact_that_several_batches_asked_for_stands_once() -> None:
@@ -132,16 +126,16 @@ def test_a_fact_that_several_batches_asked_for_stands_once() -> None:
         text = _get(page).text
         for batch in batches[1:]:
             assert f'href="/explorer/query/{batch}?query=0#query-0"' in text
-        assert "and 1 more" in _text(page)
+        assert "and 1 more" in page_text(page)
 
 
 def test_an_account_has_facts_on_each_chain() -> None:
     prove(submit_balances())
     prove(submit_accounts({ADDRESS: {"props": ["NONCE"]}}, BLOCK + 1, source=OPTIMISM))
-    words = _text(f"{ACCOUNT}?chain={OPTIMISM}")
+    words = page_text(f"{ACCOUNT}?chain={OPTIMISM}")
     assert f"0xd8dA…6045 on OP Mainnet: 1 fact proven, the newest at block {BLOCK + 1:,}" in words
     assert _facts(f"{ACCOUNT}?chain={OPTIMISM}") == ["1 NONCE"]
-    assert "on Sepolia: balance 21 ETH" in _text(f"{ACCOUNT}?chain={SEPOLIA}")
+    assert "on Sepolia: balance 21 ETH" in page_text(f"{ACCOUNT}?chain={SEPOLIA}")
     for chain in (OPTIMISM, SEPOLIA):
         assert f'<a href="?chain={chain}"' in _get(ACCOUNT).text
 
@@ -155,16 +149,16 @@ def test_pages_without_facts_offer_to_prove_something() -> None:
     assert "Nothing of this block was asked for yet." in block
     assert f'{form}source={SEPOLIA}&amp;block={BLOCK}">Prove a fact of this block</a>' in block
     submit_balances()
-    assert "0xd8dA…6045 on Sepolia: nothing is proven yet" in _text(ACCOUNT)
-    assert f"Block {BLOCK:,} of Sepolia: not final yet" in _text(PAGE)
-    assert _text(PAGE).count("being proven") == 3
+    assert "0xd8dA…6045 on Sepolia: nothing is proven yet" in page_text(ACCOUNT)
+    assert f"Block {BLOCK:,} of Sepolia: not final yet" in page_text(PAGE)
+    assert page_text(PAGE).count("being proven") == 3
 
 
 def test_a_block_page_counts_its_facts_and_names_its_registries() -> None:
     prove(submit_balances(count=2))
     header = submit_accounts({OTHER: {"props": ["NONCE"]}}, header=["TIMESTAMP", "GAS_LIMIT"])
     prove(header, nonce=0)
-    words = _text(PAGE)
+    words = page_text(PAGE)
     assert f"Block {BLOCK:,} of Sepolia: 7 facts of 3 accounts and the header" in words
     assert "readable on Sepolia mined 2025-11-04 04:57:" in words  # of `header_of`
     assert "in the registry on Sepolia native · trusts nobody" in words
@@ -173,14 +167,14 @@ def test_a_block_page_counts_its_facts_and_names_its_registries() -> None:
     block_hash = header_of(BLOCK).hash.hex()
     assert f'data-copy="0x{block_hash}"' in _get(PAGE).text
     Query.objects.exclude(header_fields__gt=0).delete()
-    assert "of Sepolia: 2 facts of its header" in _text(PAGE)
+    assert "of Sepolia: 2 facts of its header" in page_text(PAGE)
 
 
 def test_names_are_escaped_and_marked_as_unproven() -> None:
     batch = submit_accounts({"example.eth": {"props": ["BALANCE"]}})
     Query.objects.filter(batch=batch).update(account=ADDRESS)
     prove(batch)
-    words = _text(ACCOUNT)
+    words = page_text(ACCOUNT)
     assert "Asked for as example.eth . " in words
     assert "state, not the link from a name to the address." in words
     hostile = "<b>\u202ex</b>"
@@ -234,7 +228,7 @@ def test_a_transaction_page_begins_with_the_result(changes: dict[str, object], s
     for batch in batches:
         Share.objects.create(transaction=sent, batch_id=batch, max_cost=f"{1:064x}")
     SentTransaction.objects.update(**{"succeeded": True, "gas_price": f"{2 * GWEI:064x}"} | changes)
-    text = _text(TRANSACTION)
+    text = page_text(TRANSACTION)
     hash_ = "0x1111…1111" if sent.mined_hash and "mined_block" not in changes else "0x2222…2222"
     assert f"Transaction {hash_} on Sepolia {status}" in text
     for batch in batches:
@@ -253,26 +247,26 @@ def test_a_transaction_page_has_shares_confirmations_and_replaced_hashes() -> No
         )
     SentTransaction.objects.update(succeeded=True, gas_price=f"{2 * GWEI:064x}")
     record_head(SEPOLIA, number=6_000_000, timestamp=1)
-    words = _text(TRANSACTION)
+    words = page_text(TRANSACTION)
     assert "mined, being confirmed 1 of 1 confirmation" in words
     assert words.count("once it is confirmed") == 2
     SentTransaction.objects.update(confirmed=True)
-    words = _text(TRANSACTION)
+    words = page_text(TRANSACTION)
     assert "mined and confirmed 1 block deep, 1 required" in words
     assert "127,860 0.00025572 ETH" in words
     assert "42,620 0.00008524 ETH" in words
     assert f"nonce, balance and slot 1 of 0xd8dA…6045 · Sepolia, block {BLOCK:,}" in words
     assert f"2 hashes, oldest first, each at a higher fee than the one before: {HASHES[0]}" in words
-    assert f"instead of {HASHES[1]}" in _text(TRANSACTION.replace(HASHES[0], HASHES[1]))
+    assert f"instead of {HASHES[1]}" in page_text(TRANSACTION.replace(HASHES[0], HASHES[1]))
 
 
 def test_a_registry_page_says_who_is_trusted_and_what_is_proven() -> None:
     record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
     prove(submit_balances(count=2, blocks=2))
-    words = _text(REGISTRY)
+    words = page_text(REGISTRY)
     assert "No one: the contract reads block hashes from Sepolia itself." in words
     assert "Unverifiable. The address does not prove what the constructor wrote" in words
-    assert "Unverifiable" in _text("/explorer/routes")
+    assert "Unverifiable" in page_text("/explorer/routes")
     assert "8 facts of Sepolia, proven by this server, can be read on Sepolia." in words
     assert "Blocks 2 with facts" in words
     assert f"block {BLOCK + 70:,}, final up to {BLOCK + 70:,} seen " in words
@@ -280,16 +274,16 @@ def test_a_registry_page_says_who_is_trusted_and_what_is_proven() -> None:
     assert f'href="{PAGE}"' in _get(REGISTRY).text
     assert f"{BLOCK + 1:,} 2025-11-04 04:57:" in words
     BlockJob.objects.create(source=SEPOLIA, destination=SEPOLIA, block=BLOCK + 60)  # not final yet
-    assert f"{BLOCK + 60:,}" in _text(REGISTRY)
+    assert f"{BLOCK + 60:,}" in page_text(REGISTRY)
     far = ROUTES.registries[SEPOLIA, OPTIMISM].address
-    empty = _text(f"/explorer/registry/{OPTIMISM}/{far}")
+    empty = page_text(f"/explorer/registry/{OPTIMISM}/{far}")
     assert "OP Mainnet alone" in empty
     assert "No batch on this server has asked for a block of Sepolia yet." in empty
     assert "no prover has seen a block yet" in empty
 
 
 def test_routes_list_chains_and_registries() -> None:
-    words = _text("/explorer/routes")
+    words = page_text("/explorer/routes")
     for label in (
         *("Sepolia → OP Mainnet", "SN_SEPOLIA", "free", "for a fee", "native · trusts nobody"),
         *("attested · 2 of 2 signers", ROUTES.registries[SEPOLIA, OPTIMISM].address),
@@ -299,19 +293,19 @@ def test_routes_list_chains_and_registries() -> None:
 
 
 def test_a_route_says_what_its_facts_have_cost() -> None:
-    assert "No fact is proven yet." in _text("/explorer/routes")
+    assert "No fact is proven yet." in page_text("/explorer/routes")
     prove(submit_balances())
     gas = daily_counts.route_gas_key(SEPOLIA, SEPOLIA)
     daily_counts.add_counts(timezone.now(), {gas: 600_000})
     seconds = timedelta(seconds=754)
     Batch.objects.update(submitted_at=timezone.now(), ended_at=timezone.now() + seconds)
     for address in ("/explorer/routes", REGISTRY):
-        words = _text(address)
+        words = page_text(address)
         for figure in ("facts proven 3", "DONE 12 min 34 s", "gas a fact 200,000"):
             assert figure in words
     daily_counts.add_counts(timezone.now() - timedelta(days=7), {gas: 300_000})
     for address in ("/explorer/routes", REGISTRY):
-        assert "300,000 gas a fact in the last 8 days" in _text(address)
+        assert "300,000 gas a fact in the last 8 days" in page_text(address)
 
 
 @pytest.mark.parametrize(
@@ -331,8 +325,8 @@ def test_the_proof_window_is_that_of_the_best_node(
         NodeRecord.objects.create(
             chain=SEPOLIA, position=position, recorded_at=timezone.now(), proof_window=window
         )
-    assert f"How far back: {label}" in _text("/explorer/routes")
-    reach = _text(REGISTRY).partition("How far back")[2]
+    assert f"How far back: {label}" in page_text("/explorer/routes")
+    reach = page_text(REGISTRY).partition("How far back")[2]
     assert label in reach.partition("Can I")[0]
     connections = _get("/chain-connections").json()["connections"]
     names = ("newestBlock", "finalBlock", "blocksBack")
@@ -357,24 +351,15 @@ def test_pages_and_api_show_a_lowered_horizon() -> None:
     for horizon, is_lowered in ((4_102_444_800, False), (1_900_000_000, True)):
         ChainRecord.objects.update(state_horizons={address: horizon})
         assert (
-            "No accounts from 2030-03-17T17:46:40Z on" in _text("/explorer/routes")
+            "No accounts from 2030-03-17T17:46:40Z on" in page_text("/explorer/routes")
         ) is is_lowered
-        words = _text(REGISTRY).partition("How far back")[2]
+        words = page_text(REGISTRY).partition("How far back")[2]
         assert "Headers of 2100-01-01T00:00:00Z or later are refused" in words
         assert ("of blocks from 2030-03-17T17:46:40Z on" in words) is is_lowered
         connections = _get("/chain-connections").json()["connections"]
         (route,) = (route for route in connections if route["registry"] == address)
         assert route["horizon"] == "2100-01-01T00:00:00.000Z"
         assert (route["stateHorizon"] == "2030-03-17T17:46:40.000Z") is is_lowered
-
-
-def test_page_and_api_show_the_events_verifier() -> None:
-    registry = REGISTRY.rpartition("/")[2]
-    connections = _get("/chain-connections").json()["connections"]
-    (verifier,) = (
-        route["eventsVerifier"] for route in connections if route["registry"] == registry
-    )
-    assert f"Events verifier: {verifier}" in _text(REGISTRY)
 
 
 INVALID_URLS = [
@@ -397,12 +382,9 @@ def test_invalid_urls_are_not_found() -> None:
 
 
 def test_public_pages_show_nothing_private() -> None:
-    content = {
-        "destinationChainId": str(SEPOLIA),
-        "fee": "0",
-        "data": {str(SEPOLIA): {f"block:{BLOCK}": {"accounts": {ADDRESS: {"props": ["NONCE"]}}}}},
-        "webhook": {"url": "https://hook.example/secret", "headers": {"X-Mine": "hunter2"}},
-    }
+    data = {str(SEPOLIA): {f"block:{BLOCK}": {"accounts": {ADDRESS: {"props": ["NONCE"]}}}}}
+    webhook = {"url": "https://hook.example/secret", "headers": {"X-Mine": "hunter2"}}
+    content = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data, "webhook": webhook}
     key = make_key(OTHER)
     batch = submitted(key, content)
     prove(batch, nonce=1)

@@ -1,4 +1,4 @@
-"""What programs read of a site: link previews, its files, and compressed responses."""
+"""Link previews, files for programs, and compressed responses."""
 
 import gzip
 import re

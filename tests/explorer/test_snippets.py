@@ -60,7 +60,7 @@ def _snippet(fact: FactView, service: Service, key: str) -> str:
 
 
 def _check_web3_py(facts: list[FactView], service: Service) -> None:
-    """In one program, because importing web3 is slow."""
+    """Run all snippets in one program, because importing web3 is slow."""
     output = _run_python("\n".join(_snippet(fact, service, "web3py") for fact in facts), service)
     assert list(map(int, output.split())) == [int(fact.word, 16) for fact in facts]
 
@@ -86,7 +86,7 @@ def _abi_encoded(types: str, values: list[str]) -> bytes:
 
 
 def _check_cast(fact: FactView, service: Service) -> None:
-    """Without cast: parses its arguments."""
+    """Parse the arguments of cast, without running it."""
     cast, call, address, signature, *values, flag, rpc = shlex.split(
         _snippet(fact, service, "cast").replace("\\\n", "")
     )

@@ -13,6 +13,7 @@ from accounts.models import Account
 from accounts.shared.wallets import Wallet
 from queries.database import daily_counts
 from queries.models import Batch, ChainRecord, NodeRecord
+from tests.explorer.page_text import page_text
 from tests.explorer.stored_batches import submit_balances
 from tests.queries.api.served_api import HERE, LONELY, OPTIMISM, SEPOLIA, record_head
 
@@ -29,9 +30,7 @@ def _healthy() -> None:
 
 
 def _text(client: Client | None = None, path: str = "/status") -> str:
-    answer = (client or Client()).get(path, headers={"Accept": "text/html"})
-    assert answer.status_code == 200
-    return " ".join(re.sub("<[^>]*>", " ", answer.text.partition("<main")[2]).split())
+    return page_text(path, client)
 
 
 def test_the_page_says_in_a_sentence_that_everything_works() -> None:
@@ -86,6 +85,8 @@ def test_batches_that_wait_too_long_are_counted() -> None:
     old.idempotency_key, old.submitted_at = "another", submitted
     old.save(force_insert=True)
     text = _text()
+    assert "Half of the batches are DONE within 30 seconds." in text
+    assert "you need not send them again" in text
     assert "1 batch has waited more than 3 times as long as usual." in text
     assert "2 batches wait." in text
     Batch.objects.filter(pk=old.pk).update(wait_code="time_not_reached")

@@ -233,14 +233,16 @@ def changed_byte(answer: str, position: int) -> str:
 
 
 LIES = {
-    "another account": ("AnotherFact()", lambda s, data, _: about(s, data, 3, int(SIGNER, 16))),
+    "another account": ("FactMismatch()", lambda s, data, _: about(s, data, 3, int(SIGNER, 16))),
     "another block": (
-        "AnotherFact()", lambda s, data, _: about(s, data, 4, int(data[266:330], 16) - 1),
+        "FactMismatch()", lambda s, data, _: about(s, data, 4, int(data[266:330], 16) - 1),
     ),
-    "a header field": ("AnotherFact()", lambda s, data, _: about(s, data, 2, 3)),
-    "a changed proof": ("Refused(address,bytes)", lambda _s, _d, answer: changed_byte(answer, 20)),
-    "a cut answer": ("Refused(address,bytes)", lambda _s, _d, answer: answer[: 2 + 64 * 9]),
-    "no proof": ("AnotherFact()", lambda *_: NO_PROOF),
+    "a header field": ("FactMismatch()", lambda s, data, _: about(s, data, 2, 3)),
+    "a changed proof": (
+        "CallReverted(address,bytes)", lambda _s, _d, answer: changed_byte(answer, 20),
+    ),
+    "a cut answer": ("CallReverted(address,bytes)", lambda _s, _d, answer: answer[: 2 + 64 * 9]),
+    "no proof": ("FactMismatch()", lambda *_: NO_PROOF),
 }  # fmt: skip
 
 

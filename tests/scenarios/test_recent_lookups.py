@@ -139,7 +139,7 @@ def test_an_old_block_is_refused(routes: Service, library: str) -> None:
     assert int(true[0], 16) == routes.chain.balance(HOLDER)
     (impatient,) = read(library, routes, (RECENT, [HOLDER, BALANCE, 0, [gateway(routes)]]))
     for error in (old, impatient):
-        assert is_error(error, "TooOld(uint256,uint256)"), error
+        assert is_error(error, "BlockTooOld(uint256,uint256)"), error
 
 
 def moves(chains: dict[int, Chain], times: int) -> Callable[[str, str], str]:
@@ -166,7 +166,7 @@ def test_the_l1_of_an_l2_may_move_on_three_times(
             asked = [HOLDER, BALANCE, MAX_AGE, [url]]
             (result,) = read(library, routes, (RECENT, asked), contract=lookup)
         if times > 3:
-            assert is_error(result, "Refused(address,bytes)"), result
+            assert is_error(result, "CallReverted(address,bytes)"), result
             return
         block = chains[L1].head - FINALITY
         assert (int(result[0], 16), int(result[1])) == (chains[L1].balance(HOLDER, block), block)
@@ -191,7 +191,7 @@ def test_the_newest_attested_block_is_read(
     chains[L2].mine(2, seconds=40_000)  # its clock is behind at first, which makes no block old
     found, old = read(library, routes, *asked, contract=lookup)
     assert (int(found[0], 16), int(found[1])) == (other.balance(HOLDER, block), block)
-    assert is_error(old, "TooOld(uint256,uint256)"), old
+    assert is_error(old, "BlockTooOld(uint256,uint256)"), old
 
 
 def test_an_answer_is_cached_for_a_block(routes: Service) -> None:

@@ -8,9 +8,15 @@ from typing import Any
 
 from queries.client.python.errors import FactsLostError, UnreadableResponseError, printable
 from queries.client.python.responses import member, number_member, text_member
-from queries.proving.facts import EventFact, FactKind
+from queries.proving.facts import (
+    VIEWS,
+    Argument,
+    EventFact,
+    FactKind,
+    encode_view_call,
+    view_arguments,
+)
 from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
-from queries.proving.views import VIEWS, Argument, encode_view_call, view_arguments
 from queries.proving.witnesses import AccountField
 
 NUMERIC_FIELDS = {"NONCE", "BALANCE"} | {

@@ -1949,15 +1949,28 @@ export declare const factsLookupAbi: readonly [{
     readonly stateMutability: "nonpayable";
     readonly type: "constructor";
 }, {
-    readonly inputs: readonly [];
-    readonly name: "AnotherFact";
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "age";
+        readonly type: "uint256";
+    }];
+    readonly name: "BlockTooOld";
     readonly type: "error";
 }, {
     readonly inputs: readonly [{
-        readonly name: "verifier";
+        readonly name: "target";
         readonly type: "address";
+    }, {
+        readonly name: "reason";
+        readonly type: "bytes";
     }];
-    readonly name: "AnotherRegistry";
+    readonly name: "CallReverted";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [];
+    readonly name: "FactMismatch";
     readonly type: "error";
 }, {
     readonly inputs: readonly [{
@@ -1991,23 +2004,10 @@ export declare const factsLookupAbi: readonly [{
     readonly type: "error";
 }, {
     readonly inputs: readonly [{
-        readonly name: "by";
+        readonly name: "verifier";
         readonly type: "address";
-    }, {
-        readonly name: "reason";
-        readonly type: "bytes";
     }];
-    readonly name: "Refused";
-    readonly type: "error";
-}, {
-    readonly inputs: readonly [{
-        readonly name: "blockNumber";
-        readonly type: "uint256";
-    }, {
-        readonly name: "age";
-        readonly type: "uint256";
-    }];
-    readonly name: "TooOld";
+    readonly name: "RegistryMismatch";
     readonly type: "error";
 }, {
     readonly inputs: readonly [];
@@ -2029,13 +2029,13 @@ export declare const factsLookupAbi: readonly [{
     readonly type: "function";
 }, {
     readonly inputs: readonly [{
-        readonly name: "answer";
+        readonly name: "response";
         readonly type: "bytes";
     }, {
         readonly name: "extraData";
         readonly type: "bytes";
     }];
-    readonly name: "proven";
+    readonly name: "onProof";
     readonly outputs: readonly [{
         readonly name: "value";
         readonly type: "bytes32";
@@ -2044,13 +2044,13 @@ export declare const factsLookupAbi: readonly [{
     readonly type: "function";
 }, {
     readonly inputs: readonly [{
-        readonly name: "answer";
+        readonly name: "response";
         readonly type: "bytes";
     }, {
         readonly name: "extraData";
         readonly type: "bytes";
     }];
-    readonly name: "provenRecent";
+    readonly name: "onRecentProof";
     readonly outputs: readonly [{
         readonly name: "value";
         readonly type: "bytes32";
@@ -2232,7 +2232,7 @@ export declare const codeHashes: {
     readonly OutputRegistry: "0x742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527";
     readonly AttestedRegistry: "0xe70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711";
     readonly EventsVerifier: "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4";
-    readonly FactsLookup: "0xeb7e79a01733cefb566ffe2be13b76985ddd887d22a502d14efa270020eab995";
+    readonly FactsLookup: "0x0b3187ca607f2e7b3c45d814f9bd4cda0638154683b0c395aca78e9f4191ed53";
 };
 export declare const create2Prefix: "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000";
 /** What not all errors have: `path` is of an invalid value, `step` of a rejection, and `retryAfter` in seconds. */

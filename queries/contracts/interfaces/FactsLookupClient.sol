@@ -3,32 +3,32 @@ pragma solidity >=0.8.4;
 
 import {IFactsLookup} from "./IFactsLookup.sol";
 
-/// @title Facts without a transaction, in a contract of one's own
-/// @notice Reads by a lookup in a view function, and continues in a callback (ERC-3668):
+/// @title Library for contracts that read facts through a FactsLookup (ERC-3668)
+/// @notice A view function calls `ask`, and its callback calls `resume`:
 ///
-///     function balance(address who) external view returns (uint256) {
-///         bytes memory call = abi.encodeCall(IFactsLookup.read, (who, BLOCK, 1, new string[](0)));
-///         return uint256(bytes32(LOOKUP.ask(call, this.balanceFound.selector, "")));
+///     function balance(address account) external view returns (uint256) {
+///         bytes memory call = abi.encodeCall(IFactsLookup.read, (account, BLOCK, 1, new string[](0)));
+///         return uint256(bytes32(LOOKUP.ask(call, this.onBalance.selector, "")));
 ///     }
-///     function balanceFound(bytes calldata answer, bytes calldata extraData) external view returns (uint256) {
-///         (bytes memory result,) = LOOKUP.resume(answer, extraData, this.balanceFound.selector);
+///     function onBalance(bytes calldata response, bytes calldata extraData) external view returns (uint256) {
+///         (bytes memory result,) = LOOKUP.resume(response, extraData, this.onBalance.selector);
 ///         return uint256(bytes32(result));
 ///     }
 ///
-/// `extraData` is the caller's: anyone can call the callback with another question, a true answer to it, and
-/// another context. So it may only return values to whoever called it, and never write or decide anything.
+/// Anyone can call the callback, with a valid response to another question and with another context. So the
+/// callback may only return values to its caller; it must not write state or authorize anything.
 library FactsLookupClient {
-    /// @notice The lookup refused the answer, or is not a lookup.
-    /// @param reason Its error.
+    /// @notice The lookup reverted, or is not a lookup.
+    /// @param reason Its revert data.
     error LookupFailed(bytes reason);
 
     bytes4 private constant OFFCHAIN_LOOKUP = 0x556f1830; // its selector
 
-    /// @notice Call a reader. While the fact is not stored, reverts with an OffchainLookup of this contract.
+    /// @notice Call a reader. Reverts with an OffchainLookup of this contract if a proof has to be fetched.
     /// @param lookup The lookup.
     /// @param call The reader's encoded call.
     /// @param callback The selector of this contract's callback.
-    /// @param context What the callback needs besides.
+    /// @param context Any bytes that the callback needs.
     /// @return result The reader's encoded return values.
     function ask(IFactsLookup lookup, bytes memory call, bytes4 callback, bytes memory context)
         internal
@@ -57,22 +57,22 @@ library FactsLookupClient {
         );
     }
 
-    /// @notice Continue in the callback. May revert with another OffchainLookup of this contract.
+    /// @notice Verify the response in the callback. May revert with another OffchainLookup of this contract.
     /// @param lookup The lookup.
-    /// @param answer As the callback got it.
-    /// @param extraData As the callback got it.
+    /// @param response The first argument of the callback.
+    /// @param extraData The second argument of the callback.
     /// @param callback The selector of the callback itself.
     /// @return result The reader's encoded return values.
-    /// @return context What was passed to `ask`.
+    /// @return context The bytes that were passed to `ask`.
     function resume(
         IFactsLookup lookup,
-        bytes calldata answer,
+        bytes calldata response,
         bytes calldata extraData,
         bytes4 callback
     ) internal view returns (bytes memory result, bytes memory context) {
         bytes4 inner;
         bytes memory extra;
         (inner, extra, context) = abi.decode(extraData, (bytes4, bytes, bytes));
-        result = ask(lookup, abi.encodeWithSelector(inner, answer, extra), callback, context);
+        result = ask(lookup, abi.encodeWithSelector(inner, response, extra), callback, context);
     }
 }

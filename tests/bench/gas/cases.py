@@ -203,17 +203,11 @@ def _account_facts(
 ) -> tuple[ExpectedFact, ...]:
     """The facts that a witness with these fields and the proof's slots stores."""
     address, state = _registry_address(proof), proof.state
-    words = {
-        AccountField.NONCE: state.nonce.to_bytes(32, "big"),
-        AccountField.BALANCE: state.balance.to_bytes(32, "big"),
-        AccountField.STORAGE_ROOT: state.storage_root,
-        AccountField.CODE_HASH: state.code_hash,
-    }
     field_facts = [
         ExpectedFact(
             f"{field.name} of 0x{address.hex()}",
             partial(RegistryReads.account_field, account=address, block=number, field=field),
-            words[field],
+            state.words[field],
         )
         for field in sorted(fields)
     ]

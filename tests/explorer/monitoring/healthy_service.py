@@ -48,5 +48,5 @@ def make_service() -> None:
 
 
 def wei(amount: int) -> str:
-    """As database rows store it."""
+    """Format an amount as database rows store it."""
     return f"{amount:064x}"

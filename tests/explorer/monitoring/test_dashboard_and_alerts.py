@@ -7,7 +7,7 @@ import pytest
 import yaml
 from django.test import Client
 
-from explorer.http import metrics
+from explorer.http import probes
 from explorer.pages.docs import MONITORING
 from tests.explorer.monitoring.exposition import metric_types, metrics_text
 from tests.explorer.monitoring.healthy_service import WATCHED, make_service
@@ -24,7 +24,7 @@ def _expressions() -> list[str]:
 @pytest.mark.urls(served_api.HERE)
 @pytest.mark.django_db(transaction=True)
 def test_dashboard_and_alerts_use_only_exposed_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "ROUTES", WATCHED)
+    monkeypatch.setattr(probes, "ROUTES", WATCHED)
     make_service()
     types = metric_types(metrics_text())
     exposed = set(types)

@@ -5,12 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from explorer.http import metrics
+from explorer.http import probes
 from queries import transitions
 from queries.database.leases import claim_one
 from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
-from queries.transactions.costs import count_final_cost
-from queries.transactions.shares import charge_batches
+from queries.transactions.costs import charge_batches, count_final_cost
 from queries.wait_reasons import Reason
 from tests.explorer.monitoring.exposition import metric_samples
 from tests.explorer.monitoring.healthy_service import BATCH, ETHER, WATCHED, make_service, wei
@@ -84,12 +83,12 @@ def test_the_budget_ratio_counts_only_the_current_signer(monkeypatch: pytest.Mon
     def spent() -> dict[tuple[str, ...], float] | None:
         return metric_samples().get("tacitus_daily_budget_spent_ratio")
 
-    monkeypatch.setattr(metrics, "ROUTES", ROUTES)
+    monkeypatch.setattr(probes, "ROUTES", ROUTES)
     make_service()
     sent = SentTransaction.objects.filter(sender=WALLET)
     sent.update(max_cost=wei(ETHER // 4))
     assert spent() is None  # without a budget
-    monkeypatch.setattr(metrics, "ROUTES", WATCHED)
+    monkeypatch.setattr(probes, "ROUTES", WATCHED)
     assert spent() == {(str(SEPOLIA),): 0.25}
     sent.update(confirmed=True, gas_used=2, gas_price=wei(ETHER // 2))
     assert spent() == {(str(SEPOLIA),): 1}

@@ -5,7 +5,7 @@ input still fails: by another root, by checked arithmetic or by running out of g
 error and bound the work.
 """
 
-from tests.queries.attacks.attestations import OTHER_DESTINATION, OTHER_REGISTRY, OTHER_SOURCE
+from tests.queries.attacks.hash_sources import OTHER_DESTINATION, OTHER_REGISTRY, OTHER_SOURCE
 from tests.queries.attacks.switched_checks import Check
 
 CHECKS = (

@@ -4,13 +4,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from queries.proving.block_items import Withdrawal, is_silent
-from queries.proving.event_witnesses import FactList
+from queries.proving.event_witness import FactList
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie, IndexTrieNode
 from queries.proving.tries import NO_CHILD, Branch
 from queries.proving.witnesses import NodeKind, encode_masks
-from tests.queries.contracts.recorded_events import RecordedBlock, block_with
+from tests.queries.contracts.recorded_events import (
+    BLOOM,
+    RECEIPTS,
+    TRANSACTIONS,
+    WITHDRAWALS,
+    RecordedBlock,
+    block_with,
+)
 from tests.queries.events.groups import (
     BloomGroup,
     Group,
@@ -21,81 +28,45 @@ from tests.queries.events.groups import (
 )
 
 RECEIPT = ReceiptRequest(receipt=True)
-BLOOM, RECEIPTS = HeaderField.LOGS_BLOOM, HeaderField.RECEIPTS_ROOT
-TRANSACTIONS = HeaderField.TRANSACTIONS_ROOT
+STATE_ROOT = HeaderField.STATE_ROOT
 Block = RecordedBlock
+
+
+Groups = Callable[[Block], Sequence[Group]]
 
 
 @dataclass(frozen=True)
 class Forgery:
     """A section and a witness; `error` is what they must be refused with."""
 
-    error: str
-    groups: Callable[[Block], Sequence[Group]]
+    groups: Groups
+    error: str = "RootMismatch"
     fields: tuple[HeaderField, ...] = (RECEIPTS,)
     change: Callable[[bytes], bytes] = lambda witness: witness
 
 
-def _one_receipt(block: Block, index: int, **changes: object) -> list[Group]:
-    """The group of a receipt with other values than the block's."""
-    group = ReceiptGroup(block.receipts, {index: ReceiptRequest(True, frozenset({0}))})
-    group.stated[index] = replace(block.receipts[index], **changes)  # type: ignore[arg-type]
-    return [group]
-
-
-def _with_log(block: Block, index: int, **changes: object) -> list[Group]:
-    first, *others = block.receipts[index].logs
-    return _one_receipt(block, index, logs=(replace(first, **changes), *others))  # type: ignore[arg-type]
-
-
-def _swap(first: int, second: int) -> Callable[[Block], list[Group]]:
-    """A receipt at another's index."""
+def _receipt_with(**changes: object) -> Groups:
+    """Receipt 1 and its first log, with other values than the block's."""
 
     def build(block: Block) -> list[Group]:
-        group = ReceiptGroup(block.receipts, {first: RECEIPT})
-        group.stated[first] = block.receipts[second]
+        group = ReceiptGroup(block.receipts, {1: ReceiptRequest(True, frozenset({0}))})
+        group.stated[1] = replace(block.receipts[1], **changes)  # type: ignore[arg-type]
         return [group]
 
     return build
 
 
-def _renamed(index: int) -> Callable[[bytes], bytes]:
-    """The first index of the first group replaced."""
-    at = 2 * 7 + 1 + 2
-
-    def change(witness: bytes) -> bytes:
-        return witness[:at] + index.to_bytes(2, "big") + witness[at + 2 :]
-
-    return change
-
-
-def _present_filter(block: Block) -> Sequence[Group]:
-    log = block.receipts[1].logs[0]
-    absent = LogFilter(log.emitter, (log.topics[0],))
-    return [ReceiptGroup(block.receipts, {1: ReceiptRequest(absent=(absent,))})]
-
-
-def _with_foreign_bloom(block: Block) -> Sequence[Group]:
-    return [BloomGroup(bytes(256), [block.receipts[1].logs[0].emitter])]
-
-
-def _short(block: Block) -> Sequence[Group]:
-    """The block's receipts without the last, to state that the last is absent."""
-    last = len(block.receipts) - 1
-    return [ReceiptGroup(block.receipts[:last], {last: RECEIPT})]
-
-
-def _transactions_as_receipts(block: Block) -> Sequence[Group]:
-    group = TransactionGroup([receipt.encoded for receipt in block.receipts], [1])
-    return [group]
-
-
-def _receipts_as_transactions(block: Block) -> Sequence[Group]:
-    return [ReceiptGroup(block.receipts, {1: RECEIPT})]
-
-
-def _withdrawal(**changes: object) -> Callable[[Block], Sequence[Group]]:
+def _log_with(**changes: object) -> Groups:
     def build(block: Block) -> Sequence[Group]:
+        first, *others = block.receipts[1].logs
+        logs = replace(first, **changes), *others  # type: ignore[arg-type]
+        return _receipt_with(logs=logs)(block)
+
+    return build
+
+
+def _withdrawal_with(**changes: object) -> Groups:
+    def build(block: Block) -> list[Group]:
         group = WithdrawalGroup(block.withdrawals, [2])
         group.stated[2] = replace(block.withdrawals[2], **changes)  # type: ignore[arg-type]
         return [group]
@@ -103,8 +74,8 @@ def _withdrawal(**changes: object) -> Callable[[Block], Sequence[Group]]:
     return build
 
 
-def _transaction(change: Callable[[bytes], bytes]) -> Callable[[Block], Sequence[Group]]:
-    def build(block: Block) -> Sequence[Group]:
+def _transaction(change: Callable[[bytes], bytes]) -> Groups:
+    def build(block: Block) -> list[Group]:
         group = TransactionGroup(block.transactions, [1])
         group.stated[1] = change(block.transactions[1])
         return [group]
@@ -112,7 +83,46 @@ def _transaction(change: Callable[[bytes], bytes]) -> Callable[[Block], Sequence
     return build
 
 
-def _more_silence_than_counted(block: Block) -> Sequence[Group]:
+def _receipts(*indexes: int) -> Groups:
+    """The true groups of these receipts."""
+    return lambda block: [ReceiptGroup(block.receipts, dict.fromkeys(indexes, RECEIPT))]
+
+
+def _with_index(index: int) -> Callable[[bytes], bytes]:
+    """Replace the first index of the first group."""
+    at = 2 * 7 + 1 + 2
+    return lambda witness: witness[:at] + index.to_bytes(2, "big") + witness[at + 2 :]
+
+
+def _with_field(field: HeaderField) -> Callable[[bytes], bytes]:
+    """Replace the field of the first group."""
+    return lambda witness: witness[:14] + bytes((field,)) + witness[15:]
+
+
+def _another_receipt(block: Block) -> list[Group]:
+    group = ReceiptGroup(block.receipts, {1: RECEIPT})
+    group.stated[1] = block.receipts[2]
+    return [group]
+
+
+def _present_filter(block: Block) -> list[Group]:
+    log = block.receipts[1].logs[0]
+    absent = LogFilter(log.emitter, (log.topics[0],))
+    return [ReceiptGroup(block.receipts, {1: ReceiptRequest(absent=(absent,))})]
+
+
+def _present_emitter(block: Block, bloom: bytes = b"") -> list[Group]:
+    """An emitter of the block as absent, by the block's bloom or another one."""
+    return [BloomGroup(bloom or block.header.payload(BLOOM), [block.receipts[1].logs[0].emitter])]
+
+
+def _short(block: Block) -> list[Group]:
+    """The block's receipts without the last, to state that the last is absent."""
+    last = len(block.receipts) - 1
+    return [ReceiptGroup(block.receipts[:last], {last: RECEIPT})]
+
+
+def _more_silence_than_counted(block: Block) -> list[Group]:
     """Behind the last list lie the facts found before: the transaction's would be overwritten."""
     bloom = block.header.payload(BLOOM)
     item = next(item for i in range(256) if is_silent(bloom, item := bytes([i]) * 20))
@@ -120,124 +130,70 @@ def _more_silence_than_counted(block: Block) -> Sequence[Group]:
 
 
 EVENT_FORGERIES = {
-    "a_failed_receipt_as_succeeded": Forgery(
-        "RootMismatch", lambda block: _one_receipt(block, 1, status=0)
-    ),
-    "a_state_root_read_as_status": Forgery(
-        "RootMismatch", lambda block: _one_receipt(block, 1, status=b"\x01" * 32)
-    ),
+    "a_failed_receipt_as_succeeded": Forgery(_receipt_with(status=0)),
+    "a_state_root_read_as_status": Forgery(_receipt_with(status=b"\x01" * 32)),
     "more_cumulative_gas": Forgery(
-        "RootMismatch",
-        lambda block: _one_receipt(block, 1, cumulative_gas=block.receipts[1].cumulative_gas + 1),
+        lambda block: _receipt_with(cumulative_gas=block.receipts[1].cumulative_gas + 1)(block)
     ),
-    "cumulative_gas_of_33_bytes": Forgery(
-        "NumberTooLong", lambda block: _one_receipt(block, 1, cumulative_gas=2**256)
-    ),
-    "another_type": Forgery(
-        "RootMismatch", lambda block: _one_receipt(block, 1, transaction_type=1)
-    ),
+    "cumulative_gas_of_33_bytes": Forgery(_receipt_with(cumulative_gas=2**256), "NumberTooLong"),
+    "another_type": Forgery(_receipt_with(transaction_type=1)),
     "a_type_that_is_not_known": Forgery(
-        "TransactionTypeUnknown", lambda block: _one_receipt(block, 1, transaction_type=5)
+        _receipt_with(transaction_type=5), "TransactionTypeUnknown"
     ),
-    "another_emitter": Forgery(
-        "RootMismatch", lambda block: _with_log(block, 1, emitter=b"\x01" * 20)
-    ),
-    "another_topic": Forgery(
-        "RootMismatch", lambda block: _with_log(block, 1, topics=(b"\x01" * 32,))
-    ),
-    "five_topics": Forgery(
-        "RootMismatch", lambda block: _with_log(block, 1, topics=(b"\x01" * 32,) * 5)
-    ),
-    "other_data": Forgery("RootMismatch", lambda block: _with_log(block, 1, data=b"\x01")),
-    "a_log_more": Forgery(
-        "RootMismatch",
-        lambda block: _one_receipt(block, 1, logs=block.receipts[1].logs + block.receipts[1].logs),
-    ),
-    "no_logs": Forgery("RootMismatch", lambda block: _one_receipt(block, 1, logs=())),
-    "another_receipt": Forgery("RootMismatch", _swap(1, 2)),
+    "another_emitter": Forgery(_log_with(emitter=b"\x01" * 20)),
+    "another_topic": Forgery(_log_with(topics=(b"\x01" * 32,))),
+    "five_topics": Forgery(_log_with(topics=(b"\x01" * 32,) * 5)),
+    "other_data": Forgery(_log_with(data=b"\x01")),
+    "a_log_more": Forgery(lambda block: _receipt_with(logs=block.receipts[1].logs * 2)(block)),
+    "no_logs": Forgery(_receipt_with(logs=())),
+    "another_receipt": Forgery(_another_receipt),
     "an_index_of_two_nibbles_in_the_place_of_four": Forgery(
-        "UnknownNode", lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        change=_renamed(0x81),
+        _receipts(1), "UnknownNode", change=_with_index(0x81)
     ),
-    "a_present_index_as_absent": Forgery("RootMismatch", _short),
-    "a_present_log_as_absent": Forgery("LogNotAbsent", _present_filter),
-    "a_foreign_bloom": Forgery("RootMismatch", _with_foreign_bloom, (BLOOM,)),
+    "a_present_index_as_absent": Forgery(_short),
+    "a_present_log_as_absent": Forgery(_present_filter, "LogNotAbsent"),
+    "a_foreign_bloom": Forgery(lambda block: _present_emitter(block, bytes(256)), fields=(BLOOM,)),
     "an_emitter_that_the_bloom_does_not_exclude": Forgery(
-        "NotSilent",
-        lambda block: [
-            BloomGroup(block.header.payload(BLOOM), [block.receipts[1].logs[0].emitter])
-        ],
-        (BLOOM,),
+        _present_emitter, "NotSilent", (BLOOM,)
     ),
-    "receipts_as_transactions": Forgery(
-        "FieldMismatch", _receipts_as_transactions, (TRANSACTIONS,)
-    ),
+    "receipts_as_transactions": Forgery(_receipts(1), "FieldMismatch", (TRANSACTIONS,)),
     "transactions_under_the_root_of_receipts": Forgery(
-        "NumberTooLong", _transactions_as_receipts, (RECEIPTS,),
-        change=lambda witness: witness[:14] + bytes((RECEIPTS,)) + witness[15:],
+        lambda block: [TransactionGroup([receipt.encoded for receipt in block.receipts], [1])],
+        "NumberTooLong", change=_with_field(RECEIPTS),
     ),
-    "a_section_of_two_fields": Forgery(
-        "GroupsMismatch",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        (RECEIPTS, HeaderField.WITHDRAWALS_ROOT),
-    ),
+    "a_section_of_two_fields": Forgery(_receipts(1), "GroupsMismatch", (RECEIPTS, WITHDRAWALS)),
     "a_field_that_is_no_list": Forgery(
-        "FieldMismatch",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        (HeaderField.STATE_ROOT,),
-        change=lambda witness: witness[:14] + bytes((HeaderField.STATE_ROOT,)) + witness[15:],
+        _receipts(1), "FieldMismatch", (STATE_ROOT,), _with_field(STATE_ROOT)
     ),
-    "another_amount": Forgery(
-        "RootMismatch", _withdrawal(amount=1), (HeaderField.WITHDRAWALS_ROOT,)
-    ),
-    "another_recipient": Forgery(
-        "RootMismatch", _withdrawal(recipient=b"\x01" * 20), (HeaderField.WITHDRAWALS_ROOT,)
-    ),
-    "another_validator": Forgery(
-        "RootMismatch", _withdrawal(validator=1), (HeaderField.WITHDRAWALS_ROOT,)
-    ),
+    "another_amount": Forgery(_withdrawal_with(amount=1), fields=(WITHDRAWALS,)),
+    "another_recipient": Forgery(_withdrawal_with(recipient=b"\x01" * 20), fields=(WITHDRAWALS,)),
+    "another_validator": Forgery(_withdrawal_with(validator=1), fields=(WITHDRAWALS,)),
     "a_changed_transaction": Forgery(
-        "RootMismatch", _transaction(lambda item: item[:-1] + b"\x01"), (TRANSACTIONS,)
+        _transaction(lambda item: item[:-1] + b"\x01"), fields=(TRANSACTIONS,)
     ),
     "a_transaction_with_a_tail": Forgery(
-        "RootMismatch", _transaction(lambda item: item + b"\x01"), (TRANSACTIONS,)
+        _transaction(lambda item: item + b"\x01"), fields=(TRANSACTIONS,)
     ),
     "a_transaction_of_a_type_that_is_not_known": Forgery(
-        "TransactionTypeUnknown", _transaction(lambda item: b"\x7e" + item), (TRANSACTIONS,)
+        _transaction(lambda item: b"\x7e" + item), "TransactionTypeUnknown", (TRANSACTIONS,)
     ),
     "facts_that_are_not_there": Forgery(
-        "CountsMismatch",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        change=lambda witness: b"\0\1" + witness[2:],
+        _receipts(1), "CountsMismatch", change=lambda witness: b"\0\1" + witness[2:]
     ),
     "a_fact_that_is_not_counted": Forgery(
-        "CountsMismatch",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        change=lambda witness: bytes(14) + witness[14:],
+        _receipts(1), "CountsMismatch", change=lambda witness: bytes(14) + witness[14:]
     ),
     "facts_that_overwrite_an_earlier_one": Forgery(
-        "CountsMismatch", _more_silence_than_counted, (TRANSACTIONS, BLOOM),
-        change=lambda witness: bytes(4) + (49).to_bytes(2) + bytes(8) + witness[14:],
+        _more_silence_than_counted, "CountsMismatch", (TRANSACTIONS, BLOOM),
+        lambda witness: bytes(4) + (49).to_bytes(2) + bytes(8) + witness[14:],
     ),
-    "an_index_twice": Forgery(
-        "IndexesNotAscending",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT, 2: RECEIPT})],
-        change=_renamed(2),
-    ),
-    "zero_before_one": Forgery(
-        "IndexesNotAscending",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT, 2: RECEIPT})],
-        change=_renamed(0),
-    ),
+    "an_index_twice": Forgery(_receipts(1, 2), "IndexesNotAscending", change=_with_index(2)),
+    "zero_before_one": Forgery(_receipts(1, 2), "IndexesNotAscending", change=_with_index(0)),
     "bytes_behind_the_end": Forgery(
-        "FieldMismatch",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        change=lambda witness: witness + b"\0",
+        _receipts(1), "FieldMismatch", change=lambda witness: witness + b"\0"
     ),
     "a_kind_of_node_that_is_none": Forgery(
-        "UnknownNode",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        change=lambda witness: witness[:19] + b"\x08" + witness[20:],
+        _receipts(1), "UnknownNode", change=lambda witness: witness[:19] + b"\x08" + witness[20:]
     ),
 }  # fmt: skip
 
@@ -344,7 +300,7 @@ TRIE_FORGERIES = {
     ),
     "transactions_as_withdrawals": TrieForgery(
         "FieldMismatch", _items(1), (5,), ABSENT,
-        lambda _: _foreign_leaf(2, b"\x80", _items(1)[0]), HeaderField.WITHDRAWALS_ROOT,
+        lambda _: _foreign_leaf(2, b"\x80", _items(1)[0]), WITHDRAWALS,
     ),
     # Who makes a block chooses these 32 bytes.
     "a_root_in_the_extra_data": TrieForgery(

@@ -10,22 +10,30 @@ from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
-from tests.queries.attacks.attestations import (
+from tests.queries.attacks.forgery import NUMBER, OWNER
+from tests.queries.attacks.hash_sources import (
     OTHER_DESTINATION,
     OTHER_REGISTRY,
     OTHER_SIGNER,
     OTHER_SOURCE,
+    OUTPUT,
     SIGNERS,
     SOURCE_CHAIN,
+    Games,
+    Output,
     attest,
     high_s_signature,
+    record_output,
     sign,
     signed_by,
 )
-from tests.queries.attacks.forgery import NUMBER, OWNER
-from tests.queries.attacks.games import OUTPUT, Games, Output, record_output
-from tests.queries.attacks.header_forgeries import TIMESTAMP, field_mask
-from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
+from tests.queries.attacks.header_forgeries import (
+    TIMESTAMP,
+    FakeHeader,
+    field_mask,
+    header_tail,
+    raw_headers,
+)
 from tests.queries.attacks.witness_parts import key
 from tests.rigs.deployed_contracts import DeployedContract, error_name, reverted_at_end
 

@@ -5,7 +5,7 @@ constructors included, and testing one takes an eth_call or two.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -108,6 +108,15 @@ def without(checks: Sequence[Check], check: Check | None, node: LocalNode) -> It
         yield
     finally:
         node.rpc.ask("anvil_setBalance", SWITCH, "0x0")
+
+
+def assert_needed(
+    checks: Sequence[Check], check: Check | None, node: LocalNode, succeeds: Callable[[str], bool]
+) -> None:
+    """Without a check its attack succeeds; with all of them (None), no attack of the table does."""
+    names = {row.attack for row in checks} if check is None else {check.attack}
+    with without(checks, check, node):
+        assert {succeeds(name) for name in names} == {check is not None}
 
 
 def _switched(text: str, switches: list[tuple[int, str]]) -> str:

@@ -8,7 +8,7 @@ from trie.hexary import HexaryTrie
 
 from queries.proving.accounts import AccountState
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
-from queries.proving.rlp_items import EMPTY_STRING
+from queries.proving.rlp_items import EMPTY_STRING, integer_payload
 from queries.proving.tries import Branch, Extension, Leaf, decode_node
 from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind
 
@@ -69,16 +69,6 @@ class ChosenTrie:
         return self.node(Branch, nibbles)
 
 
-def field_words(state: AccountState) -> list[bytes]:
-    """An account's four fields as words."""
-    numbers = [word(state.nonce), word(state.balance)]
-    return [*numbers, state.storage_root, state.code_hash]
-
-
-def word(number: int) -> bytes:
-    return number.to_bytes(32, "big")
-
-
 def branch(node: Branch, below: Mapping[int, bytes] | None = None) -> bytes:
     """A branch in a witness; `below` are nodes in place of some children."""
     below = below or {}
@@ -124,7 +114,7 @@ def pack_path(path: str, spare: str = "0") -> bytes:
 
 def compact_account(state: AccountState, storage: bytes | None = None) -> bytes:
     """The content of an account's leaf; `storage` are the nodes if slots are requested."""
-    balance, nonce = minimal_bytes(state.balance), minimal_bytes(state.nonce)
+    balance, nonce = integer_payload(state.balance), integer_payload(state.nonce)
     form = len(balance)
     if storage is None and state.storage_root != EMPTY_TRIE_ROOT:
         form |= HAS_STORAGE
@@ -137,7 +127,7 @@ def compact_account(state: AccountState, storage: bytes | None = None) -> bytes:
 
 
 def compact_slot(value: int) -> bytes:
-    return bytes((len(minimal_bytes(value)),)) + minimal_bytes(value)
+    return bytes((len(integer_payload(value)),)) + integer_payload(value)
 
 
 def request(name: bytes, mask: int = 2, slots: Sequence[bytes] = ()) -> bytes:
@@ -146,10 +136,6 @@ def request(name: bytes, mask: int = 2, slots: Sequence[bytes] = ()) -> bytes:
 
 def encode_witness(accounts: Sequence[bytes], nodes: bytes) -> bytes:
     return len(accounts).to_bytes(2, "big") + b"".join(accounts) + nodes
-
-
-def minimal_bytes(number: int) -> bytes:
-    return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
 def _mask(nibbles: Mapping[int, bytes] | Sequence[int]) -> bytes:

@@ -23,13 +23,13 @@ from explorer.demo.local_node import LocalNode
 from queries.client import python as tacitus
 from queries.config.registries import verifier_address
 from queries.contracts.abi import load_artifact
-from queries.proving.event_reading import prove_events_call
+from queries.proving.event_witness import prove_events_call
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from tests.commands import Manage, run_program
 from tests.queries.client.checked_routes import checked_routes
 from tests.queries.client.test_layouts import EXPECTED, compile_cached
-from tests.queries.contracts.recorded_events import Verifier
+from tests.queries.contracts.recorded_events import RecordedBlock, Verifier
 from tests.queries.events.groups import (
     BloomGroup,
     ReceiptGroup,
@@ -38,7 +38,7 @@ from tests.queries.events.groups import (
     WithdrawalGroup,
     build_group_witness,
 )
-from tests.queries.events.random_blocks import RandomBlock, random_sources
+from tests.queries.events.random_blocks import random_sources
 from tests.rigs.odd_server import Response, odd_server, respond
 from tests.rigs.quiet_server import QuietHandler, handler_server
 from tests.rigs.receiver import ReceivedRequest
@@ -342,7 +342,7 @@ def test_events_of_each_kind_are_read_through_viem_and_ethers(
     ]  # fmt: skip
 
 
-def _block_of_every_kind(seed: int) -> RandomBlock | None:
+def _block_of_every_kind(seed: int) -> RecordedBlock | None:
     block = random_sources(Random(seed)).first
     return block if block.withdrawals and any(receipt.logs for receipt in block.receipts) else None
 

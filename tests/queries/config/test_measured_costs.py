@@ -10,8 +10,15 @@ from queries.config.measured_costs import MEASURED
 from queries.config.registries import VALID_UNTIL
 from queries.contracts.abi import selector
 from queries.proving.registry_calls import HORIZON
-from tests.queries.attacks.attestations import SIGNERS, SOURCE_CHAIN, attest, signed_by
-from tests.queries.attacks.games import OUTPUT, Games, record_output
+from tests.queries.attacks.hash_sources import (
+    OUTPUT,
+    SIGNERS,
+    SOURCE_CHAIN,
+    Games,
+    attest,
+    record_output,
+    signed_by,
+)
 from tests.queries.attacks.registry_attacks import put_predeploy, set_l1_block
 from tests.rigs.deployed_contracts import DeployedContract
 

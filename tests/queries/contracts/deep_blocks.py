@@ -4,8 +4,8 @@ A state trie has only the path to the proven account; other children are arbitra
 history contract's storage is a whole trie of 8,191 slots, as on mainnet.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 from queries.proving.accounts import (
@@ -18,8 +18,9 @@ from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_UNCLES_HASH, keccak256
 from queries.proving.registry_calls import HISTORY_RING, history_slot
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
-from queries.proving.tries import Branch, Extension, Leaf
+from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf, decode_node, node_reference
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
+from tests.queries.attacks.witness_parts import ChosenTrie
 
 HISTORY = bytes.fromhex("0000F90827F1C53a10cb7A02335B175320002935")
 # The number of children of each branch on the path. With 300 million accounts, a node of the
@@ -70,54 +71,12 @@ def block(number: int, slot: int, value: int, account: bytes = HISTORY) -> DeepB
     return DeepBlock(_header(number, keccak256(nodes[0])), answer, account, slot)
 
 
-@dataclass(frozen=True)
-class RingNode:
-    """A node of the history contract's storage trie, with the nodes below it."""
-
-    encoded: bytes
-    path: str = ""  # if it is a leaf or an extension
-    children: "Mapping[str, RingNode]" = field(default_factory=dict)  # by nibble
-
-    def proof(self, key: str, value: bytes) -> list[bytes]:
-        """The nodes from here to the key's leaf, which gets this value."""
-        if not self.children:
-            return [Leaf(self.path, value).encode()]
-        if self.path:
-            below = self.children[""].proof(key[len(self.path) :], value)
-            return [Extension(self.path, keccak256(below[0])).encode(), *below]
-        below = self.children[key[0]].proof(key[1:], value)
-        others = {nibble: keccak256(child.encoded) for nibble, child in self.children.items()}
-        return [_branch({**others, key[0]: keccak256(below[0])}), *below]
-
-
-def _branch(hashes: Mapping[str, bytes]) -> bytes:
-    return Branch(tuple(hashes.get(f"{nibble:x}", b"") for nibble in range(16))).encode()
-
-
-def _node(slots: Mapping[str, bytes]) -> RingNode:
-    """The node of values by the rest of their keys."""
-    keys = sorted(slots)
-    if len(keys) == 1:
-        return RingNode(Leaf(keys[0], slots[keys[0]]).encode(), keys[0])
-    shared = next(at for at in range(64) if keys[0][at] != keys[-1][at])
-    if shared:
-        child = _node({key[shared:]: value for key, value in slots.items()})
-        path = keys[0][:shared]
-        return RingNode(Extension(path, keccak256(child.encoded)).encode(), path, {"": child})
-    below: dict[str, dict[str, bytes]] = {}
-    for key, value in slots.items():
-        below.setdefault(key[0], {})[key[1:]] = value
-    children = {nibble: _node(values) for nibble, values in below.items()}
-    hashes = {nibble: keccak256(child.encoded) for nibble, child in children.items()}
-    return RingNode(_branch(hashes), "", children)
-
-
 @cache
-def _ring() -> RingNode:
+def _ring() -> ChosenTrie:
     words = [slot.to_bytes(32) for slot in range(HISTORY_RING)]
-    return _node(
+    return ChosenTrie(
         {
-            keccak256(word).hex(): encode_slot_value(int.from_bytes(keccak256(word[::-1])))
+            keccak256(word): encode_slot_value(int.from_bytes(keccak256(word[::-1])))
             for word in words
         }
     )
@@ -125,7 +84,23 @@ def _ring() -> RingNode:
 
 def ring_proof(slot: int, value: int) -> list[bytes]:
     """The nodes on the path to a slot of the ring that has this value."""
-    return _ring().proof(keccak256(slot.to_bytes(32)).hex(), encode_slot_value(value))
+    key = keccak256(slot.to_bytes(32))
+    *above, leaf = map(decode_node, _ring().proof(key))
+    assert isinstance(leaf, Leaf)
+    proof = [replace(leaf, value=encode_slot_value(value)).encode()]
+    depth = 64 - len(leaf.path)
+    for node in reversed(above):
+        child = node_reference(proof[0])
+        if isinstance(node, Branch):
+            depth -= 1
+            children = list(node.children)
+            children[int(key.hex()[depth], 16)] = child
+            proof.insert(0, Branch(tuple(children)).encode())
+        else:
+            assert isinstance(node, Extension)
+            depth -= len(node.path)
+            proof.insert(0, Extension(node.path, child).encode())
+    return proof
 
 
 @cache
@@ -166,17 +141,15 @@ def _header(number: int, state_root: bytes) -> Header:
 def _path(key: bytes, value: bytes, branches: Sequence[int]) -> list[bytes]:
     """The nodes from the root to the key's leaf; `branches` are the branches' child counts."""
     nibbles = key.hex()
-    rest = nibbles[len(branches) :]
-    prefix = f"3{rest}" if len(rest) % 2 else f"20{rest}"
-    nodes = [encode_list([encode_string(bytes.fromhex(prefix)), encode_string(value)])]
+    nodes = [Leaf(nibbles[len(branches) :], value).encode()]
     for level in range(len(branches) - 1, -1, -1):
         own = int(nibbles[level], 16)
         others = [nibble for nibble in range(16) if nibble != own][: branches[level] - 1]
-        children = [b""] * 17
+        children = [NO_CHILD] * 16
         for nibble in others:
             children[nibble] = keccak256(bytes((level, nibble)) + key)
         children[own] = keccak256(nodes[0])
-        nodes.insert(0, encode_list([encode_string(child) for child in children]))
+        nodes.insert(0, Branch(tuple(children)).encode())
     return nodes
 
 

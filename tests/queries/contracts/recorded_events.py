@@ -2,24 +2,29 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import rlp
 from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.block_items import (
+    BLOOM_BYTES,
+    Log,
     Receipt,
     Withdrawal,
     receipt_from_json,
     receipt_word,
     withdrawal_from_json,
 )
-from queries.proving.facts import ABSENCE_WORD, EventFact, FactKind, canonical_filter
+from queries.proving.facts import ABSENCE_KINDS, ABSENCE_WORD, EventFact, FactKind, canonical_filter
 from queries.proving.headers import Header, HeaderField, decode_header
+from queries.proving.index_tries import IndexTrie
+from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderStep, headers_section
 from queries.proving.rlp_items import encode_list, encode_string, split_list
 from tests.builds import artifact
@@ -27,10 +32,17 @@ from tests.corpus import CORPUS
 from tests.queries.events.groups import Group, build_group_witness
 from tests.rigs.deployed_contracts import DeployedContract, error_name
 
+TRANSACTIONS, RECEIPTS = HeaderField.TRANSACTIONS_ROOT, HeaderField.RECEIPTS_ROOT
+BLOOM, WITHDRAWALS = HeaderField.LOGS_BLOOM, HeaderField.WITHDRAWALS_ROOT
+FIELDS = (TRANSACTIONS, RECEIPTS, BLOOM, WITHDRAWALS)
+
 
 @dataclass(frozen=True)
 class RecordedBlock:
-    """A block's header and lists; empty where they were not recorded."""
+    """A block's header and lists, empty where they were not recorded; and what is true of it.
+
+    Items are encoded by the `rlp` package.
+    """
 
     header: Header
     transactions: tuple[bytes, ...]
@@ -44,6 +56,92 @@ class RecordedBlock:
 
     def section(self, *fields: HeaderField) -> bytes:
         return headers_section([HeaderStep(self.header, fields=frozenset(fields))])
+
+    @cached_property
+    def tries(self) -> Mapping[HeaderField, IndexTrie]:
+        return {field: IndexTrie(self.values(field)) for field in FIELDS if field is not BLOOM}
+
+    def values(self, field: HeaderField) -> Sequence[bytes]:
+        """The encoded items of a list, by the `rlp` package."""
+        return self._values[field]
+
+    @cached_property
+    def _values(self) -> Mapping[HeaderField, Sequence[bytes]]:
+        return {
+            TRANSACTIONS: self.transactions,
+            RECEIPTS: [encode_receipt(receipt) for receipt in self.receipts],
+            WITHDRAWALS: [encode_withdrawal(item) for item in self.withdrawals],
+        }
+
+    @cached_property
+    def items(self) -> Mapping[EventFact, bytes]:
+        """The words of all logs, receipts, transactions and withdrawals."""
+        words = dict[EventFact, bytes]()
+        for index, envelope in enumerate(self.transactions):
+            words[EventFact(FactKind.TRANSACTION, index)] = keccak256(envelope)
+        for index, encoded in enumerate(self.values(WITHDRAWALS)):
+            words[EventFact(FactKind.WITHDRAWAL, index)] = keccak256(encoded)
+        for index, receipt in enumerate(self.receipts):
+            status = receipt.status if isinstance(receipt.status, int) else 2
+            parts = (
+                receipt.cumulative_gas.to_bytes(27), len(receipt.logs).to_bytes(2),
+                bytes((receipt.transaction_type, status, 1)),
+            )  # fmt: skip
+            words[EventFact(FactKind.RECEIPT, index)] = b"".join(parts)
+            for place, log in enumerate(receipt.logs):
+                words[EventFact(FactKind.LOG, index, place)] = log_hash(log)
+        return words
+
+    def truth(self, fact: EventFact) -> bytes | None:
+        """The word of a fact, or None if it is not true."""
+        if fact.kind in ABSENCE_KINDS:
+            return ABSENCE_WORD if self._is_absent(fact) else None
+        return self.items.get(fact)
+
+    def _is_absent(self, fact: EventFact) -> bool:
+        if fact.kind is FactKind.ABSENT_LOG:
+            assert fact.filter
+            receipts = self.receipts[fact.index : fact.index + 1]
+            return any(not any(map(fact.filter.matches, receipt.logs)) for receipt in receipts)
+        if fact.kind is FactKind.SILENT_BLOCK:
+            logs = (log for receipt in self.receipts for log in receipt.logs)
+            return all(fact.item not in {log.emitter, *log.topics} for log in logs)
+        return fact.index >= len(self.values(fact.field))
+
+
+def log_hash(log: Log) -> bytes:
+    return keccak256(rlp.encode([log.emitter, list(log.topics), log.data]))
+
+
+def encode_withdrawal(item: Withdrawal) -> bytes:
+    encoded: bytes = rlp.encode([item.index, item.validator, item.recipient, item.amount])
+    return encoded
+
+
+def encode_receipt(receipt: Receipt) -> bytes:
+    logs = [[log.emitter, list(log.topics), log.data] for log in receipt.logs]
+    fields = [receipt.status, receipt.cumulative_gas, bloom_of([receipt]), logs, *receipt.deposit]
+    encoded: bytes = rlp.encode(fields)
+    return bytes((receipt.transaction_type,)) * bool(receipt.transaction_type) + encoded
+
+
+def bloom_of(receipts: Sequence[Receipt]) -> bytes:
+    bits = 0
+    for item in {i for r in receipts for log in r.logs for i in (log.emitter, *log.topics)}:
+        bits |= _bloom_bits(item)
+    return bits.to_bytes(BLOOM_BYTES)
+
+
+def may_have(bloom: bytes, item: bytes) -> bool:
+    """Whether a bloom does not exclude an emitter or topic."""
+    return _bloom_bits(item) & ~int.from_bytes(bloom) == 0
+
+
+def _bloom_bits(item: bytes) -> int:
+    digest, bits = keccak256(item), 0
+    for high, low in (digest[:2], digest[2:4], digest[4:6]):
+        bits |= 1 << (high % 8 * 256 + low)
+    return bits
 
 
 def recorded_blocks(folder: Path = CORPUS / "events") -> Iterator[RecordedBlock]:
@@ -67,10 +165,32 @@ def recorded_block(number: int) -> RecordedBlock:
 
 
 def block_with(field: HeaderField, root: bytes) -> RecordedBlock:
-    """A recorded block with another root in its header."""
-    header = recorded_block(22432102).header
-    items = split_list(header.encoded)
-    items[field] = encode_string(root)
+    """A recorded block with another root in its header, and no lists."""
+    return _with_roots({field: root})
+
+
+def block_of(
+    *,
+    transactions: Sequence[bytes] = (),
+    receipts: Sequence[Receipt] = (),
+    withdrawals: Sequence[Withdrawal] = (),
+) -> RecordedBlock:
+    """A recorded block with these lists and their roots in place of its own."""
+    block = RecordedBlock(
+        recorded_block(22432102).header,
+        tuple(transactions),
+        tuple(receipts),
+        tuple(withdrawals),
+        (),
+    )
+    roots = {field: trie.root for field, trie in block.tries.items() if block.values(field)}
+    return replace(block, header=_with_roots(roots).header)
+
+
+def _with_roots(roots: Mapping[HeaderField, bytes]) -> RecordedBlock:
+    items = split_list(recorded_block(22432102).header.encoded)
+    for field, root in roots.items():
+        items[field] = encode_string(root)
     return RecordedBlock(decode_header(encode_list(items)), (), (), (), ())
 
 

@@ -37,7 +37,7 @@ TIMESTAMP = HeaderField.TIMESTAMP
 QUESTION = "(uint8,address,uint256,uint256,uint256)"
 LOOK_UP = f"lookUp(uint256,address,{QUESTION})"
 LOOK_UP_RECENT = f"lookUpRecent(uint256,address,{QUESTION})"
-PROVEN, PROVEN_RECENT = "proven(bytes,bytes)", "provenRecent(bytes,bytes)"
+PROVEN, PROVEN_RECENT = "onProof(bytes,bytes)", "onRecentProof(bytes,bytes)"
 MAX_AGE = 600  # seconds, of recent reads
 NO_ONE = "0x" + 20 * "00"
 
@@ -209,79 +209,65 @@ def stored_by(*, looks_up: bool) -> Callable[[Lookup], bytes]:
     return read
 
 
-LIES: dict[str, tuple[str, Callable[[Lookup], bytes]]] = {
-    "a_balance_of_another_account": ("AnotherFact", to_balance(balance_of(1))),
-    "a_balance_at_another_block": ("AnotherFact", to_balance(balance_of(0, number=NUMBER + 1))),
-    "a_slot_as_a_balance": ("AnotherFact", to_balance(lambda x: x.of_accounts(0, slots=True))),
-    "a header field as a balance": ("AnotherFact", to_balance(lambda x: x.of_header(STATE_ROOT))),
-    "a log as a balance": ("AnotherFact", to_balance(lambda x: x.of_logs(1, 0))),
-    "two_accounts": (
-        "AnotherFact", to_balance(lambda x: x.of_accounts(0, 1, fields=[BALANCE])),
-    ),
-    "an_account_with_a_slot": (
-        "AnotherFact",
-        to_balance(lambda x: x.of_accounts(0, fields=[BALANCE], slots=True)),
-    ),
-    "a_slot_with_another_account": (
-        "AnotherFact", to_slot(lambda x: x.of_accounts(0, 1, slots=True)),
-    ),
-    "a_slot_of_another_account": (
-        "AnotherFact",
-        lambda x: x.read_by(
-            x.of_accounts(0, slots=True), SLOT, x.account(1), NUMBER,
+_LIES: dict[str, dict[str, Callable[[Lookup], bytes]]] = {
+    "FactMismatch": {
+        "a_balance_of_another_account": to_balance(balance_of(1)),
+        "a_balance_at_another_block": to_balance(balance_of(0, number=NUMBER + 1)),
+        "a_slot_as_a_balance": to_balance(lambda x: x.of_accounts(0, slots=True)),
+        "a header field as a balance": to_balance(lambda x: x.of_header(STATE_ROOT)),
+        "a log as a balance": to_balance(lambda x: x.of_logs(1, 0)),
+        "two_accounts": to_balance(lambda x: x.of_accounts(0, 1, fields=[BALANCE])),
+        "an_account_with_a_slot": to_balance(
+            lambda x: x.of_accounts(0, fields=[BALANCE], slots=True)
+        ),
+        "a_slot_with_another_account": to_slot(lambda x: x.of_accounts(0, 1, slots=True)),
+        "a_slot_of_another_account": lambda x: x.read_by(
+            x.of_accounts(0, slots=True),
+            SLOT,
+            x.account(1),
+            NUMBER,
             x.accounts[0].slots[0].slot.to_bytes(32),
         ),
-    ),
-    "another_slot_of_an_account": (
-        "AnotherFact", to_slot(lambda x: x.of_accounts(0, slots=True), 1),
-    ),
-    "no fact": ("AnotherFact", to_balance(lambda x: x.of_section(b""))),
-    "another_header_field": ("AnotherFact", to_header(lambda x: x.of_header(RECEIPTS_ROOT))),
-    "two_header_fields": (
-        "AnotherFact", to_header(lambda x: x.of_header(STATE_ROOT, RECEIPTS_ROOT)),
-    ),
-    "a cut section": (
-        "Refused", to_header(lambda x: x.of_section(x.block.section(STATE_ROOT)[:-1])),
-    ),
-    "a cut answer": ("Refused", to_header(lambda x: x.of_header(STATE_ROOT)[:-64])),
-    "no answer": ("Refused", to_header(lambda _: b"")),
-    "a_log_of_another_place": ("AnotherFact", to_log(lambda x: x.of_logs(11, 0))),
-    "a log of another transaction": ("AnotherFact", to_log(lambda x: x.of_logs(12, 1))),
-    "two_logs": ("AnotherFact", to_log(lambda x: x.of_logs(11, 1, 0))),
-    "a_log_with_its_receipt": ("AnotherFact", to_log(lambda x: x.of_logs(11, 1, receipt=True))),
-    "a cut witness": (
-        "Refused",
-        to_log(lambda x: x.of_section(x.block.section(RECEIPTS_ROOT), b"\0")),
-    ),
-    "a_recent_balance_of_another_account": (
-        "AnotherFact", to_recent(lambda x: x.of_recent(1, fields=[BALANCE])),
-    ),
-    "a_recent_balance_without_its_time": (
-        "AnotherFact", to_recent(lambda x: x.of_recent(0, fields=[BALANCE], header=())),
-    ),
-    "another field as the time": (
-        "AnotherFact",
-        to_recent(lambda x: x.of_recent(0, fields=[BALANCE], header=[HeaderField.GAS_LIMIT])),
-    ),
-    "a_time_of_another_block": (
-        "AnotherFact", to_recent(lambda x: x.of_recent(0, fields=[BALANCE], block=1, time_of=0)),
-    ),
-    "a_recent_balance_that_is_old": (
-        "TooOld", to_recent(lambda x: x.of_recent(0, fields=[BALANCE], block=1)),
-    ),
-    "a recent slot as a balance": (
-        "AnotherFact", to_recent(lambda x: x.of_recent(0, slots=True)),
-    ),
-    "a recent field of another name": (
-        "AnotherFact",
-        lambda x: x.read_by(
+        "another_slot_of_an_account": to_slot(lambda x: x.of_accounts(0, slots=True), 1),
+        "no fact": to_balance(lambda x: x.of_section(b"")),
+        "another_header_field": to_header(lambda x: x.of_header(RECEIPTS_ROOT)),
+        "two_header_fields": to_header(lambda x: x.of_header(STATE_ROOT, RECEIPTS_ROOT)),
+        "a_log_of_another_place": to_log(lambda x: x.of_logs(11, 0)),
+        "a log of another transaction": to_log(lambda x: x.of_logs(12, 1)),
+        "two_logs": to_log(lambda x: x.of_logs(11, 1, 0)),
+        "a_log_with_its_receipt": to_log(lambda x: x.of_logs(11, 1, receipt=True)),
+        "a_recent_balance_of_another_account": to_recent(
+            lambda x: x.of_recent(1, fields=[BALANCE])
+        ),
+        "a_recent_balance_without_its_time": to_recent(
+            lambda x: x.of_recent(0, fields=[BALANCE], header=())
+        ),
+        "another field as the time": to_recent(
+            lambda x: x.of_recent(0, fields=[BALANCE], header=[HeaderField.GAS_LIMIT])
+        ),
+        "a_time_of_another_block": to_recent(
+            lambda x: x.of_recent(0, fields=[BALANCE], block=1, time_of=0)
+        ),
+        "a recent slot as a balance": to_recent(lambda x: x.of_recent(0, slots=True)),
+        "a recent field of another name": lambda x: x.read_by(
             x.of_recent(header=[RECEIPTS_ROOT, TIMESTAMP]), HEADER_RECENT, STATE_ROOT, MAX_AGE
         ),
-    ),
-    "a cut recent section": (
-        "Refused",
-        to_recent(lambda x: x.of_section(accumulated_section(NUMBER, TIME, HASH, b""))),
-    ),
-    "a_lookup_of_another_contract": ("Refused", stored_by(looks_up=True)),
-    "a_revert_that_looks_like_a_value": ("Refused", stored_by(looks_up=False)),
-}  # fmt: skip
+    },
+    "CallReverted": {
+        "a cut section": to_header(lambda x: x.of_section(x.block.section(STATE_ROOT)[:-1])),
+        "a cut answer": to_header(lambda x: x.of_header(STATE_ROOT)[:-64]),
+        "no answer": to_header(lambda _: b""),
+        "a cut witness": to_log(lambda x: x.of_section(x.block.section(RECEIPTS_ROOT), b"\0")),
+        "a cut recent section": to_recent(
+            lambda x: x.of_section(accumulated_section(NUMBER, TIME, HASH, b""))
+        ),
+        "a_lookup_of_another_contract": stored_by(looks_up=True),
+        "a_revert_that_looks_like_a_value": stored_by(looks_up=False),
+    },
+    "BlockTooOld": {
+        "a_recent_balance_that_is_old": to_recent(
+            lambda x: x.of_recent(0, fields=[BALANCE], block=1)
+        )
+    },
+}
+LIES = {name: (error, read) for error, reads in _LIES.items() for name, read in reads.items()}

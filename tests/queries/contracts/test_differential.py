@@ -14,20 +14,16 @@ from hypothesis import strategies as st
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import selector
 from queries.proving.accounts import ABSENT_ACCOUNT
-from queries.proving.call_reading import path_nodes
 from queries.proving.errors import WitnessMalformedError
-from queries.proving.keccak import EMPTY_CODE_HASH
-from queries.proving.registry_calls import accumulated_section, prove_call
+from queries.proving.keccak import EMPTY_CODE_HASH, number_word
+from queries.proving.registry_calls import accumulated_section, path_nodes, prove_call
 from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.queries.attacks.forgery import HASH, NUMBER, TIME, read_field, read_slot, set_accumulated
 from tests.queries.attacks.tall_section import SECTION, SETUP
-from tests.queries.attacks.witness_parts import field_words, word
-from tests.queries.tries.broken_witnesses import broken_witness, made_up_witness
 from tests.queries.tries.fuzzing import CASES, for_each, report
-from tests.queries.tries.lying_witnesses import lying_witness
-from tests.queries.tries.random_tries import RandomAccount, RandomKey, random_states
-from tests.queries.tries.second_opinion import BuiltState
+from tests.queries.tries.random_states import BuiltState, RandomAccount, RandomKey, random_states
+from tests.queries.tries.random_witnesses import broken_witness, lying_witness, made_up_witness
 from tests.queries.tries.trie_shapes import SHAPES, shapes
 from tests.rigs.deployed_contracts import DeployedContract, error_name
 
@@ -97,11 +93,11 @@ def compare(
 def facts_of(value_if_proven: WitnessReading) -> Iterator[tuple[bytes, set[int | None]]]:
     """What may be read: a field that was not requested is unproven or true."""
     for account in value_if_proven.accounts:
-        for field, content in enumerate(field_words(account.state)):
+        for field, content in enumerate(account.state.words):
             unproven = set() if account.mask >> field & 1 else {None}
             yield (read_field(account.name, field), {int.from_bytes(content, "big")} | unproven)
         for slot, value in account.slots.items():
-            yield read_slot(account.name, word(slot)), {value}
+            yield read_slot(account.name, number_word(slot)), {value}
         yield read_slot(account.name, UNREQUESTED_SLOT), {None}
 
 
@@ -111,7 +107,7 @@ def assert_true(value_if_proven: WitnessReading, built: BuiltState) -> None:
         assert account.exists == (state is not None)
         assert account.state == (state or ABSENT_ACCOUNT)
         for slot, value in account.slots.items():
-            assert value == built.slot_value(account.name, word(slot))
+            assert value == built.slot_value(account.name, number_word(slot))
 
 
 # Honest witnesses
@@ -149,7 +145,7 @@ def check_checker(built: BuiltState, requests: Sequence[AccountToStore]) -> None
         assert proof.exists == (state is not None)
         assert proof.state == (state or ABSENT_ACCOUNT)
         for slot in proof.slots:
-            assert slot.value == built.slot_value(proof.address_hash, word(slot.slot))
+            assert slot.value == built.slot_value(proof.address_hash, number_word(slot.slot))
 
 
 def check_reader(built: BuiltState, requests: Sequence[AccountToStore]) -> None:

@@ -17,9 +17,9 @@ from queries.proving.keccak import keccak256
 from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.proving.registry_calls import HORIZON, prove_call
 from tests.builds import contract_for_tests
-from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.event_checks import ROUTER_CHECKS
-from tests.queries.attacks.switched_checks import Check, switched_build, without
+from tests.queries.attacks.hash_sources import SIGNERS
+from tests.queries.attacks.switched_checks import Check, assert_needed, switched_build
 from tests.queries.contracts.recorded_events import (
     RecordedBlock,
     Verifier,
@@ -309,7 +309,6 @@ def test_a_lying_list_is_refused(shared_node: LocalNode, routed: Routed, name: s
 def test_without_a_check_its_lie_is_believed(
     shared_node: LocalNode, block: RecordedBlock, transfer: LogPosition, check: Check | None
 ) -> None:
-    """None: with all checks none is."""
     code = switched_build(ROUTER_CHECKS, {"EventsRouter": "EventsRouter.sol"})["EventsRouter"]
     routed = routed_block(shared_node, block, code)
     lists = lying_lists(shared_node, routed)
@@ -324,6 +323,4 @@ def test_without_a_check_its_lie_is_believed(
             return False
         return True
 
-    with without(ROUTER_CHECKS, check, shared_node):
-        names = {row.attack for row in ROUTER_CHECKS} if check is None else {check.attack}
-        assert {is_believed(name) for name in names} == {check is not None}
+    assert_needed(ROUTER_CHECKS, check, shared_node, is_believed)

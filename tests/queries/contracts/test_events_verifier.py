@@ -1,6 +1,10 @@
-"""What the events verifier proves of real blocks, stores and refuses."""
+"""What the events verifier proves of real blocks, stores and answers.
+
+A stored fact answers its own question only, and a log is absent only if no log matches.
+"""
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import pytest
@@ -8,15 +12,19 @@ from eth_abi.abi import decode
 
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data, load_artifact
-from queries.proving.block_items import is_silent
-from queries.proving.event_witnesses import FactList
+from queries.proving.block_items import Receipt, is_silent
+from queries.proving.event_witness import FactList
 from queries.proving.facts import LogFilter
-from queries.proving.headers import HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import prove_call
 from tests.queries.contracts.recorded_events import (
+    BLOOM,
+    RECEIPTS,
+    TRANSACTIONS,
+    WITHDRAWALS,
     RecordedBlock,
     Verifier,
+    block_of,
     prove_events_call,
     recorded_blocks,
     verify_call,
@@ -34,7 +42,6 @@ from tests.queries.events.groups import (
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
 
 LARGEST_CALL = 120_000
-ROOT, RECEIPTS = HeaderField.TRANSACTIONS_ROOT, HeaderField.RECEIPTS_ROOT
 
 
 def in_calls(sizes: Sequence[int]) -> Iterator[list[int]]:
@@ -104,30 +111,29 @@ def check_receipts(block: RecordedBlock, facts: tuple[Any, ...], indexes: Sequen
             assert hash_ == block.receipts[index].logs[place].hash
 
 
+NOWHERE, TOPICS = b"\x07" * 20, (b"\x01" * 32, b"\x02" * 32)
+EMITTER, TOPIC = b"\x00" * 20, b"\x04" * 32  # that the block does not have
+ABSENT_LOG = LogFilter(NOWHERE, (None, TOPICS[0], None, TOPICS[1]))
+
+
+def facts_of_every_kind(block: RecordedBlock) -> tuple[bytes, bytes]:
+    """A section and a witness; of each list an item, and an index beyond its end."""
+    groups: list[Group] = [
+        TransactionGroup(block.transactions, [1, 216]),
+        ReceiptGroup(block.receipts, {1: ReceiptRequest(True, frozenset({0}), (ABSENT_LOG,))}),
+        BloomGroup(block.header.payload(BLOOM), [EMITTER, TOPIC]),
+        WithdrawalGroup(block.withdrawals, [3, 17]),
+    ]
+    section = block.section(*(group.field for group in groups))
+    return section, build_group_witness(groups)
+
+
 def test_what_is_stored_can_be_read_and_is_not_written_again(
     verifier: Verifier, block: RecordedBlock
 ) -> None:
     receipt = block.receipts[1]
     log = receipt.logs[0]
-    absent = LogFilter(log.emitter, (b"\x01" * 32,))
-    silent = next(
-        item
-        for item in (bytes([i]) * 20 for i in range(256))
-        if is_silent(block.header.payload(HeaderField.LOGS_BLOOM), item)
-    )
-    topic = next(
-        item
-        for item in (bytes([i]) * 32 for i in range(256))
-        if is_silent(block.header.payload(HeaderField.LOGS_BLOOM), item)
-    )
-    groups: list[Group] = [
-        TransactionGroup(block.transactions, [1, 215]),
-        ReceiptGroup(block.receipts, {1: ReceiptRequest(True, frozenset({0}), (absent,))}),
-        BloomGroup(block.header.payload(HeaderField.LOGS_BLOOM), [silent, topic]),
-        WithdrawalGroup(block.withdrawals, [3, 16]),
-    ]
-    section = block.section(*(group.field for group in groups))
-    call = prove_events_call(section, build_group_witness(groups))
+    call = prove_events_call(*facts_of_every_kind(block))
     first = verifier.node.send(verifier.address, call)
     again = verifier.node.send(verifier.address, call)
     assert (len(first.logs), len(again.logs)) == (9, 0)
@@ -154,17 +160,17 @@ def test_what_is_stored_can_be_read_and_is_not_written_again(
         number, 3, item.index, item.validator, f"0x{item.recipient.hex()}", item.amount,
     )  # fmt: skip
     is_absent = "isIndexAbsent(uint256,uint8,uint256)"
-    assert read(is_absent, number, ROOT, 215, returns="bool")
-    assert read(is_absent, number, RECEIPTS, 215, returns="bool")
-    assert read(is_absent, number, HeaderField.WITHDRAWALS_ROOT, 16, returns="bool")
-    assert not read(is_absent, number, ROOT, 214, returns="bool")
+    assert read(is_absent, number, TRANSACTIONS, 216, returns="bool")
+    assert read(is_absent, number, RECEIPTS, 216, returns="bool")
+    assert read(is_absent, number, WITHDRAWALS, 17, returns="bool")
+    assert not read(is_absent, number, TRANSACTIONS, 214, returns="bool")
     no_log = "isLogAbsent(uint256,uint256,address,uint8,bytes32[])"
-    assert read(no_log, number, 1, emitter, 1, [b"\x01" * 32], returns="bool")
-    assert not read(no_log, number, 1, emitter, 2, [b"\x01" * 32], returns="bool")
+    assert read(no_log, number, 1, NOWHERE, 0b1010, TOPICS, returns="bool")
+    assert not read(no_log, number, 1, NOWHERE, 0b0101, TOPICS, returns="bool")
     is_silent_at = "isBlockSilent(uint256,bool,bytes32)"
-    assert read(is_silent_at, number, False, silent.rjust(32, b"\0"), returns="bool")
-    assert read(is_silent_at, number, True, topic, returns="bool")
-    assert not read(is_silent_at, number, True, silent.rjust(32, b"\0"), returns="bool")
+    assert read(is_silent_at, number, False, EMITTER.rjust(32, b"\0"), returns="bool")
+    assert read(is_silent_at, number, True, TOPIC, returns="bool")
+    assert not read(is_silent_at, number, True, EMITTER.rjust(32, b"\0"), returns="bool")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +201,7 @@ def test_stored_roots_serve_instead_of_a_section(verifier: Verifier, block: Reco
 def test_absence_of_all_recorded_emitters_that_the_bloom_can_show(
     verifier: Verifier, block: RecordedBlock
 ) -> None:
-    bloom = block.header.payload(HeaderField.LOGS_BLOOM)
+    bloom = block.header.payload(BLOOM)
     present = {log.emitter for receipt in block.receipts for log in receipt.logs}
     emitters = {
         log.emitter
@@ -209,8 +215,7 @@ def test_absence_of_all_recorded_emitters_that_the_bloom_can_show(
     assert [bytes(item[12:]) for *_, item in facts[FactList.SILENT_BLOCKS]] == silent
     for emitter in sorted(emitters - set(silent))[:20]:
         call = verify_call(
-            block.section(HeaderField.LOGS_BLOOM),
-            build_group_witness([BloomGroup(bloom, [emitter])]),
+            block.section(BLOOM), build_group_witness([BloomGroup(bloom, [emitter])])
         )
         assert verifier.refusal(call) == "NotSilent"
 
@@ -222,17 +227,7 @@ EVENTS = (
 
 
 def test_a_transactions_events_say_what_it_proved(verifier: Verifier, block: RecordedBlock) -> None:
-    bloom = block.header.payload(HeaderField.LOGS_BLOOM)
-    items = [bytes([i]) * length for length in (20, 32) for i in range(256)]
-    wanted = LogFilter(b"\x07" * 20, (None, b"\x01" * 32, None, b"\x02" * 32))
-    groups: list[Group] = [
-        TransactionGroup(block.transactions, [1, 216]),
-        ReceiptGroup(block.receipts, {1: ReceiptRequest(True, frozenset({0}), (wanted,))}),
-        BloomGroup(bloom, [item for item in items if is_silent(bloom, item)][::100]),
-        WithdrawalGroup(block.withdrawals, [3, 17]),
-    ]
-    section = block.section(*(group.field for group in groups))
-    witness = build_group_witness(groups)
+    section, witness = facts_of_every_kind(block)
     verifier.node.send(verifier.address, prove_events_call(section, witness))
     logs = verifier.node.rpc.ask("eth_getLogs", {"address": verifier.address, "fromBlock": "0x0"})
     members = {entry.get("name"): entry for entry in load_artifact("EventsVerifier").abi}
@@ -265,3 +260,91 @@ def _decode_event(log: dict[str, Any]) -> tuple[object, ...]:
             topics, others = iter(in_topics), iter(in_data)
             return entry["name"], *(next(topics if it else others) for it in indexed)
     raise AssertionError(log)
+
+
+Question = tuple[str, tuple[object, ...]]
+
+
+def questions(number: int) -> dict[Question, list[list[object]]]:
+    """What is stored, and what each argument of its question may be changed to."""
+    numbers: list[object] = [0, number - 1, number + 1, 2**64 + number]
+    index: list[object] = [0, 2, 3, 214, 216, 2**16 + 1]
+    words: list[object] = [EMITTER.rjust(32, b"\0"), TOPIC, TOPIC[:31] + b"\xff"]
+    lists: list[object] = [(), TOPICS[:1], TOPICS[::-1], (*TOPICS, TOPICS[0])]
+    absent, silent = "isIndexAbsent(uint256,uint8,uint256)", "isBlockSilent(uint256,bool,bytes32)"
+    no_log = "isLogAbsent(uint256,uint256,address,uint8,bytes32[])"
+    return {
+        ("tryLogHash(uint256,uint256,uint256)", (number, 1, 0)): [numbers, index, [1, 2]],
+        ("tryReceiptOf(uint256,uint256)", (number, 1)): [numbers, index],
+        ("tryTransactionHash(uint256,uint256)", (number, 1)): [numbers, index],
+        ("tryWithdrawalOf(uint256,uint256)", (number, 3)): [numbers, [0, 1, 2, 4, 16]],
+        (absent, (number, TRANSACTIONS, 216)): [numbers, [0, 6, 16, 255], [1, 3, 17, 215]],
+        (absent, (number, RECEIPTS, 216)): [numbers, [0, 6, 16, 255], [1, 3, 17, 215]],
+        (absent, (number, WITHDRAWALS, 17)): [numbers, [0, 4, 5, 6], [3, 16, 216]],
+        (no_log, (number, 1, NOWHERE, 0b1010, TOPICS)): [
+            numbers, index, [bytes(20), b"\x03" * 20], [0, 2, 8, 0b1011, 0b11010], lists,
+        ],
+        (silent, (number, False, EMITTER.rjust(32, b"\0"))): [numbers, [True], words[1:]],
+        (silent, (number, True, TOPIC)): [numbers, [False], [words[0], words[2]]],
+    }  # fmt: skip
+
+
+def neighbours(question: Question, changes: list[list[object]]) -> Iterator[Question]:
+    signature, given = question
+    for place, values in enumerate(changes):
+        for value in values:
+            yield signature, (*given[:place], value, *given[place + 1 :])
+
+
+def test_a_fact_answers_no_other_question(verifier: Verifier, block: RecordedBlock) -> None:
+    stored = questions(block.number)
+    others = [other for entry in stored.items() for other in neighbours(*entry)]
+    calls = [call_data(signature, *arguments) for signature, arguments in (*stored, *others)]
+    first, *answers = verifier.simulate([prove_events_call(*facts_of_every_kind(block)), *calls])
+    assert all(answer.success for answer in (first, *answers))
+    assert [answer.data[31] for answer in answers] == [1] * len(stored) + [0] * len(others)
+
+
+def absence(block: RecordedBlock, index: int, filter_: LogFilter) -> bytes:
+    group = ReceiptGroup(block.receipts, {index: ReceiptRequest(absent=(filter_,))})
+    return verify_call(block.section(RECEIPTS), build_group_witness([group]))
+
+
+def test_a_log_is_found_by_any_of_its_topics(verifier: Verifier, block: RecordedBlock) -> None:
+    index, log = next(
+        (index, log)
+        for index, receipt in enumerate(block.receipts)
+        for log in receipt.logs
+        if len(log.topics) == 3 and len(set(log.topics)) == 3 and len(log.data) == 32
+    )
+    for is_named in product((False, True), repeat=3):
+        pairs = zip(log.topics, is_named, strict=True)
+        topics = tuple(topic if named else None for topic, named in pairs)
+        call = absence(block, index, LogFilter(log.emitter, topics))
+        assert verifier.refusal(call) == "LogNotAbsent"
+        for place in range(3):
+            changed = (*topics[:place], b"\x09" * 32, *topics[place + 1 :])
+            assert verifier.ask(absence(block, index, LogFilter(log.emitter, changed)))
+    # What stands behind its topics is no topic.
+    assert verifier.ask(absence(block, index, LogFilter(log.emitter, (*log.topics, log.data))))
+
+
+def test_an_extension_that_no_index_passes_shows_absence(verifier: Verifier) -> None:
+    """Indexes from 256 on begin with the same nibbles."""
+    items = [b"\x02" + index.to_bytes(2) + bytes(40) for index in range(258)]
+    made = block_of(transactions=items)
+    verifier.know(made)
+    for present in (128, 257):
+        facts = verifier.facts(made, TransactionGroup(items, [present, 512, 65_535]))
+        assert [fact[1] for fact in facts[FactList.TRANSACTIONS]] == [present]
+        assert [fact[2] for fact in facts[FactList.ABSENT_INDEXES]] == [512, 65_535]
+
+
+def test_a_receipt_before_byzantium_is_stored_without_a_status(verifier: Verifier) -> None:
+    receipts = [Receipt(0, b"\x05" * 32, 21_000, ())]
+    made = block_of(receipts=receipts)
+    verifier.know(made)
+    group = ReceiptGroup(receipts, {0: ReceiptRequest(receipt=True)})
+    verifier.send(prove_events_call(made.section(RECEIPTS), build_group_witness([group])))
+    answer = verifier.ask(call_data("receiptOf(uint256,uint256)", made.number, 0))
+    assert answer[32 * 2 : 32 * 3] == (2).to_bytes(32)

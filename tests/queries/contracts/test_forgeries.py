@@ -27,16 +27,18 @@ from tests.queries.attacks.event_checks import (
     ROUTER_GUARDS,
 )
 from tests.queries.attacks.event_forgeries import EVENT_FORGERIES, TRIE_FORGERIES
-from tests.queries.attacks.evidence_forgeries import (
+from tests.queries.attacks.forgery import TIME, Forgery
+from tests.queries.attacks.header_forgeries import HEADERS
+from tests.queries.attacks.history_forgeries import (
     EVIDENCE,
     FIRST,
+    HOP_SOURCE,
+    HOPS,
     STATE_HORIZON,
     delayed_state,
     evidence,
+    honest_hop,
 )
-from tests.queries.attacks.forgeries import FORGERIES
-from tests.queries.attacks.forgery import TIME, Forgery
-from tests.queries.attacks.hop_forgeries import HOP_SOURCE, honest_hop
 from tests.queries.attacks.registry_attacks import ATTACKS, Deploy
 from tests.queries.attacks.switched_checks import Check, switched_build, without
 from tests.queries.attacks.tall_section import SECTION, SETUP
@@ -48,6 +50,7 @@ from tests.verified import verified_facts
 
 pytestmark = pytest.mark.no_database
 
+FORGERIES = WALKS | VALUES | HEADERS | HOPS | EVIDENCE
 SETTABLE = encode(["bool", "bool"], [True, True])
 WITNESS_AT = len(PROVE_SELECTOR) + 1 + 8 + 8 + 32
 

@@ -11,16 +11,19 @@ from eth_abi.abi import decode, encode
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
-from tests.queries.attacks.attestations import (
+from tests.queries.attacks.hash_sources import (
     DESTINATION_CHAIN,
     OTHER_SIGNER,
+    OUTPUT,
     SIGNERS,
     SOURCE_CHAIN,
+    Games,
     attest,
+    output_with_hash,
+    record_output,
     signed_by,
 )
-from tests.queries.attacks.games import OUTPUT, Games, output_with_hash, record_output
-from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
+from tests.queries.attacks.header_forgeries import FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.registry_attacks import (
     RECORD,
     deploy_attested,

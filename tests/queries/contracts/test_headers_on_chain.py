@@ -17,8 +17,14 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.rlp_items import encode_string
-from tests.queries.attacks.header_forgeries import field_mask, set_hash
-from tests.queries.attacks.header_parts import BEACON_ROOT, FakeHeader, header_tail, raw_headers
+from tests.queries.attacks.header_forgeries import (
+    BEACON_ROOT,
+    FakeHeader,
+    field_mask,
+    header_tail,
+    raw_headers,
+    set_hash,
+)
 from tests.queries.attacks.registry_attacks import HISTORY
 from tests.queries.contracts.live_chain import LiveChain
 from tests.rigs.deployed_contracts import DeployedContract, reverted_at_end

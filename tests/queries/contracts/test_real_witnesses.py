@@ -11,11 +11,11 @@ from eth_abi.abi import encode
 from explorer.demo.local_node import LocalNode
 from queries.proving.accounts import ABSENT_ACCOUNT, AccountProof
 from queries.proving.errors import WitnessMalformedError
+from queries.proving.keccak import number_word
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_reading import WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.queries.attacks.forgery import HASH, NUMBER, TIME, read_field, read_slot, set_accumulated
-from tests.queries.attacks.witness_parts import field_words, word
 from tests.queries.proving.bundle_parts import recorded
 from tests.rigs.deployed_contracts import DeployedContract
 
@@ -92,13 +92,13 @@ class Subject:
         for account in value_if_proven.accounts:
             exists = account.name == self.proof.address
             state = self.proof.state if exists else ABSENT_ACCOUNT
-            for field, content in enumerate(field_words(state)):
+            for field, content in enumerate(state.words):
                 questions.append(read_field(account.name, field))
                 answers.append({None, int.from_bytes(content, "big")})
             values = {slot.slot: slot.value for slot in self.proof.slots} if exists else {}
             for slot in account.slots:
                 # Every requested slot has an answer.
-                questions.append(read_slot(account.name, word(slot)))
+                questions.append(read_slot(account.name, number_word(slot)))
                 answers.append({values.get(slot, 0)})
         sent, *read = self.registry.simulate([call, *questions])
         assert sent.success

@@ -11,8 +11,14 @@ from queries.contracts.abi import call_data, selector
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import HeaderFlag, accumulated_section, prove_call
-from tests.queries.attacks.header_forgeries import field_mask, set_hash, time_list
-from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
+from tests.queries.attacks.header_forgeries import (
+    FakeHeader,
+    field_mask,
+    header_tail,
+    raw_headers,
+    set_hash,
+    time_list,
+)
 from tests.queries.attacks.witness_parts import (
     EMPTY_NODE,
     EOA,
@@ -49,6 +55,7 @@ PARENT = FakeHeader(header_tail(NUMBER, TIME), state_root=STATE.root)
 CHILD = FakeHeader(header_tail(NUMBER + 1, TIME + 12), PARENT.hash)
 STRANGER = FakeHeader(header_tail(NUMBER, TIME + 1), state_root=STATE.root)  # unknown
 NUMBER_FIELD = 8
+SLOT_VIEW = "accountStorageSlotValues(address,uint256,bytes32)"
 
 # All three slots of the contract, with another account; and its first slot alone.
 _SLOTS = branch(STORAGE.branch(), {1: leaf(compact_slot(5)), 2: leaf(compact_slot(2**256 - 1))})
@@ -99,9 +106,8 @@ def registry(shared_node: LocalNode) -> DeployedContract:
 def assert_all_facts(registry: DeployedContract) -> None:
     reads = registry.reads
     for name, state in ((EOA_NAME, EOA), (CONTRACT_NAME, CONTRACT)):
-        numbers = [number.to_bytes(32, "big") for number in (state.nonce, state.balance)]
-        words = [*numbers, state.storage_root, state.code_hash]
-        assert [reads.account_field(name[:20], NUMBER, field) for field in range(4)] == words
+        words = [reads.account_field(name[:20], NUMBER, field) for field in range(4)]
+        assert words == list(state.words)
         assert [reads.account_field(name[:20], NUMBER, field) for field in (4, 255)] == [None] * 2
     slots = [int.from_bytes(slot, "big") for slot in (SLOT, MAX_SLOT, ABSENT_SLOT)]
     values = [reads.slot_value(CONTRACT_NAME[:20], NUMBER, slot) for slot in slots]
@@ -267,13 +273,7 @@ def test_reading_an_unproven_fact_reverts_with_its_error(registry: DeployedContr
     account = EOA_NAME[:20]
     for signature, error, *arguments in (
         ("accountField(address,uint256,uint8)", "AccountFieldNotProven", account, NUMBER, 1),
-        (
-            "accountStorageSlotValues(address,uint256,bytes32)",
-            "StorageSlotNotProven",
-            account,
-            NUMBER,
-            SLOT,
-        ),
+        (SLOT_VIEW, "StorageSlotNotProven", account, NUMBER, SLOT),
         ("headerField(uint256,uint8)", "HeaderFieldNotProven", NUMBER, NUMBER_FIELD),
         ("blockNumberAt(uint256)", "TimestampNotProven", TIME),
     ):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from queries.proving.block_items import BlockItem, Receipt, Withdrawal
-from queries.proving.event_witnesses import (
+from queries.proving.event_witness import (
     FactList,
     count_facts,
     encode_bloom_group,

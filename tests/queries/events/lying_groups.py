@@ -10,24 +10,23 @@ from dataclasses import replace
 from random import Random
 
 from queries.proving.block_items import BLOOM_BYTES, STATE_ROOT_STATUS, Log, Receipt
-from queries.proving.event_witnesses import BLOOM_SENT, IS_FACT, FactList
+from queries.proving.event_witness import BLOOM_SENT, IS_FACT, FactList
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrieNode, index_path
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf
 from queries.proving.witnesses import NodeKind
-from tests.queries.events.groups import Group
-from tests.queries.events.random_blocks import (
+from tests.queries.contracts.recorded_events import (
     BLOOM,
-    EDGES,
     RECEIPTS,
     TRANSACTIONS,
-    RandomBlock,
-    Sources,
+    RecordedBlock,
     bloom_of,
     may_have,
 )
+from tests.queries.events.groups import Group
+from tests.queries.events.random_blocks import EDGES, Sources
 
 _MAX_FOREIGN_NIBBLES = 6
 _LIES = (
@@ -63,7 +62,7 @@ class LyingGroup(Group):
     """Facts under a root of a block; without lies all are true."""
 
     def __init__(
-        self, chosen: Random, sources: Sources, block: RandomBlock, field: HeaderField, lies: int
+        self, chosen: Random, sources: Sources, block: RecordedBlock, field: HeaderField, lies: int
     ) -> None:
         self.field, self.counts = field, Counter[FactList]()
         self._chosen, self._sources, self._block, self._lies = chosen, sources, block, lies

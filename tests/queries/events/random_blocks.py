@@ -1,23 +1,22 @@
 """Random blocks of two chains, whose roots the `trie` and `rlp` packages compute."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from random import Random
 
 import rlp
 
-from queries.proving.block_items import BLOOM_BYTES, Log, Receipt, Withdrawal
-from queries.proving.facts import ABSENCE_KINDS, ABSENCE_WORD, EventFact, FactKind
-from queries.proving.headers import HeaderField, decode_header
-from queries.proving.index_tries import IndexTrie
-from queries.proving.keccak import EMPTY_UNCLES_HASH, keccak256
+from queries.proving.block_items import Log, Receipt, Withdrawal
+from queries.proving.headers import decode_header
+from queries.proving.keccak import EMPTY_UNCLES_HASH
 from tests.queries.attacks.witness_parts import ChosenTrie
-from tests.queries.contracts.recorded_events import RecordedBlock
+from tests.queries.contracts.recorded_events import (
+    RecordedBlock,
+    bloom_of,
+    encode_receipt,
+    encode_withdrawal,
+)
 
-TRANSACTIONS, RECEIPTS = HeaderField.TRANSACTIONS_ROOT, HeaderField.RECEIPTS_ROOT
-BLOOM, WITHDRAWALS = HeaderField.LOGS_BLOOM, HeaderField.WITHDRAWALS_ROOT
-FIELDS = (TRANSACTIONS, RECEIPTS, BLOOM, WITHDRAWALS)
 SOURCE, OTHER_SOURCE = 10, 8453
 # Paths of two, four and six nibbles, and lists that end next to them.
 EDGES = (0, 1, 2, 15, 16, 17, 127, 128, 129, 130, 255, 256, 257, 300)
@@ -28,112 +27,21 @@ _MAX_UINT64 = 2**64 - 1
 
 
 @dataclass(frozen=True)
-class RandomBlock(RecordedBlock):
-    """A block whose lists are all known, and so what is true of it."""
-
-    @cached_property
-    def tries(self) -> Mapping[HeaderField, IndexTrie]:
-        return {field: IndexTrie(self.values(field)) for field in FIELDS if field is not BLOOM}
-
-    def values(self, field: HeaderField) -> Sequence[bytes]:
-        """The encoded items of a list, by the `rlp` package."""
-        return self._values[field]
-
-    @cached_property
-    def _values(self) -> Mapping[HeaderField, Sequence[bytes]]:
-        return {
-            TRANSACTIONS: self.transactions,
-            RECEIPTS: [_encode_receipt(receipt) for receipt in self.receipts],
-            WITHDRAWALS: [_encode_withdrawal(item) for item in self.withdrawals],
-        }
-
-    @cached_property
-    def items(self) -> Mapping[EventFact, bytes]:
-        """The words of all logs, receipts, transactions and withdrawals."""
-        words = dict[EventFact, bytes]()
-        for index, envelope in enumerate(self.transactions):
-            words[EventFact(FactKind.TRANSACTION, index)] = keccak256(envelope)
-        for index, encoded in enumerate(self.values(WITHDRAWALS)):
-            words[EventFact(FactKind.WITHDRAWAL, index)] = keccak256(encoded)
-        for index, receipt in enumerate(self.receipts):
-            status = receipt.status if isinstance(receipt.status, int) else 2
-            parts = (
-                receipt.cumulative_gas.to_bytes(27), len(receipt.logs).to_bytes(2),
-                bytes((receipt.transaction_type, status, 1)),
-            )  # fmt: skip
-            words[EventFact(FactKind.RECEIPT, index)] = b"".join(parts)
-            for place, log in enumerate(receipt.logs):
-                words[EventFact(FactKind.LOG, index, place)] = log_hash(log)
-        return words
-
-    def truth(self, fact: EventFact) -> bytes | None:
-        """The word of a fact, or None if it is not true."""
-        if fact.kind in ABSENCE_KINDS:
-            return ABSENCE_WORD if self._is_absent(fact) else None
-        return self.items.get(fact)
-
-    def _is_absent(self, fact: EventFact) -> bool:
-        if fact.kind is FactKind.ABSENT_LOG:
-            assert fact.filter
-            receipts = self.receipts[fact.index : fact.index + 1]
-            return any(not any(map(fact.filter.matches, receipt.logs)) for receipt in receipts)
-        if fact.kind is FactKind.SILENT_BLOCK:
-            logs = (log for receipt in self.receipts for log in receipt.logs)
-            return all(fact.item not in {log.emitter, *log.topics} for log in logs)
-        return fact.index >= len(self.values(fact.field))
-
-
-def log_hash(log: Log) -> bytes:
-    return keccak256(rlp.encode([log.emitter, list(log.topics), log.data]))
-
-
-def _encode_withdrawal(item: Withdrawal) -> bytes:
-    encoded: bytes = rlp.encode([item.index, item.validator, item.recipient, item.amount])
-    return encoded
-
-
-def _encode_receipt(receipt: Receipt) -> bytes:
-    logs = [[log.emitter, list(log.topics), log.data] for log in receipt.logs]
-    fields = [receipt.status, receipt.cumulative_gas, bloom_of([receipt]), logs, *receipt.deposit]
-    encoded: bytes = rlp.encode(fields)
-    return bytes((receipt.transaction_type,)) * bool(receipt.transaction_type) + encoded
-
-
-def bloom_of(receipts: Sequence[Receipt]) -> bytes:
-    bits = 0
-    for item in {i for r in receipts for log in r.logs for i in (log.emitter, *log.topics)}:
-        bits |= _bloom_bits(item)
-    return bits.to_bytes(BLOOM_BYTES)
-
-
-def may_have(bloom: bytes, item: bytes) -> bool:
-    """Whether a bloom does not exclude an emitter or topic."""
-    return _bloom_bits(item) & ~int.from_bytes(bloom) == 0
-
-
-def _bloom_bits(item: bytes) -> int:
-    digest, bits = keccak256(item), 0
-    for high, low in (digest[:2], digest[2:4], digest[4:6]):
-        bits |= 1 << (high % 8 * 256 + low)
-    return bits
-
-
-@dataclass(frozen=True)
 class Sources:
     """Two successive blocks of a chain, and one of another chain with the first one's number."""
 
-    first: RandomBlock
-    second: RandomBlock
-    foreign: RandomBlock
+    first: RecordedBlock
+    second: RecordedBlock
+    foreign: RecordedBlock
     emitters: Sequence[bytes]
     topics: Sequence[bytes]
 
     @property
-    def blocks(self) -> tuple[RandomBlock, RandomBlock]:
+    def blocks(self) -> tuple[RecordedBlock, RecordedBlock]:
         """Those that the verifier's registry knows."""
         return self.first, self.second
 
-    def block(self, chain: int, number: int) -> RandomBlock | None:
+    def block(self, chain: int, number: int) -> RecordedBlock | None:
         known = self.blocks if chain == SOURCE else (self.foreign,) * (chain == OTHER_SOURCE)
         return next((block for block in known if block.number == number), None)
 
@@ -155,17 +63,17 @@ class _RandomItems:
     emitters: Sequence[bytes]
     topics: Sequence[bytes]
 
-    def block(self, number: int, parent: bytes) -> RandomBlock:
+    def block(self, number: int, parent: bytes) -> RecordedBlock:
         count = self.chosen.choice(_COUNTS)
         receipts = self._receipts(count)
         transactions = [self._transaction(receipt.transaction_type) for receipt in receipts]
         if self.chosen.random() < 0.05:  # the same list under two roots
-            transactions = list(map(_encode_receipt, receipts))
+            transactions = list(map(encode_receipt, receipts))
         withdrawals = self._withdrawals(self.chosen.choice((0, 1, 2, 3, 15, 16)))
         lists = (
             transactions,
-            list(map(_encode_receipt, receipts)),
-            list(map(_encode_withdrawal, withdrawals)),
+            list(map(encode_receipt, receipts)),
+            list(map(encode_withdrawal, withdrawals)),
         )
         roots = [
             ChosenTrie({rlp.encode(index): value for index, value in enumerate(values)}).root
@@ -177,7 +85,7 @@ class _RandomItems:
             b"", bytes(32), bytes(8), 7, roots[2], 0, 0, bytes(32), bytes(32),
         ]  # fmt: skip
         header = decode_header(rlp.encode(fields))
-        return RandomBlock(header, tuple(transactions), tuple(receipts), tuple(withdrawals), ())
+        return RecordedBlock(header, tuple(transactions), tuple(receipts), tuple(withdrawals), ())
 
     def _receipts(self, count: int) -> list[Receipt]:
         has_roots = self.chosen.random() < 0.2  # before Byzantium

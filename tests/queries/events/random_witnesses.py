@@ -6,9 +6,17 @@ from random import Random
 
 from eth_abi.abi import encode
 
-from queries.proving.event_witnesses import FactList
+from queries.proving.event_witness import FactList
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section
+from tests.queries.contracts.recorded_events import (
+    BLOOM,
+    FIELDS,
+    RECEIPTS,
+    TRANSACTIONS,
+    RecordedBlock,
+    may_have,
+)
 from tests.queries.events.groups import (
     BloomGroup,
     Group,
@@ -19,19 +27,11 @@ from tests.queries.events.groups import (
     build_group_witness,
 )
 from tests.queries.events.lying_groups import LyingGroup, random_filter, random_indexes
-from tests.queries.events.random_blocks import (
-    BLOOM,
-    FIELDS,
-    RECEIPTS,
-    TRANSACTIONS,
-    RandomBlock,
-    Sources,
-    may_have,
-)
+from tests.queries.events.random_blocks import Sources
 
 NEWEST_TYPE = 4
 _MAX_ITEM_BYTES = 8_000  # of honest requests, of which there are several
-Stated = tuple[RandomBlock, HeaderField]
+Stated = tuple[RecordedBlock, HeaderField]
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,7 +60,7 @@ class Candidate:
 class _Part:
     """A group in a witness."""
 
-    block: RandomBlock
+    block: RecordedBlock
     field: int
     group: Group
 
@@ -135,7 +135,7 @@ class Forger:
 
     # Groups
 
-    def _honest_group(self, block: RandomBlock, field: HeaderField) -> Group:
+    def _honest_group(self, block: RecordedBlock, field: HeaderField) -> Group:
         values = block.values(field) if field is not BLOOM else ()
         # Honest provers refuse what the verifier cannot read.
         indexes = [
@@ -156,19 +156,19 @@ class Forger:
         return BloomGroup(bloom, [item for item in items if not may_have(bloom, item)])
 
     @staticmethod
-    def _has_known_type(block: RandomBlock, field: HeaderField, index: int) -> bool:
+    def _has_known_type(block: RecordedBlock, field: HeaderField, index: int) -> bool:
         if field not in {TRANSACTIONS, RECEIPTS}:
             return True
         return block.receipts[index].transaction_type <= NEWEST_TYPE
 
-    def _request(self, block: RandomBlock, index: int) -> ReceiptRequest:
+    def _request(self, block: RecordedBlock, index: int) -> ReceiptRequest:
         logs = block.receipts[index].logs if index < len(block.receipts) else ()
         places = self.chosen.sample(range(len(logs)), self.chosen.randrange(min(len(logs), 5) + 1))
         filters = [random_filter(self.chosen, self.sources, logs) for _ in range(2)]
         absent = [f for f in filters if len(f.topics) <= 4 and not any(map(f.matches, logs))]
         return ReceiptRequest(self.chosen.random() < 0.5, frozenset(places), tuple(absent))
 
-    def _lying_group(self, block: RandomBlock, field: HeaderField, lies: int) -> LyingGroup:
+    def _lying_group(self, block: RecordedBlock, field: HeaderField, lies: int) -> LyingGroup:
         return LyingGroup(self.chosen, self.sources, block, field, lies)
 
     def _mixed(self, parts: Sequence[_Part]) -> list[_Part]:

@@ -15,21 +15,19 @@ from queries.chain.registry import FactRead
 from queries.contracts.abi import call_data, selector
 from queries.proving.block_items import Log
 from queries.proving.errors import ProofError
-from queries.proving.event_reading import read_event_witness
+from queries.proving.event_witness import read_event_witness
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
-from tests.queries.contracts.recorded_events import Verifier, returned_facts
-from tests.queries.events.groups import encode_peer_proof
-from tests.queries.events.random_blocks import (
+from tests.queries.contracts.recorded_events import (
     FIELDS,
-    OTHER_SOURCE,
-    SOURCE,
-    RandomBlock,
-    Sources,
+    RecordedBlock,
+    Verifier,
     log_hash,
-    random_sources,
+    returned_facts,
 )
+from tests.queries.events.groups import encode_peer_proof
+from tests.queries.events.random_blocks import OTHER_SOURCE, SOURCE, Sources, random_sources
 from tests.queries.events.random_witnesses import NEWEST_TYPE, Candidate, Forger
 from tests.queries.sequences.checker import UntrueFactError
 from tests.rigs.deployed_contracts import DeployedContract, Outcome
@@ -328,7 +326,7 @@ class _Case:
             int.from_bytes(proof[start:end])
             for start, end in ((5, 13), (13, 17), (17, _POSITION_BYTES))
         )
-        block: RandomBlock | None = self.sources.block(chain, number)
+        block: RecordedBlock | None = self.sources.block(chain, number)
         fact = EventFact(FactKind.LOG, index, place)
         words = (topics[start : start + 32] for start in range(0, len(topics), 32))
         digest = log_hash(Log(bytes.fromhex(emitter[2:]), tuple(words), data))

@@ -26,7 +26,7 @@ from queries.config.registries import (
 from queries.config.routes import read_routes
 from queries.contracts.abi import call_data, load_artifact
 from tests.commands import Manage
-from tests.queries.attacks.attestations import SIGNERS
+from tests.queries.attacks.hash_sources import SIGNERS
 from tests.queries.attacks.registry_attacks import L1_BLOCK, put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSetup

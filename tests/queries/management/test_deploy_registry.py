@@ -24,7 +24,7 @@ from queries.config.registries import (
 from queries.config.routes import read_routes
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.registry_calls import HORIZON
-from tests.queries.attacks.attestations import SIGNERS
+from tests.queries.attacks.hash_sources import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, LocalSetup
 from tests.rigs.deployed_contracts import reverted_at_end

@@ -17,7 +17,7 @@ from queries.config.registries import RegistryKind, proves_its_code
 from queries.config.routes import Routes, read_routes
 from queries.contracts.abi import load_artifact
 from tests.commands import clean_environment, run_program
-from tests.queries.attacks.attestations import SIGNERS
+from tests.queries.attacks.hash_sources import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, KEY, LocalSetup

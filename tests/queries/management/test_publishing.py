@@ -21,7 +21,7 @@ from queries.contracts.abi import load_artifact
 from queries.proving.attestations import BlockAttestation
 from queries.proving.block_items import is_silent
 from queries.proving.bundles import BlockProof, ClaimedRegistry
-from queries.proving.event_reading import encode_event_groups, read_event_witness
+from queries.proving.event_witness import encode_event_groups, read_event_witness
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 import pytest
 from django.db import OperationalError
 
+from queries.chain.signer import Signer
 from queries.config.routes import Routes
 from queries.engines.alarm import Alarm
 from queries.prover import loop
 from queries.prover.context import ProverContext
+from tests.rigs.deployed_contracts import SIGNER_KEY
 
 pytestmark = pytest.mark.no_database
 
@@ -25,7 +27,7 @@ def _running_loop(
     monkeypatch.setattr(loop, "seconds_until_due", lambda *_, **__: None)
     monkeypatch.setattr(loop, "PAUSE_AFTER_ERROR", 0.01)
     alarm = Alarm()
-    threads = loop.run(lambda: ProverContext(Routes({})), 1, alarm, 0.01)
+    threads = loop.run(lambda: ProverContext(Routes({}), Signer(SIGNER_KEY)), 1, alarm, 0.01)
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ from django.db.models import F
 from eth_account import Account as Key
 
 from explorer.demo.local_node import LocalNode, local_node
-from explorer.http import metrics
+from explorer.http import probes
 from queries.chain.signer import Signer
 from queries.config.routes import Routes
 from queries.database.chain_records import measure_again
@@ -56,7 +56,7 @@ def _watch(routes: Routes) -> Watch:
 
 
 def _samples(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
-    monkeypatch.setattr(metrics, "ROUTES", routes)
+    monkeypatch.setattr(probes, "ROUTES", routes)
     return metric_samples()
 
 

@@ -12,9 +12,8 @@ from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.signer import decode_transaction
 from queries.models import BlockJob, JobTransaction, Query, SentTransaction, UnsentProof
 from queries.proving.bundle_checks import check_bundle
-from queries.proving.call_reading import RecoveredProofs, read_call
 from queries.proving.headers import decode_header
-from queries.proving.registry_calls import PROVE_SELECTOR, HeaderFlag
+from queries.proving.registry_calls import PROVE_SELECTOR, HeaderFlag, RecoveredProofs, read_call
 from queries.reading.proof_file import build_proof_file
 from tests.explorer.proven_events import mine_transfer, prove_events
 from tests.queries.contracts.holder import SLOTS, compiled_holder

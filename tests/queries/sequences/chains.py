@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from queries.proving.accounts import AccountProof
+from queries.proving.accounts import ABSENT_ACCOUNT, AccountProof
 from queries.proving.headers import Header, decode_header
-from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
+from queries.proving.keccak import EMPTY_CODE_HASH, keccak256
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
-from tests.queries.attacks.header_parts import FakeHeader, header_tail
-from tests.queries.tries.random_tries import RandomAccount, RandomKey
-from tests.queries.tries.second_opinion import BuiltState
+from tests.queries.attacks.header_forgeries import FakeHeader, header_tail
+from tests.queries.tries.random_states import BuiltState, RandomAccount, RandomKey
 
 FIRST_NUMBER, BLOCKS, FORK_POINT = 40, 5, 2
 FIRST_TIME, SPACING = 1_700_000_000, 12
@@ -61,11 +60,7 @@ class SourceBlock:
 
     def words(self, account: bytes) -> list[bytes]:
         """The account's fields, in their order."""
-        state = self.state.state(keccak256(account))
-        if state is None:
-            return [bytes(32), bytes(32), EMPTY_TRIE_ROOT, EMPTY_CODE_HASH]
-        numbers = [number.to_bytes(32, "big") for number in (state.nonce, state.balance)]
-        return [*numbers, state.storage_root, state.code_hash]
+        return list((self.state.state(keccak256(account)) or ABSENT_ACCOUNT).words)
 
     def slot_word(self, account: bytes, slot: bytes) -> bytes:
         return self.state.slot_value(keccak256(account), keccak256(slot)).to_bytes(32, "big")

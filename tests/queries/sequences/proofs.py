@@ -33,8 +33,7 @@ from tests.queries.sequences.chains import (
     SourceBlock,
     SourceChain,
 )
-from tests.queries.tries.broken_witnesses import broken_witness
-from tests.queries.tries.lying_witnesses import lying_witness
+from tests.queries.tries.random_witnesses import broken_witness, lying_witness
 
 _chains = st.sampled_from((TRUE, TRUE, TRUE, TRUE, ABANDONED, FOREIGN))
 _blocks = _chains.flatmap(lambda chain: st.sampled_from(chain.blocks))

@@ -11,18 +11,20 @@ from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.headers import Header
 from queries.proving.registry_calls import HORIZON
-from tests.queries.attacks.attestations import (
+from tests.queries.attacks.hash_sources import (
     OTHER_DESTINATION,
     OTHER_REGISTRY,
     OTHER_SIGNER,
     OTHER_SOURCE,
     SIGNERS,
     SOURCE_CHAIN,
+    Games,
     attest,
+    output_with_hash,
+    record_output,
     sign,
 )
-from tests.queries.attacks.games import Games, output_with_hash, record_output
-from tests.queries.attacks.header_parts import BEACON_ROOT
+from tests.queries.attacks.header_forgeries import BEACON_ROOT
 from tests.queries.attacks.registry_attacks import HISTORY, L1_BLOCK, RECORD, put_predeploy
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.sequences.calls import ANY_BYTES, Actions, Step, multicall_step

@@ -19,8 +19,8 @@ from queries.prover.context import ProverContext
 from queries.prover.outcomes import Outcome
 from queries.prover.worker import work_once
 from queries.statuses import StepName
+from queries.transactions.costs import charge_batches
 from queries.transactions.destination_reorgs import finalize_or_reopen
-from queries.transactions.shares import charge_batches
 from queries.transitions import Failure
 from tests.queries.prover.service import CHAIN_ID, HOLDER, SIGNER_KEY, Service, running_service
 from tests.queries.prover.two_chains import TwoChains, ask_balance

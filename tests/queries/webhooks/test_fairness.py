@@ -12,6 +12,7 @@ from ulid import ULID
 
 from accounts.models import Account
 from accounts.shared.wallets import Wallet
+from queries.chain.signer import Signer
 from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.database.leases import Retry
@@ -22,6 +23,7 @@ from queries.prover.context import ProverContext
 from queries.statuses import BatchStatus
 from queries.webhooks.deliver import claim_delivery, deliver
 from tests.queries.api.served_api import OTHER_WALLET, WALLET
+from tests.rigs.deployed_contracts import SIGNER_KEY
 from tests.rigs.receiver import receiver
 from tests.rigs.slow_receivers import SLOW_RECEIVERS, slow_receiver
 
@@ -145,7 +147,9 @@ def test_after_a_failure_the_accounts_webhooks_wait_as_long_as_it_took(
 @contextmanager
 def _delivering(poll_interval: float) -> Iterator[None]:
     alarm = Alarm()
-    threads = loop.run(lambda: ProverContext(Routes({})), 0, alarm, poll_interval)
+    threads = loop.run(
+        lambda: ProverContext(Routes({}), Signer(SIGNER_KEY)), 0, alarm, poll_interval
+    )
     try:
         yield
     finally:

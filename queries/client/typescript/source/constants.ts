@@ -136,17 +136,17 @@ export const eventsVerifierAbi = [
 
 export const factsLookupAbi = [
   {"inputs":[{"name":"registry","type":"address"},{"name":"verifier","type":"address"},{"name":"urls_","type":"string[]"}],"stateMutability":"nonpayable","type":"constructor"},
-  {"inputs":[],"name":"AnotherFact","type":"error"},
-  {"inputs":[{"name":"verifier","type":"address"}],"name":"AnotherRegistry","type":"error"},
+  {"inputs":[{"name":"blockNumber","type":"uint256"},{"name":"age","type":"uint256"}],"name":"BlockTooOld","type":"error"},
+  {"inputs":[{"name":"target","type":"address"},{"name":"reason","type":"bytes"}],"name":"CallReverted","type":"error"},
+  {"inputs":[],"name":"FactMismatch","type":"error"},
   {"inputs":[{"name":"registry","type":"address"}],"name":"NoContract","type":"error"},
   {"inputs":[],"name":"NoVerifier","type":"error"},
   {"inputs":[{"name":"sender","type":"address"},{"name":"urls","type":"string[]"},{"name":"callData","type":"bytes"},{"name":"callbackFunction","type":"bytes4"},{"name":"extraData","type":"bytes"}],"name":"OffchainLookup","type":"error"},
-  {"inputs":[{"name":"by","type":"address"},{"name":"reason","type":"bytes"}],"name":"Refused","type":"error"},
-  {"inputs":[{"name":"blockNumber","type":"uint256"},{"name":"age","type":"uint256"}],"name":"TooOld","type":"error"},
+  {"inputs":[{"name":"verifier","type":"address"}],"name":"RegistryMismatch","type":"error"},
   {"inputs":[],"name":"REGISTRY","outputs":[{"name":"","type":"address"}],"stateMutability":"view","type":"function"},
   {"inputs":[],"name":"VERIFIER","outputs":[{"name":"","type":"address"}],"stateMutability":"view","type":"function"},
-  {"inputs":[{"name":"answer","type":"bytes"},{"name":"extraData","type":"bytes"}],"name":"proven","outputs":[{"name":"value","type":"bytes32"}],"stateMutability":"view","type":"function"},
-  {"inputs":[{"name":"answer","type":"bytes"},{"name":"extraData","type":"bytes"}],"name":"provenRecent","outputs":[{"name":"value","type":"bytes32"},{"name":"blockNumber","type":"uint256"}],"stateMutability":"view","type":"function"},
+  {"inputs":[{"name":"response","type":"bytes"},{"name":"extraData","type":"bytes"}],"name":"onProof","outputs":[{"name":"value","type":"bytes32"}],"stateMutability":"view","type":"function"},
+  {"inputs":[{"name":"response","type":"bytes"},{"name":"extraData","type":"bytes"}],"name":"onRecentProof","outputs":[{"name":"value","type":"bytes32"},{"name":"blockNumber","type":"uint256"}],"stateMutability":"view","type":"function"},
   {"inputs":[{"name":"account","type":"address"},{"name":"blockNumber","type":"uint256"},{"name":"field","type":"uint8"},{"name":"gateways","type":"string[]"}],"name":"read","outputs":[{"name":"","type":"bytes32"}],"stateMutability":"view","type":"function"},
   {"inputs":[{"name":"blockNumber","type":"uint256"},{"name":"field","type":"uint8"},{"name":"gateways","type":"string[]"}],"name":"readHeader","outputs":[{"name":"","type":"bytes32"}],"stateMutability":"view","type":"function"},
   {"inputs":[{"name":"field","type":"uint8"},{"name":"maxAge","type":"uint256"},{"name":"gateways","type":"string[]"}],"name":"readHeaderRecent","outputs":[{"name":"","type":"bytes32"},{"name":"","type":"uint256"}],"stateMutability":"view","type":"function"},
@@ -170,7 +170,7 @@ export const codeHashes = {
   "OutputRegistry": "0x742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527",
   "AttestedRegistry": "0xe70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711",
   "EventsVerifier": "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4",
-  "FactsLookup": "0xeb7e79a01733cefb566ffe2be13b76985ddd887d22a502d14efa270020eab995"
+  "FactsLookup": "0x0b3187ca607f2e7b3c45d814f9bd4cda0638154683b0c395aca78e9f4191ed53"
 } as const;
 
 export const create2Prefix = "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000" as const;

@@ -21,17 +21,17 @@ contract LookupConsumer {
     {
         bytes memory call =
             abi.encodeCall(IFactsLookup.read, (account, blockNumber, 1, gateways));
-        bytes memory result = LOOKUP.ask(call, this.shareFound.selector, abi.encode(divisor));
+        bytes memory result = LOOKUP.ask(call, this.onShare.selector, abi.encode(divisor));
         return uint256(bytes32(result)) / divisor;
     }
 
-    function shareFound(bytes calldata answer, bytes calldata extraData)
+    function onShare(bytes calldata response, bytes calldata extraData)
         external
         view
         returns (uint256)
     {
         (bytes memory result, bytes memory context) =
-            LOOKUP.resume(answer, extraData, this.shareFound.selector);
+            LOOKUP.resume(response, extraData, this.onShare.selector);
         return uint256(bytes32(result)) / abi.decode(context, (uint256));
     }
 
@@ -42,15 +42,15 @@ contract LookupConsumer {
     {
         bytes memory call =
             abi.encodeCall(IFactsLookup.readRecent, (account, 1, maxAge, gateways));
-        return _decoded(LOOKUP.ask(call, this.recentFound.selector, ""));
+        return _decoded(LOOKUP.ask(call, this.onRecent.selector, ""));
     }
 
-    function recentFound(bytes calldata answer, bytes calldata extraData)
+    function onRecent(bytes calldata response, bytes calldata extraData)
         external
         view
         returns (uint256 balance, uint256 blockNumber)
     {
-        (bytes memory result,) = LOOKUP.resume(answer, extraData, this.recentFound.selector);
+        (bytes memory result,) = LOOKUP.resume(response, extraData, this.onRecent.selector);
         return _decoded(result);
     }
 

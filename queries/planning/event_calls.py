@@ -11,8 +11,8 @@ from queries.chain.registry import FactRead, RegistryFacts
 from queries.contracts.abi import call_data
 from queries.models import Query
 from queries.planning.calls import Anchor, Piece
-from queries.planning.events import BlockContent
-from queries.proving.event_witnesses import build_event_witness
+from queries.planning.requested_events import BlockContent
+from queries.proving.event_witness import build_event_witness
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.packing import CALLDATA_BYTES, GasRules, pack
 from queries.proving.registry_calls import HeaderStep, headers_section

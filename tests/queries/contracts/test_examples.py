@@ -1,4 +1,4 @@
-"""The example contract that acts on a transfer of another chain, with a recorded transfer."""
+"""The example contracts: votes weighted by a past balance, and claims of a recorded transfer."""
 
 from dataclasses import replace
 
@@ -10,7 +10,11 @@ from queries.contracts.abi import call_data
 from queries.proving.block_items import Log, Receipt
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
+from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+from queries.proving.witnesses import AccountField
+from tests.bench.gas.trials import floor_gas
 from tests.builds import example
+from tests.queries.contracts.deep_blocks import NEWEST, block
 from tests.queries.contracts.recorded_events import (
     RecordedBlock,
     Verifier,
@@ -22,6 +26,26 @@ from tests.queries.events.groups import ReceiptGroup, ReceiptRequest, build_grou
 from tests.rigs.deployed_contracts import ETHER, DeployedContract, reverted_at_end
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
+
+YES = True
+
+
+def test_a_vote_with_its_own_proof_counts_the_balance(shared_node: LocalNode) -> None:
+    """It costs at most 1 % more than its calldata, and stores nothing in the registry."""
+    registry = DeployedContract(shared_node, "SettableRegistry", bytes(64))
+    voter = bytes.fromhex(shared_node.payer[2:])
+    deep = block(NEWEST, 0, 1, voter)
+    registry.send(call_data("setHash(uint256,bytes32)", NEWEST, deep.header.hash))
+    arguments = encode(["address", "uint256"], [registry.address, NEWEST])
+    vote = DeployedContract(shared_node, "ProofVote", arguments, example("ProofVote"))
+    step = HeaderStep(deep.header, deep.witness(frozenset({AccountField.BALANCE})))
+    call = call_data("vote(bool,bytes)", YES, prove_call([headers_section([step])])[4:])
+    assert vote.send(call) <= 1.01 * floor_gas(call)
+    assert int.from_bytes(vote.ask(call_data("votes(bool)", YES))) == ETHER
+    assert registry.reads.account_field(voter, NEWEST, AccountField.BALANCE) is None
+    with pytest.raises(TransactionRevertedError):
+        vote.send(call)  # voted already
+
 
 BLOCK, TRANSACTION, LOG = 22432102, 21, 4  # a transfer of USDT
 CLAIM = "claim(uint256,uint256,uint256,uint256)"

@@ -1,0 +1,78 @@
+"""Plan how facts of a block get into a registry: for a job, an estimate or a witness."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from queries.chain.client import ChainClient
+from queries.chain.registry import FactGroups, FactRead, RegistryBlock
+from queries.config.registries import Registry, RegistryKind
+from queries.models import Query
+from queries.planning.anchors import AnchorResult, AnchorSearch
+from queries.planning.calls import Anchor, Piece, Preparation, cut_into_pieces
+from queries.planning.event_calls import cut_events
+from queries.planning.readers import ChainReaders, fact_reads
+from queries.planning.requested_events import BlockContent, set_events
+from queries.proving.accounts import AccountProof
+from queries.proving.headers import Header
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """What is asked about a block, what a registry holds of that, and how it gets the rest."""
+
+    chains: ChainReaders
+    registry: Registry
+    content: BlockContent
+    reads: Sequence[Mapping[str, FactRead]]  # of each query, by the names of their values
+    state: RegistryBlock
+
+    @classmethod
+    def read(
+        cls, chains: ChainReaders, registry: Registry, block: int, queries: Sequence[Query]
+    ) -> Self:
+        """Read the block, and its facts in the registry. Sets what unsaved queries ask by ENS names
+        and by filters of events. Raises `ChainError`.
+        """
+        source = chains.client(registry.source)
+        content = BlockContent(source, source.header(block))
+        chains.set_accounts(content.header, queries)
+        set_events(content, queries)
+        reads = [fact_reads(query) for query in queries]
+        distinct = dict.fromkeys(read for query_reads in reads for read in query_reads.values())
+        state = chains.facts(registry).read_block(content.header, distinct)
+        return cls(chains, registry, content, reads, state)
+
+    @property
+    def header(self) -> Header:
+        return self.content.header
+
+    def find_anchor(
+        self, node: ChainClient | None = None, assumed_mined: Preparation | None = None
+    ) -> AnchorResult:
+        """How the missing facts can be proven now, or why they cannot be yet.
+
+        `node`: search by this node of the destination alone. `assumed_mined`: search as if this
+        preparation were mined.
+        """
+        chains, registry = self.chains, self.registry
+        is_native = registry.kind is RegistryKind.NATIVE
+        head = node.head(known_final=0) if node and is_native else chains.head(registry.source)
+        search = AnchorSearch(
+            registry,
+            node or chains.client(registry.destination),
+            self.content.source.headers,
+            self.content.source.account_proofs,
+            head.number,
+            assumed_mined,
+        )
+        return search.find(self.header, self.state)
+
+    def cut_into_pieces(
+        self, job: int, anchor: Anchor, missing: FactGroups, proofs: Sequence[AccountProof]
+    ) -> list[Piece]:
+        """Cut the missing facts into pieces that fit. Raises `EventNotProvableError`."""
+        rules = self.chains.chain(self.registry.destination).gas_rules
+        pieces = cut_into_pieces(job, anchor, missing, proofs, rules)
+        facts = self.chains.facts(self.registry)
+        return pieces + cut_events(job, anchor, missing.events, self.content, facts)
