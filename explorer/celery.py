@@ -1,4 +1,4 @@
-"""The Celery app, for `celery -A explorer worker` and `celery -A explorer beat`."""
+"""Sets Django up for `celery -A explorer worker` and `celery -A explorer beat`."""
 
 import os
 import sys

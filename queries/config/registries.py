@@ -207,7 +207,7 @@ def format_time(seconds: int) -> str:
     return f"{datetime.fromtimestamp(min(seconds, latest), UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def route_lines(registry: Registry) -> list[str]:
+def route_lines(registry: Registry, *, with_defaults: bool = False) -> list[str]:
     """The registry's lines in a routes file."""
     lines = [
         f'kind = "{registry.kind}"',
@@ -215,7 +215,7 @@ def route_lines(registry: Registry) -> list[str]:
         f"destination = {registry.destination}",
         f'address = "{registry.address}"',
     ]
-    if registry.horizon != HORIZON:
+    if with_defaults or registry.horizon != HORIZON:
         lines.append(f"horizon = {format_time(registry.horizon)}")
     if registry.lookup_urls:
         lines.append(f"lookup_urls = {json.dumps(registry.lookup_urls)}")

@@ -293,7 +293,7 @@ def _check_registry(registry: Registry, source_chain: Chain, destination_chain: 
             )
         deployed = deployed_registry(destination, registry)
         if constructor_arguments(deployed) != constructor_arguments(registry):
-            _, source_line, _, _, *others = route_lines(deployed)
+            _, source_line, _, _, *others = route_lines(deployed, with_defaults=True)
             raise SetupError(
                 f"It was made with other arguments ({', '.join([source_line, *others])}). Leave "
                 f"`address` out, or deploy {registry_address(registry)}."

@@ -28,6 +28,12 @@ LOGGING_CODE = bytes.fromhex("602a60005260ff60206000a100")
 HORIZON_WORD = HORIZON.to_bytes(32)  # constructor argument of native and optimism registries
 
 
+def lower_horizon(node: LocalNode, registry: str, time: int) -> None:
+    """Set a registry's `stateHorizon`, as evidence of delayed state roots does."""
+    slot = 4  # after the accumulated blocks
+    node.rpc.ask("anvil_setStorageAt", registry, f"0x{slot:064x}", f"0x{time:064x}")
+
+
 @contextmanager
 def reverted_at_end(node: LocalNode) -> Iterator[None]:
     """Revert the chain at the end to its state at the beginning."""

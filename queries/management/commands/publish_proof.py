@@ -12,7 +12,8 @@ from accounts.shared.wording import format_count
 from queries.amounts import short_amount
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError
-from queries.config.registries import proves_its_code
+from queries.chain.registry import RegistryFacts
+from queries.config.registries import format_time, proves_its_code
 from queries.config.routes import GWEI
 from queries.management.base import (
     OperatorCommand,
@@ -106,6 +107,10 @@ class Command(OperatorCommand):
         registry = identify_registry(context.destination, address, block.chain)
         block_name = f"block {block.header.number:,} of chain {block.chain}"
         self.report(f"The {registry.kind} registry {address}, {block_name} …")
+        horizon = format_time(registry.horizon)
+        accounts_end = format_time(RegistryFacts(context.destination, registry).state_horizon())
+        limit = f", and accounts of headers before {accounts_end}" * (accounts_end != horizon)
+        self.report(f"It takes headers before {horizon}{limit}.")
         if not proves_its_code(registry):
             if not options["unverifiable"]:
                 raise NotPublishedError(

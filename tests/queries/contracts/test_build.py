@@ -81,7 +81,7 @@ def test_the_published_addresses_are_those_of_the_code() -> None:
 
 @pytest.mark.parametrize("name", REGISTRIES)
 def test_registries_fit_the_code_size_limit_and_take_no_ether(name: str) -> None:
-    assert len(load_artifact(name).deployed_bytecode) <= 24_576
+    assert len(load_artifact(name).deployed_bytecode) <= 21_500
     assert not [
         entry for entry in load_artifact(name).abi if entry.get("stateMutability") == "payable"
     ]

@@ -30,7 +30,12 @@ from tests.queries.attacks.hash_sources import SIGNERS
 from tests.queries.attacks.registry_attacks import L1_BLOCK, put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSetup
-from tests.rigs.deployed_contracts import LOGGING_CODE, DeployedContract, reverted_at_end
+from tests.rigs.deployed_contracts import (
+    LOGGING_CODE,
+    DeployedContract,
+    lower_horizon,
+    reverted_at_end,
+)
 from tests.rigs.forged_code import code_that_stores
 from tests.rigs.relay import RequestLog, refusal, relay
 
@@ -40,8 +45,6 @@ SOURCE = 900
 LENGTH = 10_000
 NATIVE = registry_address(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
 Response = dict[str, Any]
-
-STATE_HORIZON = 4  # its slot, after the accumulated blocks
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +228,7 @@ def test_an_output_registry_with_wrong_games_is_reported(
     sentence = {
         "another chain's games": f"are about chain {SOURCE + 1}, not {SOURCE}.",
         "no contract": "has no games that a registry can ask",
-        "other arguments": f'(source = {SOURCE}, anchor_state_registry = "{anchors}"). Leave',
+        "other arguments": f'= 2100-01-01T00:00:00Z, anchor_state_registry = "{anchors}"). Leave',
     }[case]
     assert sentence in failed_check(two_chains)
 
@@ -252,7 +255,8 @@ def test_other_signers_than_the_registrys_are_reported(
     lines = signer_lines(count, threshold)
     two_chains.add_registry("attested", SOURCE, CHAIN_ID, deploy_attested(node), *lines)
     failure = failed_check(two_chains)
-    assert "It was made with other arguments (source = 900, signers = [" in failure
+    made = "(source = 900, horizon = 2100-01-01T00:00:00Z, signers = ["
+    assert f"It was made with other arguments {made}" in failure
     assert "threshold = 2, valid_until = 2028-01-01T00:00:00Z). Leave `address` out" in failure
     (registry,) = read_routes(two_chains.file).registries.values()
     expected = registry_address(registry)
@@ -489,8 +493,7 @@ def test_a_lowered_horizon_is_reported(setup: LocalSetup, node: LocalNode, nativ
     native_setup(setup, native, node.url)
     assert "takes headers until 2100-01-01T00:00:00Z" in setup.run("check_setup")
     with reverted_at_end(node):
-        lowered = f"0x{1_900_000_000:064x}"
-        node.rpc.ask("anvil_setStorageAt", native, f"0x{STATE_HORIZON:064x}", lowered)
+        lower_horizon(node, native, 1_900_000_000)
         line = failed_check(setup)
     assert "Accounts cannot be proven from 2030-03-17T17:46:40Z on" in line
 

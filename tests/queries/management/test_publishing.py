@@ -31,7 +31,12 @@ from tests.queries.prover.bundles import proof_file
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service
 from tests.queries.prover.two_chains import SIGNERS, SOURCE, TwoChains, sign_attestation, two_chains
 from tests.queries.proving.bundle_parts import file_of
-from tests.rigs.deployed_contracts import HORIZON_WORD, day_old_genesis
+from tests.rigs.deployed_contracts import (
+    HORIZON_WORD,
+    day_old_genesis,
+    lower_horizon,
+    reverted_at_end,
+)
 from tests.rigs.forged_code import code_that_stores
 from tests.rigs.local_events import deploy_verifier, emit_log, header_and_receipts, log_witness
 from tests.rigs.registry_reads import RegistryReads
@@ -112,10 +117,15 @@ def test_an_attested_registry_needs_its_signers_and_a_source_node(
     assert not _is_proven(chains, registry, block)
     output = _publish(file, *target, "--source-node", chains.source.url)
     assert "published for" in output
+    assert "It takes headers before 2100-01-01T00:00:00Z." in output
     # It was not deployed by the factory.
     assert "It is unverifiable: do not trust the facts that it already holds." in output
     assert _is_proven(chains, registry, block)
-    assert "nothing was sent" in _publish(file, *target)
+    with reverted_at_end(chains.destination):
+        lower_horizon(chains.destination, registry, 1_900_000_000)
+        output = _publish(file, *target)
+    assert "and accounts of headers before 2030-03-17T17:46:40Z." in output
+    assert "nothing was sent" in output
 
 
 def test_an_l2_records_a_newer_hash_and_hops_to_the_block(
