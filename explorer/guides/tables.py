@@ -15,6 +15,8 @@ from queries.config.registries import RegistryKind, proves_its_code
 from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
+LIMIT_COLUMNS = ("name", "default", "allowed", "meaning")  # of `[limits]` in the routes file
+
 
 def guide_tables(
     routes: Routes, limits: BatchLimits, site: str, example: RouteExample | None
@@ -23,7 +25,7 @@ def guide_tables(
         "snapshot-vote": lambda: _example("SnapshotVote"),
         "transfer-claim": lambda: _example("TransferClaim"),
         "registries": lambda: _registry_table(routes),
-        "routes-limits": _routes_limit_table,
+        "routes-limits": lambda: reference.table(LIMIT_COLUMNS, limit_rows()),
         "networks": _network_table,
         "known-routes": _signerless_route_table,
         "costs": _cost_table,
@@ -107,8 +109,3 @@ def _batch_size(accounts: int) -> str:
 def _call_table() -> str:
     rows = ((_batch_size(count), f"{calls_per_fact(count):.0f}") for count in MEASURED_ACCOUNTS)
     return reference.table(("a balance", "calls, to all chains"), rows)
-
-
-def _routes_limit_table() -> str:
-    """The table `[limits]` of the routes file."""
-    return reference.table(("name", "default", "allowed", "meaning"), limit_rows())

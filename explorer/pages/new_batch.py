@@ -9,7 +9,6 @@ import shlex
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC
 from functools import cached_property
 from math import ceil
 from typing import ClassVar
@@ -182,7 +181,7 @@ class NewBatchPage:
         destination = self.estimate.destination_chain_id
         sources = dict.fromkeys(block.origin_chain_id for block, _ in self.blocks)
         routes = [(source, destination) for source in sources]
-        figures = route_figures(routes, timezone.now().astimezone(UTC).date())
+        figures = route_figures(routes, timezone.now().date())
         registries = ((route, self.links.registry(*route)) for route in routes)
         return [
             (registry, figures[route], round(balance_cost(registry.kind, 1).gas))

@@ -1,7 +1,6 @@
 """The pages of routes and registries, and whether a block can be proven on a route."""
 
 from collections.abc import Mapping
-from datetime import UTC
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -37,7 +36,7 @@ BLOCKS_PER_PAGE = 50
 def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     chains, registries = links.routes.chains, links.routes.registries
     heads = chain_heads(chains)
-    figures = route_figures(registries.keys(), timezone.now().astimezone(UTC).date())
+    figures = route_figures(registries.keys(), timezone.now().date())
     context = {
         "chains": [(chain, heads.get(id_)) for id_, chain in sorted(chains.items())],
         "cards": [
@@ -93,7 +92,7 @@ def registry(
     cursor = cursor_of(request, number_parser(1))
     limit = BLOCKS_PER_PAGE if cursor else NEWEST_BLOCKS
     blocks = reading.blocks_of_registry(*route, cursor, limit)
-    results = route_figures([route], timezone.now().astimezone(UTC).date())[route]
+    results = route_figures([route], timezone.now().date())[route]
     context = {
         **_route_context(registry, heads, results),
         "l1_comparison": _l1_comparison(request, registry, links),

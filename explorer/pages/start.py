@@ -1,7 +1,6 @@
 """The start page: whether all works, chains and newest batches, live, and what proving costs."""
 
 from collections.abc import Mapping
-from datetime import UTC
 from hashlib import blake2s
 
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -21,7 +20,7 @@ NEWEST_BATCHES = 5
 
 
 def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    today = timezone.now().astimezone(UTC).date()
+    today = timezone.now().date()
     results, first_day = all_results(today)
     context = {
         "newest": newest_batches(links),

@@ -1,7 +1,7 @@
 """Whether the service works, in a sentence, and what that rests on."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -29,7 +29,7 @@ def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "chains": [(row, *chain_state(row)) for row in statuses],
         "waiting": open_batches(),
         "max_counted": MAX_COUNTED,
-        "usual_seconds": usual_seconds(timezone.now().astimezone(UTC).date()),
+        "usual_seconds": usual_seconds(timezone.now().date()),
         "is_full": is_full,
         "last_poll": _last_poll(statuses),
         "problems": problems(statuses),
@@ -58,18 +58,17 @@ def problems(statuses: Sequence[ChainStatus]) -> list[str]:
 
 def chain_state(row: ChainStatus) -> tuple[str, str, str]:
     """Its mark, a few words, and a sentence if something is wrong."""
+    delayed = f"Proving with {row.chain.name} is delayed"
     if not row.is_answered:
         since = silence(row.head.seen) if row.head else "yet"
         words = f"no answer {since}" if row.head else "not seen yet"
-        delayed = f"Proving with {row.chain.name} is delayed"
         return "rejected", words, f"{delayed}: none of its nodes has answered {since}."
     if row.stalled_since:
         words = f"no new block {silence(row.stalled_since)}"
-        delayed = f"Proving with {row.chain.name} is delayed"
         return "rejected", words, f"{delayed}: it has had {words}, although its nodes answer."
     if row.budget_left == 0:
-        waits = f"Proving on {row.chain.name} waits"
-        return "waiting", "its daily budget is spent", f"{waits}: its daily budget is spent."
+        words = "its daily budget is spent"
+        return "waiting", words, f"Proving on {row.chain.name} waits: {words}."
     return "proven", "works", ""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count
@@ -67,7 +67,7 @@ def _overdue(batch: BatchView, code: str, now: datetime) -> str:
     waited = (now - batch.submitted_at).total_seconds()
     if code in EXPECTED_WAITS or waited < MIN_LONG_WAIT:
         return ""
-    usual = usual_seconds(now.astimezone(UTC).date())
+    usual = usual_seconds(now.date())
     if usual is None or waited < LONG_WAIT * usual:
         return ""
     actor = ACTORS.get(code, OTHER_ACTOR)

@@ -19,7 +19,7 @@ import {EventFacts, IEventsVerifier, LogFact} from "./interfaces/IEventsVerifier
 /// Different proofs may return the same log. So identify a log by what `inspectLogIdentifier` returns, not
 /// by a hash of its proof.
 contract EventsRouter {
-    /// @notice At this address is no contract.
+    /// @notice There is no contract at this address.
     /// @param verifier The address.
     error NoContract(IEventsVerifier verifier);
     /// @notice The verifier's registry says that it is about another chain.

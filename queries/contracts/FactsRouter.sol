@@ -29,7 +29,7 @@ contract FactsRouter {
     /// @notice A chain has one registry here, and this one was given another.
     /// @param chainId The chain.
     error SourceRepeated(uint256 chainId);
-    /// @notice At this address is no contract.
+    /// @notice There is no contract at this address.
     /// @param registry The address.
     error NoContract(IFactsRegistry registry);
     /// @notice The registry says that it is about another chain.

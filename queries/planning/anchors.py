@@ -237,8 +237,8 @@ class AnchorSearch:
             (proof,) = self.fetch_proofs(start, [(HISTORY, [history_slot(target.number)])])
         except NO_PROOF as error:
             raise type(error)(
-                f"Block {target.number:,} is reached by a hop from block {start.number:,}, and no "
-                f"node of chain {self.registry.source} proves the state of that one."
+                f"A hop to block {target.number:,} needs a proof of the state of block "
+                f"{start.number:,}, which no node of chain {self.registry.source} has."
                 f"{self._proof_window()}"
             ) from None
         if proof.slots[0].value != int.from_bytes(target.hash):
@@ -253,9 +253,9 @@ class AnchorSearch:
         return headers_section([HeaderStep(start, witness, accumulate, is_hop=True)])
 
     def _prepare_hops(self, start: int, target: int, *, is_accumulated: bool) -> Preparation:
-        """The first hops from `start` towards the target, as many as fit into one transaction. Hops
-        stop at blocks whose numbers are multiples of 8,191, so that proofs of all older blocks can
-        start there.
+        """As many hops from `start` towards the target as fit into one transaction.
+
+        Hops stop at multiples of 8,191. Proofs of all older blocks can start there.
         """
         rules = self.destination.chain.gas_rules
         stops = range((start - 1) // HISTORY_RING * HISTORY_RING, target - 1, -HISTORY_RING)

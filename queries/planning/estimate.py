@@ -18,7 +18,7 @@ from queries.planning.anchors import OutOfReach
 from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
-from queries.planning.readers import ChainReaders
+from queries.planning.readers import ChainReaders, fact_reads
 from queries.proving.registry_calls import block_leaf
 from queries.wait_reasons import WaitCode
 
@@ -199,8 +199,8 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
         return
     plan = BlockPlan.read(chains, registry, estimate.block or 0, estimate.queries)
     estimate.proven_facts = [
-        [name for name, read in reads.items() if plan.state.words[read] is not None]
-        for reads in plan.reads
+        [name for name, read in fact_reads(query).items() if plan.state.words[read] is not None]
+        for query in estimate.queries
     ]
     if plan.state.is_complete:
         estimate.readiness, estimate.sentence = Readiness.PROVEN, ""

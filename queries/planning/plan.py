@@ -1,11 +1,11 @@
 """Plan how facts of a block get into a registry: for a job, an estimate or a witness."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from queries.chain.client import ChainClient
-from queries.chain.registry import FactGroups, FactRead, RegistryBlock
+from queries.chain.registry import FactGroups, RegistryBlock
 from queries.config.registries import Registry, RegistryKind
 from queries.models import Query
 from queries.planning.anchors import AnchorResult, AnchorSearch
@@ -24,7 +24,6 @@ class BlockPlan:
     chains: ChainReaders
     registry: Registry
     content: BlockContent
-    reads: Sequence[Mapping[str, FactRead]]  # of each query, by the names of their values
     state: RegistryBlock
 
     @classmethod
@@ -38,10 +37,9 @@ class BlockPlan:
         content = BlockContent(source, source.header(block))
         chains.set_accounts(content.header, queries)
         set_events(content, queries)
-        reads = [fact_reads(query) for query in queries]
-        distinct = dict.fromkeys(read for query_reads in reads for read in query_reads.values())
-        state = chains.facts(registry).read_block(content.header, distinct)
-        return cls(chains, registry, content, reads, state)
+        reads = [read for query in queries for read in fact_reads(query).values()]
+        state = chains.facts(registry).read_block(content.header, reads)
+        return cls(chains, registry, content, state)
 
     @property
     def header(self) -> Header:

@@ -154,9 +154,9 @@ def _find_logs(content: BlockContent, item: Mapping[str, Any]) -> Sequence[Event
         index = content.transaction_index(item["transaction"])
         return [EventFact(FactKind.LOG, index, item["log"])]
     facts = [
-        EventFact(FactKind.LOG, index, place)
+        EventFact(FactKind.LOG, index, log)
         for index, receipt in enumerate(content.receipts)
-        for place in range(len(receipt.logs))
+        for log in range(len(receipt.logs))
     ]
     if "logIndex" in item:
         return [_entry(facts, item["logIndex"], "log")]
@@ -175,8 +175,8 @@ def _absence(content: BlockContent, item: Mapping[str, Any]) -> EventFact:
     emitter = bytes.fromhex(item.get("address", "0x")[2:])
     if emitter and "transaction" in item:
         index = content.transaction_index(item["transaction"])
-        places = item.get("topics", ())
-        topics = [bytes.fromhex(allowed[0][2:]) if allowed else None for allowed in places]
+        filters = item.get("topics", ())
+        topics = [bytes.fromhex(allowed[0][2:]) if allowed else None for allowed in filters]
         return EventFact(FactKind.ABSENT_LOG, index, filter=canonical_filter(emitter, topics))
     if emitter or "topic" in item:
         silent = emitter or bytes.fromhex(item["topic"][2:])
@@ -192,7 +192,7 @@ def _describe(content: BlockContent, fact: EventFact) -> Event:
     index, word, details = fact.index, ABSENCE_WORD, dict[str, object]()
     match fact.kind:
         case FactKind.LOG:
-            log = _entry(content.receipt(index).logs, fact.log, "log", f" in transaction {index:,}")
+            log = _entry(content.receipt(index).logs, fact.log, "log", f"transaction {index:,}")
             earlier = sum(len(receipt.logs) for receipt in content.receipts[:index])
             word = log.hash
             details = {
@@ -234,9 +234,9 @@ def _describe(content: BlockContent, fact: EventFact) -> Event:
                 "amount": str(withdrawal.amount),
             }
         case FactKind.ABSENT_LOG:
-            for place, log in enumerate(content.receipt(index).logs):
+            for log_index, log in enumerate(content.receipt(index).logs):
                 if fact.filter and fact.filter.matches(log):
-                    raise EventExistsError(f"log {place} of transaction {index:,} matches")
+                    raise EventExistsError(f"log {log_index} of transaction {index:,} matches")
             details = {"transactionIndex": index}
         case FactKind.SILENT_BLOCK:
             _check_silence(content, fact.item)
@@ -251,9 +251,9 @@ def _check_silence(content: BlockContent, item: bytes) -> None:
     if is_silent(content.bloom, item):
         return
     for index, receipt in enumerate(content.receipts):
-        for place, log in enumerate(receipt.logs):
+        for log_index, log in enumerate(receipt.logs):
             if item in (log.emitter, *log.topics):
-                raise EventExistsError(f"log {place} of transaction {index:,} has it")
+                raise EventExistsError(f"log {log_index} of transaction {index:,} has it")
     share = (int.from_bytes(content.bloom).bit_count() / (8 * BLOOM_BYTES)) ** 3
     raise BloomInconclusiveError(
         "no log has it, but the block's bloom matches it, as it does one of "
@@ -261,10 +261,10 @@ def _check_silence(content: BlockContent, item: bytes) -> None:
     )
 
 
-def _entry(entries: Sequence[Any], index: int, noun: str, place: str = " in the block") -> Any:
+def _entry(entries: Sequence[Any], index: int, noun: str, container: str = "the block") -> Any:
     if index >= len(entries):
         count = format_count(len(entries), noun)
-        raise EventNotFoundError(f"there is no {noun} {index:,}{place}, only {count}")
+        raise EventNotFoundError(f"there is no {noun} {index:,} in {container}, only {count}")
     return entries[index]
 
 
@@ -274,8 +274,8 @@ def _check_type(transaction_type: int, index: int) -> None:
         raise EventNotProvableError(f"{sentence}; types up to {NEWEST_TYPE} can be proven")
 
 
-def _has_topics(log: Log, places: Sequence[Sequence[str] | None]) -> bool:
+def _has_topics(log: Log, filters: Sequence[Sequence[str] | None]) -> bool:
     topics = [f"0x{topic.hex()}" for topic in log.topics]
-    return len(topics) >= len(places) and all(
-        allowed is None or topic in allowed for topic, allowed in zip(topics, places, strict=False)
+    return len(topics) >= len(filters) and all(
+        allowed is None or topic in allowed for topic, allowed in zip(topics, filters, strict=False)
     )

@@ -17,7 +17,7 @@ from queries.planning.anchors import HashNotKnown, OutOfReach
 from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, accounts_to_store
 from queries.planning.event_calls import EventPiece
 from queries.planning.plan import BlockPlan
-from queries.planning.readers import ChainReaders
+from queries.planning.readers import ChainReaders, fact_reads
 from queries.proving.facts import FactKind
 from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES
@@ -126,11 +126,7 @@ def _prove_block(
     # The proof contains facts that the registry has, too.
     plan = replace(plan, state=replace(plan.state, words=dict.fromkeys(plan.state.words)))
     header, missing = plan.header, group_facts(plan.state.words)
-    reads = [
-        (query, name, read)
-        for query, query_reads in zip(queries, plan.reads, strict=True)
-        for name, read in query_reads.items()
-    ]
+    reads = [(query, name, read) for query in queries for name, read in fact_reads(query).items()]
     anchor = _find_anchor(plan, l1_block)
     event_words = {event["name"]: event["word"] for query in queries for event in query.events}
     event_witness = None

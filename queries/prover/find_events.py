@@ -18,15 +18,15 @@ from queries.transitions import Failure
 
 
 def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject:
-    """The pass with the facts of its queries, found once for each header that is pinned.
+    """The pass, with the events of its queries. They are searched once for each pinned header.
 
-    Rejects a query if one of its facts cannot be proven. Leaves out queries whose facts no
-    node can answer now, if the pass has others.
+    Rejects a query if one of its events cannot be proven. Drops queries for which no node answers
+    now, unless that leaves none.
     """
     content = job_pass.content(header)
     job_pass = replace(job_pass, known_content=content)
-    block_hash, found = header.hash.hex(), list[Query]()
-    waiting, added = list[tuple[Query, ChainError]](), Counter[str]()
+    block_hash, updated_queries = header.hash.hex(), list[Query]()
+    errors, count_changes = dict[int, ChainError](), Counter[str]()
     for query in job_pass.queries:
         if query.event_request is None or query.events_hash == block_hash:
             continue
@@ -38,21 +38,22 @@ def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject
             failure = Failure(error.code, error.sentence, step, retryable=False)
             return replace(job_pass, queries=[query]).reject(failure)
         except ChainError as error:
-            waiting.append((query, error))
+            errors[query.pk] = error
         else:
             query.events_hash = block_hash
-            found.append(query)
-            added[query.batch_id] += query.event_count - earlier_count
-    references = [row for query in found for row in event_references(content, query)]
+            updated_queries.append(query)
+            count_changes[query.batch_id] += query.event_count - earlier_count
+    references = [row for query in updated_queries for row in event_references(content, query)]
     with transaction.atomic():
-        for batch in sorted(added):  # a filter was counted as one fact; batches before queries
-            counts = {name: F(name) + added[batch] for name in ("event_count", "fact_count")}
+        # A filter was counted as one fact. Batches are locked before queries.
+        for batch, change in sorted(count_changes.items()):
+            counts = {name: F(name) + change for name in ("event_count", "fact_count")}
             Batch.objects.filter(pk=batch).update(**counts)
-        bulk_sql.update(found, ["events", "events_hash", "event_count"])
-        EventReference.objects.filter(query__in=found).delete()  # of a replaced header
+        bulk_sql.update(updated_queries, ["events", "events_hash", "event_count"])
+        # Those of a replaced header.
+        EventReference.objects.filter(query__in=updated_queries).delete()
         EventReference.objects.bulk_create(references)
-    if waiting and len(waiting) == len(job_pass.queries):
-        raise waiting[0][1]
-    left_out = [query for query, _ in waiting]
-    queries = [query for query in job_pass.queries if query not in left_out]
+    queries = [query for query in job_pass.queries if query.pk not in errors]
+    if not queries:
+        raise next(iter(errors.values()))
     return replace(job_pass, queries=queries)

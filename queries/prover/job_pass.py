@@ -133,13 +133,7 @@ def _read_back_or_prove(
 
 
 def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> ReadyJob | Outcome:
-    plan = BlockPlan(
-        job_pass.context,
-        job_pass.registry,
-        job_pass.content(header),
-        list(job_pass.reads.values()),
-        state,
-    )
+    plan = BlockPlan(job_pass.context, job_pass.registry, job_pass.content(header), state)
 
     def has_result(node: ChainClient, _job: int, kind: type[AnchorResult]) -> bool:
         return isinstance(plan.find_anchor(node), kind)

@@ -143,8 +143,8 @@ def _is_pending(job: BlockJob, preparation: Preparation) -> bool:
 def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
     """Join the pieces of these jobs into calls, estimate, sign and send them.
 
-    Returns the outcome of each job. All jobs are of one registry and one group. Those whose calls
-    are refused are left out, and those whose batches cannot pay are priced without the others.
+    Returns the outcome of each job. All jobs have the same registry and group. A job with a refused
+    call is not sent. Jobs of a batch that cannot pay are priced again, without the others.
     """
     outcomes: dict[int, Outcome] = {}
     groups = [list(ready_jobs)]

@@ -7,6 +7,7 @@ values that the answer states must agree, because a node that contradicts its pr
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from queries.proving.errors import (
     AccountMismatchError,
@@ -125,6 +126,10 @@ class SlotProof:
     value: int
     path: ProvenPath
 
+    @classmethod
+    def of_path(cls, slot: int, path: ProvenPath) -> Self:
+        return cls(slot, 0 if path.value is None else decode_slot_value(path.value), path)
+
 
 @dataclass(frozen=True, slots=True)
 class AccountProof:
@@ -200,12 +205,13 @@ def _check_slot(
         raise SlotMismatchError(f"{name} was requested, and slot {stated_slot:#x} answered")
     key = keccak256(number_word(slot))
     proof = _read_proof(entry.get("proof"), f"proof of {name}")
-    path = check_proof(storage_root, key, proof, checked)
-    value = 0 if path.value is None else decode_slot_value(path.value)
+    proven = SlotProof.of_path(slot, check_proof(storage_root, key, proof, checked))
     stated_value = read_quantity(entry.get("value"), f"value of {name}")
-    if stated_value != value:
-        raise SlotMismatchError(f"{name} is stated as {stated_value:#x}, proven as {value:#x}")
-    return SlotProof(slot, value, path)
+    if stated_value != proven.value:
+        raise SlotMismatchError(
+            f"{name} is stated as {stated_value:#x}, proven as {proven.value:#x}"
+        )
+    return proven
 
 
 def _read_proof(value: object, name: str) -> list[bytes]:

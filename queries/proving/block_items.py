@@ -1,4 +1,4 @@
-"""What a block contains: logs, receipts, transactions and withdrawals.
+"""The items of a block: logs, receipts, transactions and withdrawals.
 
 They are read from a node's JSON, and encoded as the block's roots commit to them.
 """
@@ -83,14 +83,14 @@ def encode_envelope(transaction_type: int, fields: Iterable[bytes]) -> bytes:
 
 
 def receipt_word(status: int, transaction_type: int, cumulative_gas: int, logs: int) -> bytes:
-    """What a verifier stores of a receipt: a mark, its status, type, number of logs and gas."""
+    """The word that a verifier stores for a receipt: a mark, status, type, number of logs, gas."""
     return (1 | status << 8 | transaction_type << 16 | logs << 24 | cumulative_gas << 40).to_bytes(
         32
     )
 
 
 def logs_bloom(logs: Sequence[Log]) -> bytes:
-    """The 2,048 bits in which each emitter and topic sets three."""
+    """The bloom filter of 2,048 bits: three for each emitter and topic."""
     bits = 0
     for log in logs:
         for item in (log.emitter, *log.topics):
@@ -108,7 +108,7 @@ def bloom_bits(item: bytes) -> int:
 
 
 def is_silent(bloom: bytes, item: bytes) -> bool:
-    """Whether a bloom shows that no log has this emitter or topic."""
+    """True if a bloom proves that no log has this emitter or topic."""
     bits = bloom_bits(item)
     return int.from_bytes(bloom, "big") & bits != bits
 
@@ -139,7 +139,7 @@ BlockItem = Receipt | Withdrawal | bytes  # an entry of a block's list; transact
 
 
 def encode_item(item: BlockItem) -> bytes:
-    """Encode it as in its trie."""
+    """The value of the item in its trie."""
     if isinstance(item, bytes):
         return item
     return item.encoded if isinstance(item, Receipt) else item.encode()

@@ -1,4 +1,4 @@
-"""Check a bundle: what it proves if its block hashes are right, or why it is refused.
+"""Check a bundle: what it proves if its block hashes are correct, or why it is invalid.
 
 Headers, proofs and requested facts are read and checked. Everything else in the file is derived
 from them again and compared, so every byte is checked.
@@ -6,7 +6,7 @@ from them again and compared, so every byte is checked.
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -61,10 +61,10 @@ _EVENT_KEYS = ("eventCalls", "events")
 
 
 def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
-    """Return the checked content, or raise `BundleRefusedError`, which names the place."""
+    """Return the checked content. Raises `BundleRefusedError`, which names the place."""
     top = _read_members(_parse_json(content, max_mib), "the proof", _TOP_KEYS)
     if top["format"] != FORMAT:
-        _refuse("format", f"is {describe(top['format'])}, and a proof's is {FORMAT}")
+        _refuse("format", f"is {describe(top['format'])}, not {FORMAT}")
     if type(top["version"]) is not int or top["version"] != VERSION:
         _refuse("version", f"is not {VERSION}, the only known version")
     rest = {key: value for key, value in top.items() if key != "digest"}
@@ -80,7 +80,7 @@ def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
         _refuse("blocks", "is empty: nothing is proven")
     blocks = [_read_block(item, destination, f"blocks[{i}]") for i, item in enumerate(items)]
     _check_ascending([(block.chain, block.header.number) for block in blocks], "blocks")
-    if f"{canonical_json(top)}\n".encode() != content:
+    if f"{canonical_json(top)}\n".encode() != content:  # such as keys that are listed twice
         raise BundleRefusedError("The file is not in canonical form; `jq -cS` writes it.")
     return Bundle(batch, destination, tuple(blocks))
 
@@ -133,7 +133,7 @@ def _check_horizon(registry: ClaimedRegistry, last_header: Header, place: str) -
     if registry.arguments and last_header.timestamp >= horizon:
         _refuse(
             place,
-            f"is at {last_header.timestamp}; its registry accepts no header from {horizon} on",
+            f"has the timestamp {last_header.timestamp}; its registry refuses {horizon} and later",
         )
 
 
@@ -146,7 +146,7 @@ def _check_times(
         if not header.timestamp <= seconds < next_header.timestamp:
             _refuse(
                 f"{place}.facts",
-                f"say that the block was the last one at {seconds}; its time goes from "
+                f"state that the block was the latest one at {seconds}; it was that from "
                 f"{header.timestamp} to before {next_header.timestamp}",
             )
 
@@ -221,7 +221,7 @@ def _read_events(
         _check_ascending([group.field for group in groups], item_place)
         for group in groups:
             if not group.is_of(header):
-                _refuse(item_place, f"does not have the header's {group.field.name}")
+                _refuse(item_place, f"does not match the header's {group.field.name}")
             if requested.isdisjoint(group.words):
                 _refuse(item_place, f"has no facts under the header's {group.field.name}")
         witnesses.append(groups)
@@ -256,7 +256,7 @@ def _parse_json(content: bytes, max_mib: int) -> object:
     if has_too_many_values(content, max_values):
         raise BundleTooLargeError(f"The file has more than {max_values:,} values.")
     try:
-        return json.loads(content.decode("ascii"), object_pairs_hook=_reject_duplicate_keys)
+        return json.loads(content.decode("ascii"))
     except UnicodeDecodeError as error:
         raise BundleRefusedError(f"The file is not ASCII at byte {error.start}.") from None
     except json.JSONDecodeError as error:
@@ -265,14 +265,6 @@ def _parse_json(content: bytes, max_mib: int) -> object:
         ) from None
     except (RecursionError, ValueError):
         raise BundleRefusedError("The file is nested too deeply, or has a huge number.") from None
-
-
-def _reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        ((duplicate, _),) = Counter(name for name, _ in pairs).most_common(1)
-        raise BundleRefusedError(f"An object has the key {describe(duplicate)} twice.")
-    return members
 
 
 def _read_members(content: object, place: str, names: tuple[str, ...]) -> dict[str, object]:

@@ -1,12 +1,12 @@
-"""What can be wrong with a proof: a class per kind of fault.
+"""Errors of proofs, a class for each kind.
 
-A sentence names the values; `summary` repeats nothing of a node's answer, so logs and users may see
-it. Except errors of arguments, calls and bundles, each means that a node answered wrongly.
+The message quotes values of a node's response. `summary` does not, so logs and users may see it.
+Except errors of arguments, calls and bundles, each means that a node's response is wrong.
 """
 
 
 class ProofError(Exception):
-    """What was given does not prove what it should."""
+    """The input does not prove what it should."""
 
     summary: str
 
@@ -18,19 +18,19 @@ class ArgumentMalformedError(ProofError):
 
 
 class AnswerMalformedError(ProofError):
-    summary = "A node's JSON does not have the shape of such an answer."
+    summary = "A node's JSON does not have the format of such a response."
 
 
 class AnswerTooLargeError(AnswerMalformedError):
-    summary = "A node's answer is larger than any honest one."
+    summary = "A node's response is larger than any valid one."
 
 
 class RlpMalformedError(ProofError):
-    summary = "The bytes are not an RLP item of the expected kind: truncated, too long, or another."
+    summary = "The bytes are not an RLP item of the expected kind, or are truncated or too long."
 
 
 class RlpNotCanonicalError(RlpMalformedError):
-    summary = "The bytes can be read, but the same item has a shorter encoding."
+    summary = "The bytes are not the canonical RLP of the item."
 
 
 class NodeMalformedError(ProofError):
@@ -38,13 +38,13 @@ class NodeMalformedError(ProofError):
 
 
 class NodeNotCanonicalError(NodeMalformedError):
-    summary = "The bytes can be read as a node, but no trie encodes a node like this."
+    summary = "The bytes are not the canonical encoding of a trie node."
 
 
 class NodeMissingError(ProofError):
     """The proof ends too early. A gap before its end is a `NodeHashMismatchError`."""
 
-    summary = "The proof ends before the path does."
+    summary = "The proof lacks nodes at the end of the path."
 
 
 class NodeSurplusError(ProofError):
@@ -56,7 +56,7 @@ class NodeHashMismatchError(ProofError):
 
 
 class RootMismatchError(ProofError):
-    summary = "The list is not the one to which the block's header commits."
+    summary = "The list does not match the root in the block's header."
 
 
 class TransactionTypeUnknownError(ProofError):
@@ -82,19 +82,19 @@ class HeaderHashMismatchError(ProofError):
 
 
 class AccountMismatchError(ProofError):
-    summary = "A node states another account, or other values, than its own proof."
+    summary = "A node's response states another account or other values than its proof."
 
 
 class SlotMismatchError(ProofError):
-    summary = "A node states other slots, or other values, than were requested and proven."
+    summary = "A node's response states other slots than requested, or other values than its proof."
 
 
 class WitnessMalformedError(ProofError):
-    summary = "The bytes are not a witness: no walk through a trie reads them to the end."
+    summary = "The bytes are not a valid witness."
 
 
 class NotAbsentError(ProofError):
-    summary = "A log, emitter or topic that is said to be absent is there, or may be."
+    summary = "A log, emitter or topic that is stated as absent is present, or may be."
 
 
 class CallMalformedError(ProofError):
@@ -104,7 +104,7 @@ class CallMalformedError(ProofError):
 class BundleRefusedError(ProofError):
     """The file is not a valid bundle; the sentence names the place."""
 
-    summary = "The file is not a proof, or proves something else than it says."
+    summary = "The file is not a valid proof of the facts that it lists."
 
 
 class BundleTooLargeError(BundleRefusedError):

@@ -1,4 +1,4 @@
-"""Encode and read the witness of an EventsVerifier: what blocks contain, in few bytes.
+"""Encode and read the witness of an EventsVerifier: items of blocks, in few bytes.
 
     witness  7 times uint16 number of facts in each list of `EventFacts`, then groups
     group    uint8 header field; uint64 block number, unless a section states the field;
@@ -48,7 +48,7 @@ from queries.proving.keccak import HASH_BYTES, keccak256, number_word
 from queries.proving.rlp_items import integer_payload, is_list
 from queries.proving.tries import Leaf
 from queries.proving.witness_reading import TrieWalk, check_ascending, check_length
-from queries.proving.witnesses import Key, WitnessBytes, encode_nodes
+from queries.proving.witnesses import Key, WitnessBytes, encode_count, encode_nodes
 
 PROVE_EVENTS_SELECTOR = keccak256(b"prove(bytes,bytes)")[:4]
 BLOOM_SENT = 0x40
@@ -72,7 +72,7 @@ class FactList(IntEnum):
 
 
 class BlockLists(Protocol):
-    """A block whose content is known."""
+    """The lists and the bloom of a block."""
 
     def items(self, field: HeaderField) -> Sequence[BlockItem]:
         """The list to whose trie this header field commits."""
@@ -87,7 +87,7 @@ def build_event_witness(
     """Encode these facts of a block, with its number if no section states its header fields."""
     ordered = sorted(facts, key=_field)
     number = b"" if block is None else block.to_bytes(8, "big")
-    parts = [*map(_encode_count, count_facts(ordered))]
+    parts = [*map(encode_count, count_facts(ordered))]
     for field, group in groupby(ordered, _field):
         own_facts = list(group)
         if field is HeaderField.LOGS_BLOOM:
@@ -108,7 +108,7 @@ def count_facts(facts: Iterable[EventFact]) -> list[int]:
 def encode_bloom_group(bloom: bytes, items: Sequence[bytes]) -> bytes:
     """Encode emitters and topics that a block's bloom shows to be absent."""
     parts = (bytes((len(item) == HASH_BYTES,)) + item for item in items)
-    return b"".join((bloom, _encode_count(len(items)), *parts))
+    return b"".join((bloom, encode_count(len(items)), *parts))
 
 
 def encode_list_group(items: Sequence[BlockItem], facts: Sequence[EventFact]) -> bytes:
@@ -124,7 +124,7 @@ def encode_list_group(items: Sequence[BlockItem], facts: Sequence[EventFact]) ->
         )
         for index in indexes
     ]
-    named = b"".join(map(_encode_count, (len(indexes), *indexes)))
+    named = b"".join(map(encode_count, (len(indexes), *indexes)))
     return named + encode_nodes(keys)
 
 
@@ -158,7 +158,7 @@ def _encode_receipt(receipt: Receipt, facts: Sequence[EventFact]) -> bytes:
             gas,
             root,
             bloom,
-            _encode_count(len(receipt.logs)),
+            encode_count(len(receipt.logs)),
             *(_encode_log(log, is_fact=i in logs) for i, log in enumerate(receipt.logs)),
             bytes((len(absent),)),
             *absent,
@@ -172,13 +172,9 @@ def _encode_log(log: Log, *, is_fact: bool) -> bytes:
     return b"".join((bytes((form,)), size, log.emitter, *log.topics, log.data))
 
 
-def _encode_count(number: int) -> bytes:
-    return number.to_bytes(2, "big")
-
-
 @dataclass(frozen=True, slots=True)
 class EventGroup:
-    """What a group of a witness proves of a block with this root in its header."""
+    """The facts that a group of a witness proves of a block with this root in its header."""
 
     field: HeaderField
     block: int | None  # if the witness names it
@@ -188,7 +184,7 @@ class EventGroup:
     logs: tuple[tuple[EventFact, Log], ...]  # of those facts that are about one
 
     def is_of(self, header: Header) -> bool:
-        """Whether the header has this root."""
+        """True if the header has this root."""
         return header.has_field(self.field) and header.word(self.field) == self.root
 
     @property
@@ -224,7 +220,7 @@ def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventWitn
 
 def encode_event_groups(groups: Sequence[EventGroup]) -> bytes:
     """The witness of groups that were read, without the blocks that it may have named."""
-    counts = (count.to_bytes(2, "big") for count in _count_facts(groups))
+    counts = map(encode_count, _count_facts(groups))
     return b"".join((*counts, *(bytes((group.field,)) + group.content for group in groups)))
 
 

@@ -99,7 +99,7 @@ Argument = int | bytes | list[bytes]  # of a view
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """Logs by an emitter, with given topics in given places; None is any topic."""
+    """Logs by an emitter, with given topics at given positions; None matches any topic."""
 
     emitter: bytes
     topics: tuple[bytes | None, ...] = ()
@@ -109,7 +109,7 @@ class LogFilter:
         return sum(1 << place for place, topic in enumerate(self.topics) if topic is not None)
 
     @property
-    def named_topics(self) -> list[bytes]:
+    def required_topics(self) -> list[bytes]:
         return [topic for topic in self.topics if topic is not None]
 
     def matches(self, log: Log) -> bool:
@@ -119,12 +119,12 @@ class LogFilter:
         )
 
     def encode(self) -> bytes:
-        return b"".join((self.emitter, bytes((self.mask,)), *self.named_topics))
+        return b"".join((self.emitter, bytes((self.mask,)), *self.required_topics))
 
 
 @dataclass(frozen=True, slots=True)
 class EventFact:
-    """A log, receipt, transaction or withdrawal of a block, or that something is not in it."""
+    """A log, receipt, transaction or withdrawal of a block, or the absence of one."""
 
     kind: FactKind
     index: int = 0  # of the transaction or withdrawal
@@ -139,7 +139,7 @@ class EventFact:
 
     @property
     def transaction(self) -> int | None:
-        """The index of the transaction that it is about."""
+        """The index of its transaction, or None."""
         return self.index if self.kind in _KINDS_OF_TRANSACTIONS else None
 
     @property
@@ -174,7 +174,7 @@ class EventFact:
 
 
 def canonical_filter(emitter: bytes, topics: Iterable[bytes | None]) -> LogFilter:
-    """The filter without trailing topics that may be any."""
+    """The filter without trailing topics that match any."""
     listed = list(topics)
     while listed and listed[-1] is None:
         listed.pop()
@@ -212,7 +212,7 @@ def _event_arguments(event: EventFact) -> tuple[Argument, ...]:
         case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
             return int(event.field), event.index
         case FactKind.ABSENT_LOG if event.filter:
-            topics = event.filter.named_topics
+            topics = event.filter.required_topics
             return event.index, event.filter.emitter, event.filter.mask, topics
         case FactKind.SILENT_BLOCK:
             return len(event.item) == HASH_BYTES, event.item.rjust(HASH_BYTES, b"\0")

@@ -58,7 +58,7 @@ class HeaderField(IntEnum):
 
 
 class FieldFormat(Enum):
-    """Which bytes a field may have."""
+    """The bytes that a field may have."""
 
     FIXED = auto()  # exactly its width
     INTEGER = auto()  # an integer up to its width
@@ -150,7 +150,7 @@ class Header:
         return self.payload(HeaderField.STATE_ROOT)
 
     def has_field(self, field: HeaderField) -> bool:
-        """Whether the header's fork has the field."""
+        """True if the header's fork has the field."""
         return field < len(self.payloads)
 
     def payload(self, field: HeaderField) -> bytes:

@@ -24,7 +24,6 @@ from queries.proving.accounts import (
     AccountProof,
     SlotProof,
     decode_account,
-    decode_slot_value,
 )
 from queries.proving.block_items import BLOOM_BYTES
 from queries.proving.errors import ArgumentMalformedError, CallMalformedError, NodeMissingError
@@ -73,7 +72,7 @@ class SectionKind(IntEnum):
 
 
 class HeaderFlag(IntFlag):
-    """What is left out of a header, and what comes after it."""
+    """The parts that are omitted from a header, and those that follow it."""
 
     NO_UNCLES = 1
     PARENT_KNOWN = 2
@@ -90,7 +89,7 @@ _OMITTED_HASHES = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN
 
 @dataclass(frozen=True, slots=True)
 class HeaderStep:
-    """A header of a chain, and what the registry should store of it.
+    """A header of a chain, and the facts of it to store.
 
     `parent_known` and `beacon_known` omit hashes that the destination may know itself.
     """
@@ -201,7 +200,7 @@ def _encode_uint64(number: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class RecoveredProofs:
-    """What was recovered from calls."""
+    """The headers, nodes and events that were recovered from calls."""
 
     headers: Mapping[int, Header] = field(default_factory=dict)  # that calls may abbreviate
     nodes: RebuiltNodes = field(default_factory=dict)
@@ -296,12 +295,11 @@ def rebuild_account_proof(
     path = check_path(state_root, address_hash)
     exists = path.value is not None
     state = ABSENT_ACCOUNT if path.value is None else decode_account(path.value)
-    slot_proofs = []
-    for slot in slots:
-        slot_path = check_path(state.storage_root, keccak256(number_word(slot)))
-        value = 0 if slot_path.value is None else decode_slot_value(slot_path.value)
-        slot_proofs.append(SlotProof(slot, value, slot_path))
-    return AccountProof(state_root, address, address_hash, exists, state, path, tuple(slot_proofs))
+    slot_proofs = tuple(
+        SlotProof.of_path(slot, check_path(state.storage_root, keccak256(number_word(slot))))
+        for slot in slots
+    )
+    return AccountProof(state_root, address, address_hash, exists, state, path, slot_proofs)
 
 
 def path_nodes(root: bytes, key: bytes, nodes: Mapping[bytes, bytes]) -> list[bytes]:

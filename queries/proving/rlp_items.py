@@ -20,7 +20,7 @@ _QUOTED_BYTES = 40  # in sentences
 
 
 def is_list(item: bytes) -> bool:
-    """Whether the encoding begins like a list."""
+    """True if the encoding begins like a list."""
     return item[:1] >= b"\xc0"
 
 

@@ -126,11 +126,13 @@ def decode_node(encoded: bytes) -> Node:
 def _decode_branch(items: list[bytes]) -> Branch:
     value = items.pop()
     if value != EMPTY_STRING:
-        raise NodeMalformedError(f"a branch holds the value 0x{value[:40].hex()}")
+        raise NodeMalformedError(f"a branch has the value 0x{value[:40].hex()}")
     children = tuple(map(_decode_reference, items))
     present = BRANCH_WIDTH - children.count(NO_CHILD)
     if present < _MIN_CHILDREN:
-        raise NodeNotCanonicalError(f"a branch has {present} children; with one it would not exist")
+        raise NodeNotCanonicalError(
+            f"a branch has {present} children, not at least {_MIN_CHILDREN}"
+        )
     return Branch(children)
 
 
@@ -139,10 +141,10 @@ def _decode_pair(path_item: bytes, second: bytes) -> Extension | Leaf:
     if is_leaf:
         value = read_string(second)
         if not value:
-            raise NodeNotCanonicalError("a leaf holds the empty value, which would remove it")
+            raise NodeNotCanonicalError("a leaf has an empty value")
         return Leaf(path, value)
     if not path:
-        raise NodeNotCanonicalError("an extension has no path")
+        raise NodeNotCanonicalError("an extension has an empty path")
     child = _decode_reference(second)
     if child == NO_CHILD:
         raise NodeMalformedError(f"the extension {path} has no child")
@@ -158,7 +160,9 @@ def _decode_reference(item: bytes) -> bytes:
         return item[1:]
     if is_list(item):
         if len(item) >= HASH_BYTES:
-            raise NodeNotCanonicalError(f"a node of {len(item)} bytes is embedded, not hashed")
+            raise NodeNotCanonicalError(
+                f"a node of {len(item)} bytes is embedded; from 32 bytes on, its hash is required"
+            )
         decode_node(item)
         return item
     raise NodeMalformedError(f"a reference has {len(read_string(item))} bytes, not {HASH_BYTES}")
@@ -174,7 +178,9 @@ def _decode_path(hex_prefix: bytes) -> tuple[str, bool]:
     """Decode the hex-prefix form: two flags, a zero if the length is even, and the nibbles."""
     nibbles = hex_prefix.hex()
     if not nibbles or nibbles[0] not in "0123":
-        raise NodeMalformedError(f"the path 0x{nibbles} has no flags of a leaf or an extension")
+        raise NodeMalformedError(
+            f"the path 0x{nibbles} does not begin with the flags of a leaf or extension"
+        )
     flags = int(nibbles[0])
     if flags & _ODD_FLAG:
         return nibbles[1:], flags >= _LEAF_FLAG
@@ -255,10 +261,14 @@ def follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]
     end = depth + len(node.path)
     if isinstance(node, Extension):
         if end >= KEY_DIGITS:
-            raise NodeMalformedError(f"the extension {node.path} reaches past the key's nibbles")
+            raise NodeMalformedError(
+                f"the extension {node.path} at depth {depth} reaches the end of the key"
+            )
         return (node.child if path.startswith(node.path, depth) else NO_CHILD), end, None
     if end != KEY_DIGITS:
-        raise NodeMalformedError(f"the leaf {node.path} at depth {depth} has no key of 32 bytes")
+        raise NodeMalformedError(
+            f"the leaf {node.path} at depth {depth} does not end a key of 32 bytes"
+        )
     return NO_CHILD, end, (node.value if path.endswith(node.path) else None)
 
 
@@ -267,7 +277,9 @@ def _next_node(
 ) -> Node:
     """Decode the proof's next node, which must have the hash in `reference`."""
     if count == len(proof):
-        raise NodeMissingError(f"the proof ends after {count} nodes, before 0x{reference.hex()}")
+        raise NodeMissingError(
+            f"the proof ends after {count} nodes; node 0x{reference.hex()} is missing"
+        )
     encoded = proof[count]
     cached = checked_nodes.get(reference)
     if cached is not None and cached[0] == encoded:
@@ -277,9 +289,11 @@ def _next_node(
         raise NodeHashMismatchError(
             f"node {count} has the hash 0x{actual_hash.hex()}, not 0x{reference.hex()}"
         )
-    # Only roots are hashed even if they are short.
+    # Only a root is referenced by its hash even if it is short.
     if len(encoded) < HASH_BYTES and count:
-        raise NodeNotCanonicalError(f"node {count} has {len(encoded)} bytes, and is not embedded")
+        raise NodeNotCanonicalError(
+            f"node {count} has {len(encoded)} bytes; below 32 bytes, it must be embedded"
+        )
     node = decode_node(encoded)
     checked_nodes[reference] = (encoded, node)
     return node
@@ -287,4 +301,4 @@ def _next_node(
 
 def _refuse_surplus(proof: Sequence[bytes], count: int) -> None:
     if len(proof) > count:
-        raise NodeSurplusError(f"the path ends after {count} of the proof's {len(proof)} nodes")
+        raise NodeSurplusError(f"the path ends after {count} nodes, and the proof has {len(proof)}")

@@ -1,4 +1,4 @@
-"""Read a witness like the registry contract: rebuild the root, and return what it proves.
+"""Read a witness like the registry contract: rebuild the root, and return the proven accounts.
 
 The result holds for every trie with the returned root. The caller has to compare that root with the
 block's.
@@ -42,7 +42,7 @@ RebuiltNodes = dict[bytes, bytes]  # encodings by hash
 
 @dataclass(frozen=True, slots=True)
 class WitnessReading:
-    """What a witness proves for a block with this `state_root`, and where it ends."""
+    """The accounts that a witness proves for a block with this `state_root`, and its end."""
 
     state_root: bytes
     accounts: tuple[WitnessedAccount, ...]

@@ -26,7 +26,7 @@ from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf, Node
 
 
 class NodeKind(IntEnum):
-    """How a node on the path is encoded, by its first byte."""
+    """The encoding of a node on the path, given by its first byte."""
 
     FULL = 0  # a branch with sixteen hashes
     BRANCH = 1  # a branch: uint16 mask of its children
@@ -68,7 +68,7 @@ class AccountToStore:
 
 @dataclass(frozen=True, slots=True)
 class WitnessedAccount:
-    """What a witness proves of an account."""
+    """The state and slots of an account that a witness proves."""
 
     name: bytes  # its address, or the address's hash
     mask: int
@@ -132,14 +132,14 @@ def build_witness(requests: Sequence[AccountToStore]) -> bytes:
         for request in ordered
     ]
     nodes = encode_nodes(keys)
-    return b"".join((_encode_count(len(ordered)), *map(_encode_request, ordered), nodes))
+    return b"".join((encode_count(len(ordered)), *map(_encode_request, ordered), nodes))
 
 
 def _encode_request(request: AccountToStore) -> bytes:
     proof = request.proof
     name = proof.address_hash if proof.address is None else proof.address
     slots = [number_word(slot.slot) for slot in _sorted_slots(proof)]
-    return b"".join((name, bytes((request.mask,)), _encode_count(len(slots)), *slots))
+    return b"".join((name, bytes((request.mask,)), encode_count(len(slots)), *slots))
 
 
 def _sorted_slots(proof: AccountProof) -> list[SlotProof]:
@@ -248,9 +248,9 @@ def encode_masks(children: Sequence[bytes]) -> bytes:
         1 << nibble for nibble, child in enumerate(children) if 0 < len(child) < HASH_BYTES
     )
     if embedded_mask:
-        return bytes((NodeKind.MIXED,)) + _encode_count(present_mask) + _encode_count(embedded_mask)
+        return bytes((NodeKind.MIXED,)) + encode_count(present_mask) + encode_count(embedded_mask)
     if present_mask != _ALL_CHILDREN:
-        return bytes((NodeKind.BRANCH,)) + _encode_count(present_mask)
+        return bytes((NodeKind.BRANCH,)) + encode_count(present_mask)
     return bytes((NodeKind.FULL,))
 
 
@@ -258,7 +258,7 @@ def _encode_extension(node: Extension, keys: Sequence[Key], depth: int, level: i
     nibbles = len(node.path)
     passing = [key for key in keys if key.path.startswith(node.path, depth)]
     if passing:
-        head = bytes((NodeKind.PASS,)) + _encode_count(keys.index(passing[0])) + bytes((nibbles,))
+        head = bytes((NodeKind.PASS,)) + encode_count(keys.index(passing[0])) + bytes((nibbles,))
         return head + encode_nodes(passing, depth + nibbles, level + 1)
     child = node.child if len(node.child) < HASH_BYTES else b"\x00" + node.child
     return bytes((NodeKind.MISS, nibbles)) + pack_path(node.path) + child
@@ -267,7 +267,7 @@ def _encode_extension(node: Extension, keys: Sequence[Key], depth: int, level: i
 def _encode_leaf(node: Leaf, keys: Sequence[Key], depth: int) -> bytes:
     for index, key in enumerate(keys):
         if key.path[depth:] == node.path:
-            return bytes((NodeKind.LEAF,)) + _encode_count(index) + key.leaf_value()
+            return bytes((NodeKind.LEAF,)) + encode_count(index) + key.leaf_value()
     if keys[0].is_index:  # foreign keys have any length, and values may be long
         head = bytes((NodeKind.OTHER, len(node.path))) + pack_path(node.path)
         return head + len(node.value).to_bytes(3, "big") + node.value
@@ -283,7 +283,9 @@ def _prefix_length(content: bytes) -> bytes:
     return bytes((len(content),)) + content
 
 
-def _encode_count(number: int) -> bytes:
+def encode_count(number: int) -> bytes:
     if number > _MAX_COUNT:
-        raise ArgumentMalformedError(f"{number} accounts or slots in a witness; at most 65535")
+        raise ArgumentMalformedError(
+            f"a list of {number} entries in a witness; at most {_MAX_COUNT}"
+        )
     return number.to_bytes(2, "big")

@@ -16,7 +16,12 @@ from queries.database.clock import shared_now
 from queries.database.daily_counts import GAS, add_counts, route_gas_key
 from queries.models import Batch, ChainCost, JobTransaction, Query, SentTransaction, Share
 from queries.planning.calls import ProveCall
-from queries.transactions.receipts import store_receipt
+
+# The receipt columns of a transaction that is not mined.
+NOT_MINED: Mapping[str, object] = {
+    "mined_hash": "", "mined_block": None, "succeeded": None,
+    "gas_used": None, "gas_price": "", "data_fee": "",
+}  # fmt: skip
 
 
 def lock_costs(chain: int) -> ChainCost:
@@ -105,6 +110,19 @@ def remaining_fees(batches: Iterable[Batch]) -> dict[str, int]:
     for share in Share.objects.filter(batch__in=remaining):
         remaining[share.batch_id] -= int(share.paid or share.max_cost, 16)
     return remaining
+
+
+def store_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:
+    """Store the row's receipt columns. If another worker has confirmed or replaced the transaction
+    since the row was read, read it again and return False.
+    """
+    unchanged = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, confirmed=False)
+    columns = {name: getattr(row, name) for name in (*NOT_MINED, "nonce_used_block", "sent_at")}
+    if unchanged.update(confirmed=confirmed, **columns):
+        row.confirmed = confirmed
+        return True
+    row.refresh_from_db()
+    return False
 
 
 def charge_batches(row: SentTransaction, *, free: bool) -> None:

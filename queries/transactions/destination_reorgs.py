@@ -15,9 +15,8 @@ from queries.database.clock import shared_now
 from queries.database.leases import make_due
 from queries.models import BlockJob, JobTransaction, Query, SentTransaction
 from queries.statuses import BatchStatus
-from queries.transactions.costs import count_final_cost
+from queries.transactions.costs import NOT_MINED, count_final_cost
 from queries.transactions.lane import Lane
-from queries.transactions.receipts import NOT_MINED
 
 log = logging.getLogger("tacitus.prover")
 

@@ -10,21 +10,43 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
+from typing import NamedTuple
 
 from django.db import IntegrityError
 
+from queries.chain.answers import TransactionReceipt
 from queries.chain.client import ChainClient
 from queries.chain.errors import FeesTooHighError, NodesRefuseError, NoQuorumError
+from queries.chain.node_pool import Poll
 from queries.chain.signer import Fees, UnsignedTransaction, decode_transaction
 from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.models import BlockJob, SentHash, SentTransaction
-from queries.transactions.costs import charge_batches
+from queries.transactions.costs import NOT_MINED, charge_batches, store_receipt
 from queries.transactions.destination_reorgs import reopen
 from queries.transactions.lane import PERMANENT_SEND_ERRORS, Lane
-from queries.transactions.receipts import NOT_MINED, ReceiptPoll, receipt_poll, store_receipt
 
 log = logging.getLogger("tacitus.prover")
+
+
+class SeenReceipt(NamedTuple):
+    """A node's receipt of a transaction; a quorum has to agree on it."""
+
+    receipt: TransactionReceipt
+    is_deep: bool  # at the operator's depth, for the head that we know and for the node's own
+
+
+ReceiptPoll = Poll[SeenReceipt | None]
+
+
+def _see_receipt(node: ChainClient, transaction_hash: str, *, head: int) -> SeenReceipt | None:
+    receipt, depth = node.receipt(transaction_hash), node.chain.depth
+    if receipt is None:
+        return None
+    is_deep = receipt.block + depth - 1 <= head  # its own block is 1 deep
+    if is_deep and depth > 1:  # otherwise a node that has the block is as far
+        is_deep = receipt.block + depth - 1 <= node.head(known_final=0).number
+    return SeenReceipt(receipt, is_deep)
 
 
 def unconfirmed_transactions(job: BlockJob) -> list[SentTransaction]:
@@ -65,7 +87,7 @@ def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> ReceiptPoll | 
     previous = row.mined_hash, row.mined_block, row.succeeded
     mined_poll = None
     for transaction_hash in row.hashes:
-        poll = receipt_poll(lane.destination, transaction_hash, head)
+        poll = lane.destination.poll(_see_receipt, transaction_hash, head=head)
         receipt = seen.receipt if (seen := poll.first()) else None
         if receipt and receipt.block > head:
             return None  # this node is ahead of the one that reported the head

@@ -96,15 +96,26 @@ class DeployedContract:
         return [call for call, answer in zip(calls, answers, strict=True) if not _is_revert(answer)]
 
     def simulate(self, calls: Sequence[bytes]) -> list[Outcome]:
-        """Run the calls one after the other in a simulated block."""
-        common = {"from": self.node.payer, "to": self.address, "gas": hex(GAS_LIMIT)}
-        block = {"calls": [common | {"data": f"0x{call.hex()}"} for call in calls]}
-        answers = self.node.rpc.ask("eth_simulateV1", {"blockStateCalls": [block]}, "latest")
-        answers = answers[0]["calls"]
-        return [
-            Outcome(answer["status"] == "0x1", bytes.fromhex(answer["returnData"][2:]))
-            for answer in answers
-        ]
+        return simulate(self.node, [(self.address, data) for data in calls])
+
+
+def simulate(
+    node: LocalNode,
+    calls: Sequence[tuple[str, bytes]],
+    overrides: Mapping[str, object] | None = None,
+) -> list[Outcome]:
+    """Run calls, each with the called address, one after the other in a simulated block."""
+    common = {"from": node.payer, "gas": hex(GAS_LIMIT)}
+    block = {
+        "calls": [common | {"to": to, "data": f"0x{data.hex()}"} for to, data in calls],
+        "blockOverrides": {"gasLimit": hex(GAS_LIMIT * len(calls))},
+        "stateOverrides": overrides or {},
+    }
+    (answer,) = node.rpc.ask("eth_simulateV1", {"blockStateCalls": [block]}, "latest")
+    return [
+        Outcome(call["status"] == "0x1", bytes.fromhex(call["returnData"][2:]))
+        for call in answer["calls"]
+    ]
 
 
 def _is_revert(answer: object) -> bool:

@@ -155,7 +155,7 @@ def test_a_hop_waits_for_a_node_with_the_state_at_its_start(
         batch = service.submit({L1: {block: {"header": ["TIMESTAMP"]}}})
         service.wait_for_sentence(batch, "They prove the last ")
         status = service.wait_for(batch, "state_not_available")
-        assert f"a hop from block {start}, and no node of chain {L1}" in status["waitsFor"]
+        assert f"the state of block {start}, which no node of chain {L1} has" in status["waitsFor"]
         node.recover()
         service.wait(batch)
 

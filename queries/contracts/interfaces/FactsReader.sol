@@ -51,7 +51,7 @@ library FactsReader {
         return registry.accountField(account, blockNumber, AccountField.STORAGE_ROOT);
     }
 
-    /// @notice The hash of an account's code: keccak256("") also where there was no account.
+    /// @notice The hash of an account's code: keccak256("") also if there was no account.
     /// @param registry The registry that is read.
     /// @param account The account.
     /// @param blockNumber The source block.
@@ -134,7 +134,7 @@ library FactsReader {
 
     // Headers
 
-    /// @notice When a block was made.
+    /// @notice The timestamp of a block.
     /// @param registry The registry that is read.
     /// @param blockNumber The source block.
     /// @return Its timestamp, in seconds.

@@ -12,17 +12,17 @@ struct LogFact {
     bytes32 logHash; // keccak256 of the log's RLP
 }
 
-/// @notice What a receipt says besides its logs.
+/// @notice The fields of a receipt, without its logs.
 struct ReceiptFact {
     uint256 blockNumber;
     uint256 transactionIndex;
-    uint8 status; // 0 failed, 1 succeeded, 2 not said: before Byzantium a receipt has a state root instead
+    uint8 status; // 0 failed, 1 succeeded, 2 unknown: before Byzantium, receipts have a state root instead
     uint8 transactionType;
-    uint64 cumulativeGasUsed; // by the block's transactions up to this one
+    uint64 cumulativeGasUsed; // of the transactions of the block up to this one
     uint16 logCount;
 }
 
-/// @notice A transaction, by its hash. Its sender is not proven.
+/// @notice The hash of a transaction. Its sender is not proven.
 struct TransactionFact {
     uint256 blockNumber;
     uint256 transactionIndex;
@@ -40,14 +40,14 @@ struct WithdrawalFact {
     uint64 amount; // in Gwei
 }
 
-/// @notice A list of the block ends before this index.
+/// @notice A list of the block has no item at this index or beyond.
 struct AbsentIndexFact {
     uint256 blockNumber;
     uint8 field; // the header field of the list's root
     uint256 index;
 }
 
-/// @notice No log of this receipt is by this emitter and has these topics.
+/// @notice The receipt has no log of this emitter with these topics.
 struct AbsentLogFact {
     uint256 blockNumber;
     uint256 transactionIndex;
@@ -56,14 +56,14 @@ struct AbsentLogFact {
     bytes32[] topics;
 }
 
-/// @notice No log of this block is by this emitter, or has this topic in any place.
+/// @notice The block has no log of this emitter, or no log with this topic at any position.
 struct SilentBlockFact {
     uint256 blockNumber;
     bool isTopic;
     bytes32 item; // the topic, or the emitter as a number
 }
 
-/// @notice All facts of a witness, in its order.
+/// @notice All facts of a witness, in the order of the witness.
 struct EventFacts {
     LogFact[] logs;
     ReceiptFact[] receipts;
@@ -75,20 +75,20 @@ struct EventFacts {
 }
 
 /// @title Logs, receipts, transactions and withdrawals of another chain's blocks, and their absence
-/// @notice A verifier stands beside a registry: the registry proves the roots in a block's header, and the
-/// verifier proves under them what the block contains. It trusts nobody but that registry, and its CREATE2
-/// address names it. Anyone may write; there is no owner, no pause and no upgrade.
+/// @notice A verifier belongs to a registry. The registry proves the roots in a block's header, and the
+/// verifier proves the items of the block under these roots. It trusts only that registry, which its CREATE2
+/// address commits to. Anyone can prove; there is no owner, no pause and no upgrade.
 interface IEventsVerifier {
-    /// @notice No log is proven at this place.
+    /// @notice This log is not proven.
     error LogNotProven(uint256 blockNumber, uint256 transactionIndex, uint256 logIndex);
-    /// @notice This transaction's receipt is not proven.
+    /// @notice This receipt is not proven.
     error ReceiptNotProven(uint256 blockNumber, uint256 transactionIndex);
-    /// @notice No transaction is proven at this place.
+    /// @notice This transaction is not proven.
     error TransactionNotProven(uint256 blockNumber, uint256 transactionIndex);
-    /// @notice No withdrawal is proven at this place.
+    /// @notice This withdrawal is not proven.
     error WithdrawalNotProven(uint256 blockNumber, uint256 position);
-    /// @notice Another value is stored for this fact. That can only happen where the registry's source of
-    /// block hashes contradicts itself.
+    /// @notice Another value is stored for this fact. This happens only if the registry's source of block
+    /// hashes contradicts itself.
     /// @param key The fact's key in storage.
     error FactContradicted(bytes32 key);
 
@@ -131,28 +131,28 @@ interface IEventsVerifier {
     );
     event BlockSilent(uint256 indexed blockNumber, bytes32 indexed item, bool isTopic);
 
-    /// @notice Verifies a witness and returns its facts. Stores nothing.
+    /// @notice Verify a witness and return its facts, without storing them.
     /// @param section A proof for the registry's `verify` that states one header field for each group of
-    /// the witness, in their order: TRANSACTIONS_ROOT, RECEIPTS_ROOT, LOGS_BLOOM or WITHDRAWALS_ROOT.
-    /// Empty if the registry stores these fields already.
-    /// @param witness What the block contains.
-    /// @return facts Everything that the witness proves, and nothing else.
+    /// the witness, in the same order: TRANSACTIONS_ROOT, RECEIPTS_ROOT, LOGS_BLOOM or WITHDRAWALS_ROOT.
+    /// Empty if the registry already stores these fields.
+    /// @param witness The items of the block.
+    /// @return facts All facts that the witness proves.
     function verify(bytes calldata section, bytes calldata witness)
         external
         view
         returns (EventFacts memory facts);
 
-    /// @notice Verifies a witness and stores its facts. What is stored already is not written again.
+    /// @notice Verify a witness and store its facts. Facts that are already stored are not written again.
     /// @param section As for `verify`.
     /// @param witness As for `verify`.
     function prove(bytes calldata section, bytes calldata witness) external;
 
-    /// @notice The registry whose header fields this verifier rests on.
+    /// @notice The registry whose header fields this verifier uses.
     function REGISTRY() external view returns (address);
 
-    // Reading. What returns a fact reverts while it is not proven; `try…` returns false instead.
+    // Read facts. These functions revert if the fact is not proven; `try…` returns false instead.
 
-    /// @notice Whether exactly this log is proven. False says nothing about the block.
+    /// @notice Whether exactly this log is proven. False does not mean that the block lacks it.
     /// @param logIndex Its index within its receipt.
     function isLog(
         uint256 blockNumber,
@@ -204,17 +204,17 @@ interface IEventsVerifier {
         view
         returns (bool proven, WithdrawalFact memory withdrawal);
 
-    // Absence. True is proven; false says nothing.
+    // Read absence. True is proven; false only means that the absence is not proven.
 
-    /// @notice Whether the list under this root is proven to end before `index`. Of transactions and
-    /// receipts, whichever root it was proven under: they are as many.
+    /// @notice Whether the list under this root is proven to have no item at `index`. For transactions and
+    /// receipts, a proof under either root counts, because both lists have the same length.
     /// @param field The header field of the list's root.
     function isIndexAbsent(uint256 blockNumber, uint8 field, uint256 index)
         external
         view
         returns (bool absent);
 
-    /// @notice Whether a receipt is proven to hold no log by `emitter` with these topics.
+    /// @notice Whether a receipt is proven to have no log of `emitter` with these topics.
     /// @param topicMask Bit i: topic i has to equal the next one of `topics`.
     function isLogAbsent(
         uint256 blockNumber,
@@ -224,7 +224,7 @@ interface IEventsVerifier {
         bytes32[] calldata topics
     ) external view returns (bool absent);
 
-    /// @notice Whether a block is proven to hold no log by an emitter, or with a topic in any place.
+    /// @notice Whether a block is proven to have no log of an emitter, or with a topic at any position.
     /// @param isTopic Whether `item` is a topic.
     /// @param item The topic, or the emitter as a number: bytes32(uint256(uint160(emitter))).
     function isBlockSilent(uint256 blockNumber, bool isTopic, bytes32 item)

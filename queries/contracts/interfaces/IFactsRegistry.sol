@@ -35,7 +35,7 @@ library HeaderField {
     uint8 internal constant REQUESTS_HASH = 20;
 }
 
-/// @notice An account at the end of a block. All of it is proven, whichever fields were requested.
+/// @notice An account at the end of a block. All fields are proven, even those that were not requested.
 struct AccountFact {
     address account;
     uint256 blockNumber;
@@ -66,7 +66,7 @@ struct TimestampFact {
     uint256 blockNumber;
 }
 
-/// @notice All facts of a proof, in its order.
+/// @notice All facts of a proof, in the order of the proof.
 struct Facts {
     AccountFact[] accounts;
     SlotFact[] slots;
@@ -74,37 +74,36 @@ struct Facts {
     TimestampFact[] timestamps;
 }
 
-/// @title What was true on the source chain, proven to this chain
-/// @notice Every registry has these functions, events and errors, whatever its kind. Each kind's
-/// ABI adds the errors of malformed proofs and the functions that record its hashes. Facts are about
+/// @title Facts of a source chain, proven to this chain
+/// @notice All kinds of registries have these functions, events and errors. The ABI of each kind
+/// adds the errors of malformed proofs and the functions that record block hashes. Facts are about
 /// a block of the source chain (accounts and slots: at its end), and never change once they are stored.
 interface IFactsRegistry {
-    /// @notice Nothing is proven of this account, block and field.
+    /// @notice This field of the account is not proven at this block.
     /// @param account The account.
     /// @param blockNumber The source block.
     /// @param field The field, as in AccountField.
     error AccountFieldNotProven(address account, uint256 blockNumber, uint8 field);
-    /// @notice Nothing is proven of this storage slot at this block.
+    /// @notice This storage slot is not proven at this block.
     /// @param account The account.
     /// @param blockNumber The source block.
     /// @param slot The slot.
     error StorageSlotNotProven(address account, uint256 blockNumber, bytes32 slot);
-    /// @notice Nothing is proven of this field of the block's header.
+    /// @notice This field of the block's header is not proven.
     /// @param blockNumber The source block.
     /// @param field The field, as in HeaderField.
     error HeaderFieldNotProven(uint256 blockNumber, uint8 field);
-    /// @notice It is not proven which block was the last one at this time.
+    /// @notice The last block at this time is not proven.
     /// @param timestamp The time, in seconds.
     error TimestampNotProven(uint256 timestamp);
 
     /// @notice The section's last header is not anchored: its hash is not known (not yet, no longer or
-    /// never), it is not accumulated, and it is not the target of the preceding hop. A wrong byte of a
-    /// header or of its witness gives another hash, and so mostly ends in this error.
+    /// never), it is not accumulated, and it is not the target of the preceding hop. A wrong byte in a
+    /// header or its witness changes the hash, so it mostly causes this error.
     /// @param blockNumber The number in the header.
     /// @param blockHash The hash of the header.
     error BlockNotKnown(uint256 blockNumber, bytes32 blockHash);
-    /// @notice Number, timestamp and hash provided, with the rebuilt state root, match no
-    /// accumulated block.
+    /// @notice No accumulated block has this number, timestamp and hash and the rebuilt state root.
     /// @param blockNumber The number provided.
     /// @param blockHash The hash provided.
     /// @param stateRoot The state root rebuilt from the witness.
@@ -183,7 +182,7 @@ interface IFactsRegistry {
     /// @param blockNumber The source block.
     /// @param field The field, as in AccountField.
     /// @return proven Whether the fact is proven.
-    /// @return value A number, or a hash; zero where it is not proven.
+    /// @return value A number, or a hash; zero if it is not proven.
     function tryAccountField(address account, uint256 blockNumber, uint8 field)
         external
         view
@@ -204,7 +203,7 @@ interface IFactsRegistry {
     /// @param blockNumber The source block.
     /// @param slot The slot.
     /// @return proven Whether the fact is proven.
-    /// @return value All 32 bytes; zero where it is not proven.
+    /// @return value All 32 bytes; zero if it is not proven.
     function tryAccountStorageSlotValues(address account, uint256 blockNumber, bytes32 slot)
         external
         view
@@ -222,7 +221,7 @@ interface IFactsRegistry {
     /// @param blockNumber The source block.
     /// @param field The field, as in HeaderField.
     /// @return proven Whether the fact is proven.
-    /// @return value The field as a word; zero where it is not proven.
+    /// @return value The field as a word; zero if it is not proven.
     function tryHeaderField(uint256 blockNumber, uint8 field)
         external
         view
@@ -236,7 +235,7 @@ interface IFactsRegistry {
     /// @notice As `blockNumberAt`, without reverting.
     /// @param timestamp The time, in seconds.
     /// @return proven Whether the fact is proven.
-    /// @return blockNumber The source block; zero where it is not proven.
+    /// @return blockNumber The source block; zero if it is not proven.
     function tryBlockNumberAt(uint256 timestamp)
         external
         view
@@ -258,14 +257,14 @@ interface IFactsRegistry {
 
     // Proving
 
-    /// @notice Verifies the sections after the selector and stores their facts, all or nothing.
+    /// @notice Verify the sections after the selector and store their facts, all or none.
     /// The sections are packed, not ABI-encoded, because their bytes are the price of a proof;
     /// FactsRegistry.sol, in build/standard-input.json, describes them.
     /// Repeating a proof succeeds and writes nothing while the hashes it relies on are available and,
     /// where it has accounts or slots, its blocks are below `stateHorizon`.
     function prove() external;
 
-    /// @notice Verifies a proof, the sections that `prove` takes, without storing anything. Reverts
+    /// @notice Verify a proof, the sections that `prove` takes, without storing anything. Reverts
     /// unless all of it holds at the time of the call. Check which accounts, slots, fields, times and
     /// blocks the facts are about, and how many there are: anyone can prove anything that is true, an
     /// empty proof returns empty lists, true proofs of other facts are accepted, and a fact may occur

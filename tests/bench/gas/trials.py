@@ -1,16 +1,67 @@
-"""Run cases on local chains, and check their facts."""
+"""Run cases on local chains, check their facts, and replay them under the rules of other forks."""
 
+import json
+import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from explorer.demo.local_node import TransactionRevertedError, local_node
+from explorer.demo.local_node import LocalNode, TransactionRevertedError, local_node
 from tests.bench.command import BenchError
 from tests.bench.corpus import RecordedFile
 from tests.bench.gas.cases import Case, file_cases
 from tests.bench.gas.chains import MeasuringChain, RegistryKind, native_chain, settable_chain
-from tests.bench.gas.replay import Replayer, replayer
 from tests.rigs.deployed_contracts import error_name, reverted_at_end
+
+PROGRAM = Path(__file__).parents[2] / "js" / "replay.mjs"
+
+
+@dataclass(frozen=True, slots=True)
+class ForkGas:
+    """Gas of a transaction by the rules of Osaka, and of the draft of Amsterdam."""
+
+    osaka: int
+    amsterdam: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replayer:
+    process: subprocess.Popen[str]
+
+    def gas_by_fork(self, node: LocalNode, transaction_hash: str) -> ForkGas:
+        """The gas of a transaction that this node has mined, in the state before it."""
+        ask = node.rpc.ask
+        transaction = ask("eth_getTransactionByHash", transaction_hash)
+        mined = {
+            "transaction": transaction,
+            "block": node.block(transaction["blockNumber"]),
+            "prestate": ask(
+                "debug_traceTransaction", transaction_hash, {"tracer": "prestateTracer"}
+            ),
+        }
+        if self.process.stdin is None or self.process.stdout is None:
+            raise RuntimeError("the process has no pipes")
+        self.process.stdin.write(f"{json.dumps(mined)}\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise BenchError("A transaction could not be replayed in @ethereumjs/vm.")
+        return ForkGas(**json.loads(answer))
+
+
+@contextmanager
+def replayer() -> Iterator[Replayer]:
+    """Run the program; its errors go to stderr."""
+    command = ["node", str(PROGRAM)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield Replayer(process)
+        finally:
+            process.terminate()
+
 
 BASE_GAS = 21_000
 

@@ -8,10 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import pytest
-from eth_abi.abi import encode
 from hypothesis import strategies as st
 
-from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import selector
 from queries.proving.accounts import ABSENT_ACCOUNT
 from queries.proving.errors import WitnessMalformedError
@@ -33,12 +31,6 @@ UNREQUESTED_SLOT = bytes.fromhex("c0ffee" + "00" * 29)  # never generated
 NOT_ACCUMULATED = selector("BlockNotAccumulated(uint256,bytes32,bytes32)")
 ACCEPTED, REFUSED, REFUSED_AT_END = "accepted", "refused", "refused at its end"
 TRUE = ", of the true root"
-
-
-@pytest.fixture(scope="module")
-def registry(shared_node: LocalNode) -> DeployedContract:
-    """It takes accounts and slots by trie key."""
-    return DeployedContract(shared_node, "SettableRegistry", encode(["bool", "bool"], [True, True]))
 
 
 def prove(witness: bytes, *before: bytes) -> bytes:

@@ -51,13 +51,7 @@ from tests.verified import verified_facts
 pytestmark = pytest.mark.no_database
 
 FORGERIES = WALKS | VALUES | HEADERS | HOPS | EVIDENCE
-SETTABLE = encode(["bool", "bool"], [True, True])
 WITNESS_AT = len(PROVE_SELECTOR) + 1 + 8 + 8 + 32
-
-
-@pytest.fixture(scope="module")
-def registry(shared_node: LocalNode) -> DeployedContract:
-    return DeployedContract(shared_node, "SettableRegistry", SETTABLE)
 
 
 @pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "after a section"])
@@ -151,7 +145,7 @@ def deploy_switched(shared_node: LocalNode) -> Deploy:
 
 @pytest.fixture(scope="module")
 def switched(deploy_switched: Deploy) -> DeployedContract:
-    return deploy_switched("SettableRegistry", SETTABLE)
+    return deploy_switched("SettableRegistry", encode(["bool", "bool"], [True, True]))
 
 
 def succeeds(registry: DeployedContract, forged: Forgery) -> bool:

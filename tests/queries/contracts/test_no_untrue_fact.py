@@ -17,9 +17,14 @@ from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import load_artifact, selector
 from tests.queries.attacks.checks import ALL_CHECKS
 from tests.queries.attacks.switched_checks import SWITCH, switched_build
-from tests.queries.sequences.calls import Step, functions, is_writing, sequences
+from tests.queries.sequences.calls import (
+    Step,
+    absent_after_present,
+    functions,
+    is_writing,
+    sequences,
+)
 from tests.queries.sequences.checker import UntrueFactError
-from tests.queries.sequences.proofs import absent_after_present
 from tests.queries.sequences.registries import Target, Trial, attested, native, optimism, output
 from tests.queries.tries.fuzzing import CASES, IS_FUZZ_RUN, for_each, report
 from tests.rigs.deployed_contracts import signature_of

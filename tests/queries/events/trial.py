@@ -10,7 +10,7 @@ from random import Random
 
 from eth_abi.abi import decode, encode
 
-from explorer.demo.local_node import GAS_LIMIT, LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.chain.registry import FactRead
 from queries.contracts.abi import call_data, selector
 from queries.proving.block_items import Log
@@ -30,7 +30,7 @@ from tests.queries.events.groups import encode_peer_proof
 from tests.queries.events.random_blocks import OTHER_SOURCE, SOURCE, Sources, random_sources
 from tests.queries.events.random_witnesses import NEWEST_TYPE, Candidate, Forger
 from tests.queries.sequences.checker import UntrueFactError
-from tests.rigs.deployed_contracts import DeployedContract, Outcome
+from tests.rigs.deployed_contracts import DeployedContract, Outcome, simulate
 
 VERIFY, PROVE = selector("verify(bytes,bytes)"), selector("prove(bytes,bytes)")
 _VALIDATE = "validateEvent(bytes)"
@@ -106,7 +106,8 @@ class _Case:
         proofs = list(self._proofs(candidates, max(forged // 3, 3)))
         verifier, router = self.trial.verifier.address, self.trial.router.address
         outcomes = iter(
-            self._run(
+            simulate(
+                self.trial.verifier.node,
                 [
                     *self._preparations(),
                     *((verifier, candidate.call(VERIFY)) for candidate in candidates),
@@ -114,7 +115,8 @@ class _Case:
                     *((verifier, candidate.call(PROVE)) for candidate in proven),
                     *((router, call_data(_VALIDATE, proof)) for proof in proofs),
                     *((verifier, read.call()) for read in reads),
-                ]
+                ],
+                self.trial.overrides,
             )
         )
         for _ in self._preparations():
@@ -155,20 +157,6 @@ class _Case:
                 for address, block in known
             ),
             (registry, prove_call(sections)),
-        ]
-
-    def _run(self, calls: Sequence[Call]) -> list[Outcome]:
-        node = self.trial.verifier.node
-        common = {"from": node.payer, "gas": hex(GAS_LIMIT)}
-        block = {
-            "calls": [common | {"to": to, "data": f"0x{data.hex()}"} for to, data in calls],
-            "blockOverrides": {"gasLimit": hex(GAS_LIMIT * len(calls))},
-            "stateOverrides": self.trial.overrides,
-        }
-        (answer,) = node.rpc.ask("eth_simulateV1", {"blockStateCalls": [block]}, "latest")
-        return [
-            Outcome(call["status"] == "0x1", bytes.fromhex(call["returnData"][2:]))
-            for call in answer["calls"]
         ]
 
     # The verifier

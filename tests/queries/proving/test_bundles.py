@@ -235,7 +235,7 @@ def test_a_forged_next_header_changes_the_trusted_hash(blocks: Blocks) -> None:
     later_child, earlier_child = (child_of(block.header, seconds) for seconds in (30, 3))
     (forged,) = check_bundle(file_of(replace(block, next_header=later_child))).blocks
     assert forged.trusted_header.hash == later_child.hash != block.next_header.hash
-    with pytest.raises(BundleRefusedError, match="say that the block was the last one at"):
+    with pytest.raises(BundleRefusedError, match="state that the block was the latest one at"):
         check_bundle(file_of(replace(block, next_header=earlier_child)))
 
 

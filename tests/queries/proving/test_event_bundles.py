@@ -187,7 +187,7 @@ def test_witnesses_without_listed_facts_or_of_other_blocks_are_refused(
     transactions = TransactionGroup(recorded.transactions, [0])
     other = recorded_block(22432103)
     assert refused(TransactionGroup(other.transactions, [0])) == (
-        "Blocks[0].events[0] does not have the header's TRANSACTIONS_ROOT."
+        "Blocks[0].events[0] does not match the header's TRANSACTIONS_ROOT."
     )
     assert refused(TransactionGroup(recorded.transactions, [5])) == (
         "Blocks[0].events[0] has no facts under the header's TRANSACTIONS_ROOT."

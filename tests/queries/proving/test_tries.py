@@ -102,15 +102,15 @@ def pair(hex_prefix: str, second: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("encoded", "sentence"),
     [
-        (branch(HASH_ITEM, HASH_ITEM, value=b"\x01"), "holds the value"),
-        (branch(HASH_ITEM, HASH_ITEM, value=b"\xc0"), "holds the value"),
+        (branch(HASH_ITEM, HASH_ITEM, value=b"\x01"), "has the value"),
+        (branch(HASH_ITEM, HASH_ITEM, value=b"\xc0"), "has the value"),
         (branch(HASH_ITEM, encode_string(HASH[:31])), "31 bytes"),
         (branch(HASH_ITEM, encode_string(HASH + b"\x00")), "33 bytes"),
         (branch(HASH_ITEM, b"\x05"), "1 bytes"),
         (branch(HASH_ITEM, b"\xc0"), "2 or 17 items"),
         (branch(HASH_ITEM, pair("20", b"\xc0")), "a string was expected"),
-        (pair("40", HASH_ITEM), "no flags"),
-        (pair("", HASH_ITEM), "no flags"),
+        (pair("40", HASH_ITEM), "begin with the flags"),
+        (pair("", HASH_ITEM), "begin with the flags"),
         (pair("1a", EMPTY), "no child"),
         (pair("1a", encode_string(HASH[:20])), "20 bytes"),
         (encode_list([b"\xc0", HASH_ITEM]), "a string was expected"),
@@ -119,7 +119,7 @@ def pair(hex_prefix: str, second: bytes) -> bytes:
         (EMPTY, "a list was expected"),
         (branch(HASH_ITEM, HASH_ITEM) + b"\x00", "1 bytes follow"),
         (branch(HASH_ITEM, HASH_ITEM)[:-1], "cut off"),
-        (branch(*[HASH_ITEM] * 16)[:-1] + b"\x01", "holds the value"),
+        (branch(*[HASH_ITEM] * 16)[:-1] + b"\x01", "has the value"),
     ],
 )
 def test_malformed_nodes_are_refused(encoded: bytes, sentence: str) -> None:
@@ -134,12 +134,12 @@ def test_malformed_nodes_are_refused(encoded: bytes, sentence: str) -> None:
         (branch(), "0 children"),
         (branch(HASH_ITEM), "1 children"),
         (pair("20", EMPTY), "empty value"),
-        (pair("00", HASH_ITEM), "no path"),
+        (pair("00", HASH_ITEM), "empty path"),
         (pair("0512", HASH_ITEM), "padded with 5"),
         (pair("2f12", b"\x01"), "padded with f"),
         (pair("1a", Leaf("12", b"\x01").encode()), "not a branch"),
-        (pair("1a", Extension("1", HASH).encode()), "embedded, not hashed"),
-        (branch(HASH_ITEM, Leaf("1" * 50, b"\x01" * 9).encode()), "embedded, not hashed"),
+        (pair("1a", Extension("1", HASH).encode()), "its hash is required"),
+        (branch(HASH_ITEM, Leaf("1" * 50, b"\x01" * 9).encode()), "its hash is required"),
         (branch(HASH_ITEM, Leaf("1" * 34, b"\x01" * 11).encode()), "a node of 32 bytes"),
         (b"\xc3\x81\x20\x01", "not canonical RLP"),
         (b"\xf8\x03\x82\x20\x00\x01", "not canonical RLP"),
@@ -281,7 +281,7 @@ def test_missing_surplus_and_misplaced_nodes_are_refused() -> None:
     assert check_proof(root, KEY, proof).value == VALUE
     with pytest.raises(NodeMissingError, match="after 1 nodes"):
         check_proof(root, KEY, proof[:1])
-    with pytest.raises(NodeSurplusError, match="after 2 of the proof's 3"):
+    with pytest.raises(NodeSurplusError, match="after 2 nodes, and the proof has 3"):
         check_proof(root, KEY, [*proof, leaf])
     for index in (0, 1):
         for stray in (b"\xc0", Leaf(PATH[2:], b"of another path").encode()):
@@ -296,10 +296,10 @@ def test_missing_surplus_and_misplaced_nodes_are_refused() -> None:
 
 def test_nodes_that_do_not_fit_32_byte_keys_are_refused() -> None:
     short_leaf = Leaf(PATH[3:], VALUE).encode()
-    with pytest.raises(NodeMalformedError, match="no key of 32 bytes"):
+    with pytest.raises(NodeMalformedError, match="does not end a key of 32 bytes"):
         check_proof(*with_key(proof_of_two_nodes(short_leaf)))
     too_far = Extension(PATH[1:], SIBLING).encode()
-    with pytest.raises(NodeMalformedError, match="past the key's nibbles"):
+    with pytest.raises(NodeMalformedError, match="reaches the end of the key"):
         check_proof(*with_key(proof_of_two_nodes(too_far)))
     lower = branch_with("1", SIBLING)
     last = branch_with(PATH[-1], keccak256(lower))
@@ -317,7 +317,7 @@ def test_proofs_with_non_canonical_nodes_are_refused() -> None:
     short_leaf = Leaf(PATH[-1:], b"\x01").encode()
     last = branch_with(PATH[-2], keccak256(short_leaf))
     top = Extension(PATH[: KEY_DIGITS - 2], keccak256(last)).encode()
-    with pytest.raises(NodeNotCanonicalError, match="not embedded"):
+    with pytest.raises(NodeNotCanonicalError, match="must be embedded"):
         check_proof(keccak256(top), KEY, [top, last, short_leaf])
     long_form = encode_list([b"\xb8\x21" + b"\x20" + KEY, b"\x01"])
     with pytest.raises(NodeNotCanonicalError):

@@ -17,6 +17,9 @@ from tests.queries.tries.random_states import BuiltState, RandomAccount, RandomK
 
 FIRST_NUMBER, BLOCKS, FORK_POINT = 40, 5, 2
 FIRST_TIME, SPACING = 1_700_000_000, 12
+# To ask for, also before and after the chains.
+NUMBERS = range(FIRST_NUMBER - 1, FIRST_NUMBER + 7)
+TIMES = range(FIRST_TIME - 2, FIRST_TIME + 54, 3)
 
 
 def _prefix_twin(name: bytes) -> bytes:

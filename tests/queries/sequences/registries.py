@@ -27,22 +27,21 @@ from tests.queries.attacks.hash_sources import (
 from tests.queries.attacks.header_forgeries import BEACON_ROOT
 from tests.queries.attacks.registry_attacks import HISTORY, L1_BLOCK, RECORD, put_predeploy
 from tests.queries.contracts.live_chain import LiveChain
-from tests.queries.sequences.calls import ANY_BYTES, Actions, Step, multicall_step
+from tests.queries.sequences.calls import ANY_BYTES, Actions, Step, multicall_step, proofs
 from tests.queries.sequences.chains import (
     ABANDONED,
     CHAINS,
     FIRST_NUMBER,
     FOREIGN,
+    NUMBERS,
     TRUE,
     SourceBlock,
     SourceChain,
 )
-from tests.queries.sequences.checker import RegistryChecker
-from tests.queries.sequences.proofs import proofs
-from tests.queries.sequences.questions import (
-    NUMBERS,
+from tests.queries.sequences.checker import (
     ONE_WORD,
     Question,
+    RegistryChecker,
     Truth,
     all_questions,
     constant_question,
