@@ -43,7 +43,7 @@ from queries.proving.bundles import FORMAT, VERSION
 from queries.reading import batches as reading
 from queries.reading.batch_details import requested_data
 from queries.reading.batches import BatchView, QueryPage, QueryView
-from queries.reading.figures import HeadView, chain_heads, state_horizon
+from queries.reading.figures import HeadView, chain_heads, last_final_block, state_horizon
 from queries.reading.proof_file import build_proof_file
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import slot_word
@@ -201,11 +201,11 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> responses.Connec
 def _connection(
     registry: Registry, routes: Routes, heads: Mapping[int, HeadView]
 ) -> responses.ConnectionResponse:
-    head = heads.get(registry.source)
+    source, head = routes.chains[registry.source], heads.get(registry.source)
     return responses.ConnectionResponse(
         origin_chain_id=registry.source,
         destination_chain_id=registry.destination,
-        origin=responses.ChainResponse.model_validate(routes.chains[registry.source]),
+        origin=responses.ChainResponse.model_validate(source),
         destination=responses.ChainResponse.model_validate(routes.chains[registry.destination]),
         kind=registry.kind,
         registry=registry.address,
@@ -217,7 +217,7 @@ def _connection(
         horizon=datetime.fromtimestamp(registry.horizon, UTC),
         state_horizon=datetime.fromtimestamp(state_horizon(registry, heads), UTC),
         newest_block=head.number if head else None,
-        final_block=head.final if head else None,
+        final_block=last_final_block(head, source, registry.destination) if head else None,
         blocks_back=head.window if head else None,
     )
 

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from queries.attestations.body import AttestationBody
 from queries.config.routes import Chain, Routes
-from queries.reading.figures import chain_heads
+from queries.reading.figures import chain_heads, last_final_block
 from queries.schema.json_schema import example_of
 
 # These stand in all examples; `fill_in` puts the server's own values in their places.
@@ -80,8 +80,7 @@ def route_example(routes: Routes) -> RouteExample | None:
     head = chain_heads([source]).get(source)
     if head is None:
         return RouteExample(source_chain, destination_chain, registry.address, node, fee)
-    finality = source_chain.finality_for(destination)
-    final = head.final if finality is None else max(head.number - finality, 0)
+    final = last_final_block(head, source_chain, destination)
     block = final - final % BLOCK_STEP if final > BLOCK_STEP else final
     time = head.timestamp - head.timestamp % TIME_STEP if final > TIME_STEP else head.timestamp
     return RouteExample(source_chain, destination_chain, registry.address, node, fee, block, time)

@@ -338,7 +338,7 @@ class ConnectionResponse(ApiModel):
         description="The origin's newest block, as a prover recorded it last. null: not known yet."
     )
     final_block: BlockNumber | None = Field(
-        description="The origin's newest final block, likewise."
+        description="The newest of its blocks that is final enough to be proven on this route."
     )
     blocks_back: int | None = Field(
         description="The origin's nodes can prove accounts up to this many blocks before the "

@@ -11,6 +11,7 @@ from django.db.models import Min, OuterRef, Q, Subquery, Sum
 
 from accounts.models import Account
 from queries.config.registries import Registry
+from queries.config.routes import Chain
 from queries.database.daily_counts import (
     DONE,
     DONE_OVERFLOW,
@@ -175,6 +176,12 @@ def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
         for row in rows
         if row.recorded_at
     }
+
+
+def last_final_block(head: HeadView, source: Chain, destination: int) -> int:
+    """The newest block that is final enough to be proven on the route."""
+    finality = source.finality_for(destination)
+    return head.final if finality is None else max(head.number - finality, 0)
 
 
 MAX_NEWEST_JOBS = 50  # that are read to find a proven one

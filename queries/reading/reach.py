@@ -11,7 +11,7 @@ from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Routes
 from queries.models import Attestation, BlockJob, Query
 from queries.proving.registry_calls import HISTORY_RING
-from queries.reading.figures import HeadView, state_horizon
+from queries.reading.figures import HeadView, last_final_block, state_horizon
 from queries.reading.service_status import chain_statuses
 from queries.schema.checked_batch import Selector
 
@@ -73,8 +73,9 @@ def block_reach(routes: Routes, source: int, destination: int, selector: Selecto
     head = heads.get(source)
     if silent or head is None:
         return Reach(ReachCode.SILENT, head, silent=source if source in silent else destination)
-    finality = None if selector.is_time else routes.chains[source].finality_for(destination)
-    final = head.final if finality is None else max(head.number - finality, 0)
+    final = head.final
+    if not selector.is_time:
+        final = last_final_block(head, routes.chains[source], destination)
     state = _RouteState(registry, head, final, state_horizon(registry, heads))
     now, max_ahead = (
         (head.timestamp, routes.limits.max_seconds_ahead)

@@ -330,13 +330,18 @@ def test_the_proof_window_is_that_of_the_best_node(
     assert label in reach.partition("Can I")[0]
     connections = _get("/chain-connections").json()["connections"]
     names = ("newestBlock", "finalBlock", "blocksBack")
-    reach_by_source = {
-        route["originChainId"]: [route[name] for name in names] for route in connections
+    reach_of_routes = {
+        (int(route["originChainId"]), int(route["destinationChainId"])): [
+            route[name] for name in names
+        ]
+        for route in connections
     }
-    head = str(BLOCK + 70)  # its newest block is final
-    assert reach_by_source == {
-        str(SEPOLIA): [head, head, blocks_back],
-        str(OPTIMISM): [None, None, None],
+    head, parent = str(BLOCK + 70), str(BLOCK + 69)  # a chain's own blocks need one on top
+    assert reach_of_routes == {
+        (SEPOLIA, SEPOLIA): [head, parent, blocks_back],
+        (SEPOLIA, OPTIMISM): [head, head, blocks_back],
+        (OPTIMISM, SEPOLIA): [None, None, None],
+        (OPTIMISM, OPTIMISM): [None, None, None],
     }
 
 

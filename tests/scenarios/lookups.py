@@ -46,7 +46,7 @@ def lookup_of(service: Service, source: int = 31337) -> str:
     """The address of the lookup of a chain's facts."""
     connections = service.get("/chain-connections").json()["connections"]
     return next(
-        str(each["lookup"]) for each in connections if str(each["originChainId"]) == str(source)
+        str(route["lookup"]) for route in connections if route["originChainId"] == str(source)
     )
 
 

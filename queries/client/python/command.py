@@ -24,14 +24,7 @@ from queries.client.python.facts import ADDRESS_FIELDS, Fact
 from queries.client.python.layouts import locate
 from queries.client.python.mcp_server import run_mcp_server
 from queries.client.python.positions import parse_integer
-from queries.client.python.proofs import (
-    check_hashes,
-    parse_block_hashes,
-    read_proof,
-    report_lines,
-    trust_reason,
-    verify_proof,
-)
+from queries.client.python.proofs import read_proof, report_lines, trust_reasons, verify_proof
 from queries.client.python.responses import Status, parse_status
 from queries.client.python.service import Tacitus
 from queries.client.python.terminal import ProgressOutput, progress_line
@@ -393,9 +386,8 @@ def _run_verify(options: argparse.Namespace) -> None:
         facts = verify_proof(content, options.hash, options.max_mib)
         print(json.dumps({"facts": _json_facts(facts)}))
         return
-    bundle, hashes = read_proof(content, options.max_mib), parse_block_hashes(options.hash)
-    check_hashes(bundle, hashes)
-    reasons = [trust_reason(block, hashes) for block in bundle.blocks]
+    bundle = read_proof(content, options.max_mib)
+    reasons = trust_reasons(bundle, options.hash)
     unchecked = "  whether that registry is deployed with genuine code: see `tacitus.py routes`"
     for line in report_lines(bundle, reasons, [unchecked]):
         print(line)

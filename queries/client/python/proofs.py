@@ -4,7 +4,7 @@ The facts of a file are true if its block hashes are right, so callers pass hash
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -32,10 +32,8 @@ def verify_proof(
     Raises NotProvenError, which names the block if its hash is missing. The facts of events have no
     `contract`.
     """
-    bundle, trusted = read_proof(content, max_mib), parse_block_hashes(hashes)
-    check_hashes(bundle, trusted)
-    for block in bundle.blocks:
-        trust_reason(block, trusted)
+    bundle = read_proof(content, max_mib)
+    trust_reasons(bundle, hashes)
     return tuple(
         Fact(
             chain=block.chain,
@@ -62,14 +60,31 @@ def read_proof(content: bytes, max_mib: int) -> Bundle:
         raise NotProvenError(f"Nothing is proven. {error}{hint}") from None
 
 
-def parse_block_hashes(texts: Iterable[str]) -> list[bytes]:
+def trust_reasons(
+    bundle: Bundle,
+    hashes: Iterable[str],
+    ask_nodes: Callable[[BlockProof], Iterable[str]] = lambda _: (),
+    advice: str = "",
+) -> list[str]:
+    """Return for each block why its hash can be trusted: you gave it, or nodes confirm it.
+
+    Raises NotProvenError if nothing confirms a hash, with `advice`.
+    """
+    trusted = _parse_block_hashes(hashes)
+    _check_hashes(bundle, trusted)
+    return [
+        _trust_reason(block, trusted, list(ask_nodes(block)), advice) for block in bundle.blocks
+    ]
+
+
+def _parse_block_hashes(texts: Iterable[str]) -> list[bytes]:
     hashes = list(texts)
     if not all(map(BLOCK_HASH.fullmatch, hashes)):
         raise UsageError("--hash takes a block's hash: 0x and 64 hex digits.")
     return [bytes.fromhex(text[2:]) for text in hashes]
 
 
-def check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
+def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
     """Refuse a hash of none of the proof's blocks, or of blocks on two chains."""
     trusted = {block.trusted_header.hash for block in bundle.blocks}
     parents = {block.header.hash: block for block in bundle.blocks if block.next_header}
@@ -91,12 +106,11 @@ def check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
             )
 
 
-def trust_reason(
-    block: BlockProof, hashes: Sequence[bytes], node_origins: Sequence[str] = (), advice: str = ""
+def _trust_reason(
+    block: BlockProof, hashes: Sequence[bytes], node_origins: Sequence[str], advice: str
 ) -> str:
-    """Return why the block's hash can be trusted. Raises NotProvenError if nothing confirms it."""
     header = block.trusted_header
-    origins = ["you gave"] * (header.hash in hashes) + list(node_origins)
+    origins = ["you gave"] * (header.hash in hashes) + [*node_origins]
     name = block_name(block)
     if not origins:
         raise NotProvenError(

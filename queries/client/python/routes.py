@@ -33,7 +33,7 @@ class Route:
     source_name: str
     destination_name: str
     newest_block: int | None  # of the source, as a prover recorded it last; None: unknown
-    final_block: int | None
+    final_block: int | None  # the newest that is final enough to be proven on this route
     blocks_back: int | None  # of the source, whose accounts can be proven; None: unknown
 
 

@@ -124,7 +124,7 @@ export type ConnectionResponse = {
     stateHorizon: string;
     /** The origin's newest block, as a prover recorded it last. null: not known yet. */
     newestBlock: string | null;
-    /** The origin's newest final block, likewise. */
+    /** The newest of its blocks that is final enough to be proven on this route. */
     finalBlock: string | null;
     /** The origin's nodes can prove accounts up to this many blocks before the newest one; at most 8,191 are measured, and a node that proves all blocks of a younger chain has 8,191 too. -1: for no block. null: not measured yet. */
     blocksBack: number | null;

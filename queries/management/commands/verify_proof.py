@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -11,13 +12,7 @@ from eth_utils.address import to_checksum_address
 from queries.chain.client import ChainClient
 from queries.chain.errors import BlockUnknownError, ChainError
 from queries.client.python.errors import NotProvenError, TacitusError
-from queries.client.python.proofs import (
-    block_name,
-    check_hashes,
-    parse_block_hashes,
-    report_lines,
-    trust_reason,
-)
+from queries.client.python.proofs import block_name, report_lines, trust_reasons
 from queries.config.registries import (
     Registry,
     RegistryKind,
@@ -56,14 +51,9 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         bundle = read_bundle(options["file"], options["max_mib"])
         try:
-            hashes = parse_block_hashes(options["hash"])
-            check_hashes(bundle, hashes)
-            nodes = _source_nodes(bundle, options["node"])
+            ask_nodes = partial(_node_origins, nodes=_source_nodes(bundle, options["node"]))
             advice = "; or name a node of that chain with --node URL"
-            reasons = [
-                trust_reason(block, hashes, list(_node_origins(block, nodes)), advice)
-                for block in bundle.blocks
-            ]
+            reasons = trust_reasons(bundle, options["hash"], ask_nodes, advice)
         except ChainError as error:
             raise CommandError(f"Nothing is proven. {error.sentence}") from None
         except TacitusError as error:

@@ -153,9 +153,9 @@ def test_the_limit_of_field_names_is_enforced(schema: str, member: str, name: st
 
 def test_the_limit_of_slots_is_enforced_with_repetitions() -> None:
     account = document()["components"]["schemas"]["AccountBody"]["properties"]
-    most, body = account["slots"]["maxItems"], batch_of()
+    limit, body = account["slots"]["maxItems"], batch_of()
     slots = body["data"]["11155111"]["block:5"]["accounts"][WALLET]["slots"]
-    slots *= most
+    slots *= limit
     assert (faults(body, "BatchRequest"), submit(make_key(), body).status_code) == ([], 200)
     slots.append("0x1")
     assert faults(body, "BatchRequest")

@@ -1,10 +1,12 @@
-"""The status of a batch, without and with its queries."""
+"""The status of a batch, without and with its queries, and what it waits for."""
 
+from datetime import UTC, timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from queries.models import BlockJob, Query
+from queries.models import BlockJob, ChainRecord, Query
 from queries.statuses import BatchStatus
 from tests.queries.api.batch_states import set_status
 from tests.queries.api.served_api import (
@@ -13,6 +15,7 @@ from tests.queries.api.served_api import (
     SEPOLIA,
     ask,
     make_key,
+    record_head,
     submit,
     submitted,
 )
@@ -27,7 +30,7 @@ def status(key: str, batch_id: str, **parameters: str | int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("stored", "shown"),
+    ("stored", "query_status"),
     [
         (BatchStatus.RECEIVED, "IN_PROGRESS"),
         (BatchStatus.ACCEPTED, "IN_PROGRESS"),
@@ -38,7 +41,7 @@ def status(key: str, batch_id: str, **parameters: str | int) -> Any:
 )
 @pytest.mark.parametrize("details", [{}, {"details": "0"}])
 def test_existing_clients_see_three_of_the_five_states(
-    stored: BatchStatus, shown: str, details: dict[str, str]
+    stored: BatchStatus, query_status: str, details: dict[str, str]
 ) -> None:
     key = make_key()
     batch_id = submitted(key, SPECIFICATION)
@@ -46,12 +49,12 @@ def test_existing_clients_see_three_of_the_five_states(
     response = status(key, batch_id, **details)
     assert response.status_code == 200
     assert response["Cache-Control"] == "no-store"
-    assert (response.json()["queryStatus"], response.json()["status"]) == (shown, stored)
+    assert (response.json()["queryStatus"], response.json()["status"]) == (query_status, stored)
     assert ("queries" in response.json()) is (not details)
     listed = {
-        each: ask(key, "/batch-queries", status=each).json()["batches"] for each in BatchStatus
+        name: ask(key, "/batch-queries", status=name).json()["batches"] for name in BatchStatus
     }
-    assert [each for each, batches in listed.items() if batches] == [stored]
+    assert [name for name, batches in listed.items() if batches] == [stored]
 
 
 def test_any_key_may_read_a_batch_without_its_webhook() -> None:
@@ -78,21 +81,21 @@ def test_a_batch_waits_for_the_reason_of_its_first_waiting_job() -> None:
     queries.update(job=second)
     queries.filter(position=0).update(job=first)
 
-    def reason(shown: dict[str, Any]) -> tuple[str | None, str | None]:
-        return shown["waitCode"], shown["waitsFor"]
+    def reason(content: dict[str, Any]) -> tuple[str | None, str | None]:
+        return content["waitCode"], content["waitsFor"]
 
     def reasons(status_now: BatchStatus) -> list[tuple[str | None, str | None]]:
         """The wait reasons of the batch and of its queries."""
         set_status(batch_id, status_now)
         answer = status(key, batch_id)
-        shown = answer.json()
-        code = shown["waitCode"]
+        content = answer.json()
+        code = content["waitCode"]
         link = f'</docs/status#{code}>; rel="help"' if code else None
         assert answer.headers.get("Link") == link
         listed = ask(key, "/batch-queries").json()["batches"][0]
         polled = status(key, batch_id, details=0).json()
-        assert reason(shown) == reason(listed) == reason(polled)
-        return [reason(shown), *map(reason, shown["queries"])]
+        assert reason(content) == reason(listed) == reason(polled)
+        return [reason(content), *map(reason, content["queries"])]
 
     not_final, confirming = ("block_not_final", "Block 1 waits."), ("confirming", "Block 2 waits.")
     none = (None, None)
@@ -129,3 +132,46 @@ def test_warnings_are_not_shown_to_others() -> None:
     response = submit(key, {**big_batch(1), "secretNote": 1}).json()
     assert "secretNote" in response["warnings"][0]["sentence"]
     assert "secretNote" not in status(key, response["internalId"]).text
+
+
+# Without a prover
+
+
+def set_last_poll(ago: timedelta) -> str:
+    """Set when a prover last polled, and return that time as a sentence has it."""
+    moment = timezone.now() - ago
+    ChainRecord.objects.update(polled_at=moment)
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def test_a_batch_says_that_it_waits_for_a_prover() -> None:
+    key = make_key()
+    batch_id = submitted(key, SPECIFICATION)
+
+    def result() -> tuple[str | None, str | None]:
+        (listed,) = ask(key, "/batch-queries").json()["batches"]
+        polled = ask(key, "/batch-query-status", batchQueryId=batch_id, details=0)
+        parts = ("waitCode", "waitsFor")
+        code, sentence = (polled.json()[name] for name in parts)
+        assert (code, sentence) == tuple(listed[name] for name in parts)
+        return code, sentence
+
+    start = "the operator starts one with manage.py run_prover."
+    never = f"No prover has taken it yet, and none has been seen so far: {start}"
+    assert result() == ("no_prover", never)
+    record_head(SEPOLIA, number=1, timestamp=1)
+    assert result() == ("not_claimed", "No prover has taken it yet.")
+    since = set_last_poll(timedelta(minutes=3))
+    lately = f"No prover has taken it yet, and none has been seen since {since}: {start}"
+    assert result() == ("no_prover", lately)
+    set_status(batch_id, BatchStatus.RECEIVED, lease_token="x")
+    assert result() == ("no_prover", f"No prover has been seen since {since}: {start}")
+    set_last_poll(timedelta(seconds=60))
+    assert result() == (None, None)
+    waits = {"waits_for": "It waits.", "wait_code": "concurrent_prover", "lease_token": ""}
+    set_status(batch_id, BatchStatus.IN_PROGRESS, **waits)
+    assert result() == ("concurrent_prover", "It waits.")
+    since = set_last_poll(timedelta(minutes=3))
+    assert result() == ("no_prover", f"No prover has been seen since {since}: {start}")
+    set_status(batch_id, BatchStatus.DONE)
+    assert result() == (None, None)

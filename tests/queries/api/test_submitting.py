@@ -1,6 +1,7 @@
-"""A batch is submitted as existing clients do, and is stored whole or not at all."""
+"""A batch is submitted as existing clients do, and is stored whole, once, or not at all."""
 
 import json
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ from django.db import DatabaseError, connection
 from django.test import Client
 
 from accounts.models import Account
-from queries.models import Batch
+from queries.models import Batch, Query
+from tests.accounts.concurrency import all_at_once
 from tests.queries.api.served_api import (
     HERE,
+    LIMITS,
     SEPOLIA,
     WALLET,
     make_key,
@@ -22,6 +25,7 @@ from tests.queries.api.served_api import (
 from tests.queries.schema.example_batches import (
     ADDRESS,
     BALANCE,
+    LEGACY,
     SPECIFICATION,
     account_batch,
     batch,
@@ -115,3 +119,78 @@ def test_a_session_cookie_is_not_an_api_key(settings: LazySettings) -> None:
         "/submit-batch-query", json.loads(SPECIFICATION), "application/json", headers=headers
     )
     assert response.status_code == 200
+
+
+# Bodies
+
+
+class Unread(BytesIO):
+    """A body that must not be read."""
+
+    def read(self, *_: object) -> bytes:
+        raise AssertionError("the body was read")
+
+
+class CutOff(BytesIO):
+    """A body whose sender disconnects."""
+
+    def read(self, *_: object) -> bytes:
+        raise OSError("the connection is gone")
+
+
+def submit_stream(stream: BytesIO, length: int, address: str = "/submit-batch-query") -> Any:
+    environment: dict[str, Any] = {"CONTENT_LENGTH": str(length), "wsgi.input": stream}
+    return Client().generic(
+        "POST",
+        address,
+        "{}",
+        content_type="application/json",
+        headers={"api-key": make_key()},
+        **environment,
+    )
+
+
+def test_a_body_that_is_too_large_is_not_read() -> None:
+    response = submit_stream(Unread(), LIMITS.body_bytes + 1)
+    assert (response.status_code, response.json()["code"]) == (413, "body_too_large")
+    with pytest.raises(AssertionError, match="the body was read"):
+        submit_stream(Unread(), LIMITS.body_bytes)
+
+
+def test_a_body_that_ends_early_is_refused() -> None:
+    response = submit_stream(CutOff(), 100)
+    assert (response.status_code, response.json()["code"]) == (400, "not_json")
+
+
+# Idempotency keys
+
+
+KEY = {"idempotency-key": "0d6ff3b2-5a63-4a5c-8b5e-0f7b6f0e6c11"}
+
+
+@pytest.mark.django_db
+def test_the_same_key_and_batch_give_the_same_id() -> None:
+    key = make_key()
+    first = submit(key, LEGACY, **KEY).json()
+    assert submit(key, LEGACY, **KEY).json() == first
+    # With another API key of the account, in another order, and with a newer head.
+    other_order = dict(reversed(json.loads(LEGACY).items()))
+    record_head(SEPOLIA, number=1, timestamp=1)
+    assert submitted(make_key(), other_order, **KEY) == first["internalId"]
+    assert (Batch.objects.count(), Query.objects.count()) == (1, 3)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("text", ["", "ä", 256 * "k"])
+def test_a_malformed_key_is_refused(text: str) -> None:
+    response = submit(make_key(), LEGACY, **{"idempotency-key": text})
+    assert (response.status_code, response.json()["code"]) == (400, "idempotency_key_malformed")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_of_several_concurrent_batches_is_stored_and_the_others_conflict() -> None:
+    key = make_key()
+    bodies = [block_batch({"accounts": {f"0x{n:040x}": BALANCE}}) for n in range(10)]
+    responses = all_at_once(lambda n: submit(key, bodies[n], **KEY), 10)
+    assert sorted(response.status_code for response in responses) == [200] + 9 * [409]
+    assert (Batch.objects.count(), Query.objects.count()) == (1, 1)

@@ -68,8 +68,8 @@ def test_an_agent_proves_facts_and_reads_them_on_chain(
         assert listed["abi"] == f"{shared_service.url}/contracts/IFactsRegistry.sol"
 
         keys = ["0x" + 20 * "11", "uint64:7"]
-        found = await answer(client, "slot", variable="3", keys=keys)
-        asked = {
+        position = await answer(client, "slot", variable="3", keys=keys)
+        batch = {
             "destination": route["destination"],
             "queries": [
                 {
@@ -82,15 +82,15 @@ def test_an_agent_proves_facts_and_reads_them_on_chain(
                     "source": route["source"],
                     "block": block,
                     "accounts": [contract],
-                    "slots": [f"0x{NESTED.slot:x}", found["slot"]],
+                    "slots": [f"0x{NESTED.slot:x}", position["slot"]],
                     "header": ["STATE_ROOT"],
                 },
             ],
         }
-        estimate = await answer(client, "estimate", **asked)
+        estimate = await answer(client, "estimate", **batch)
         assert estimate["free"]
         assert "submit" in estimate["next"]
-        submitted = await answer(client, "submit", **asked, fee=estimate["feeNeededWei"])
+        submitted = await answer(client, "submit", **batch, fee=estimate["feeNeededWei"])
         done = await answer(client, "status", batch_id=submitted["batchId"])
         assert done["status"] == "DONE"
         facts = {fact["name"]: fact for fact in done["facts"]}
@@ -100,7 +100,7 @@ def test_an_agent_proves_facts_and_reads_them_on_chain(
         assert facts["BALANCE"]["number"] == str(HOLDER_BALANCE)
         assert facts["BALANCE"]["read"]["arguments"] == [HOLDER.lower(), str(block), "1"]
         assert facts[f"0x{NESTED.slot:064x}"]["number"] == str(NESTED_VALUE)
-        assert "already" in (await answer(client, "estimate", **asked))["next"]
+        assert "already" in (await answer(client, "estimate", **batch))["next"]
 
     talk(shared_service, conversation)
 

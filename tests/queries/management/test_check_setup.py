@@ -543,8 +543,10 @@ def test_another_l1_is_reported(two_chains: LocalSetup, node: LocalNode, case: s
         else:
             set_l1_block(node, 7 if case == "another hash" else 700, b"\xab" * 32)
         line = failed_check(two_chains)
-    told = "is not an OP-stack chain" if case == "no predeploy" else "that Local sees is not block"
-    assert told in line
+    sentence = (
+        "is not an OP-stack chain" if case == "no predeploy" else "that Local sees is not block"
+    )
+    assert sentence in line
 
 
 # The signer, the budget and the file

@@ -39,6 +39,7 @@ ATTESTED = ("--source", str(SOURCE), "--destination", str(CHAIN_ID), "--kind", "
 GAMES = SIGNERS[2].address
 OUTPUT = (*OPTIMISM[:5], "output", "--anchor-state-registry", GAMES)
 TWO_SIGNERS = ",".join(signer.address for signer in reversed(SIGNERS[:2]))
+SIGNER_OPTIONS = ("--signers", TWO_SIGNERS, "--threshold", "2")
 
 
 @pytest.fixture(scope="module")
@@ -84,20 +85,27 @@ def test_an_optimism_registry_needs_the_predeploy(setup: LocalSetup, node: Local
     assert has_genuine_code(node, RegistryKind.OPTIMISM, address)
 
 
-def test_an_attested_registrys_validity_can_be_shortened(
-    setup: LocalSetup, node: LocalNode
+@pytest.mark.parametrize(
+    ("options", "reader"),
+    [
+        ((*NATIVE, "--horizon"), "HORIZON()"),
+        ((*ATTESTED, *SIGNER_OPTIONS, "--valid-until"), "validUntil()"),
+    ],
+)
+def test_an_earlier_end_is_deployed_and_written_to_the_routes_file(
+    setup: LocalSetup, node: LocalNode, options: tuple[str, ...], reader: str
 ) -> None:
-    options = ("--signers", TWO_SIGNERS, "--threshold", "2", "--valid-until", "2027-06-30")
-    address = add_deployed(setup, setup.run("deploy_registry", *ATTESTED, *options))
-    valid_until = int.from_bytes(node.call(address, call_data("validUntil()")))
-    assert valid_until == datetime(2027, 6, 30, tzinfo=UTC).timestamp()
+    printed = setup.run("deploy_registry", *options, "2027-06-30")
+    assert "2027-06-30T00:00:00Z" in printed
+    end = int.from_bytes(node.call(add_deployed(setup, printed), call_data(reader)))
+    assert end == datetime(2027, 6, 30, tzinfo=UTC).timestamp()
 
 
 def test_a_signer_may_be_a_delegated_account_but_not_a_contract(
     setup: LocalSetup, node: LocalNode
 ) -> None:
     """Only a key can sign."""
-    options = (*ATTESTED, "--signers", TWO_SIGNERS, "--threshold", "2")
+    options = (*ATTESTED, *SIGNER_OPTIONS)
     contract = TWO_SIGNERS.partition(",")[0]
     with reverted_at_end(node):
         node.rpc.ask("anvil_setCode", contract, "0x600160015260206000f3")
@@ -105,16 +113,6 @@ def test_a_signer_may_be_a_delegated_account_but_not_a_contract(
         assert f"FAILED: The signer {contract} is a contract on Local" in printed
         node.rpc.ask("anvil_setCode", contract, f"0xef0100{GAMES[2:]}")
         add_deployed(setup, setup.run("deploy_registry", *options))
-
-
-def test_an_earlier_horizon_is_written_to_the_routes_file(
-    setup: LocalSetup, node: LocalNode
-) -> None:
-    printed = setup.run("deploy_registry", *NATIVE, "--horizon", "2030-06-30")
-    assert "horizon = 2030-06-30T00:00:00Z" in printed
-    address = add_deployed(setup, printed)
-    horizon = int.from_bytes(node.call(address, call_data("HORIZON()")))
-    assert horizon == datetime(2030, 6, 30, tzinfo=UTC).timestamp()
 
 
 def test_an_output_registry_needs_the_rollups_contract(setup: LocalSetup, node: LocalNode) -> None:
@@ -269,14 +267,11 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
         ([*NATIVE[:4], "--kind", "optimism"], "source and destination are equal for native"),
         ([*NATIVE, "--threshold", "1"], "the new registry: threshold is unknown; the keys are "),
         (
-            [*ATTESTED, "--signers", TWO_SIGNERS, "--threshold", "1", "--valid-until", "soon"],
+            [*ATTESTED, *SIGNER_OPTIONS, "--valid-until", "soon"],
             "argument --valid-until: invalid utc_time value: 'soon'",
         ),
         (
-            [
-                *ATTESTED, "--signers", TWO_SIGNERS, "--threshold", "1", "--valid-until",
-                "2020-01-01",
-            ],
+            [*ATTESTED, *SIGNER_OPTIONS, "--valid-until", "2020-01-01"],
             "--valid-until is past",
         ),
         ([*OUTPUT[:-2]], "the new registry.anchor_state_registry: it must be set"),
@@ -319,9 +314,8 @@ def test_an_events_router_has_the_verifiers_of_all_registries(
     """Except of a chain whose id is too long for the peer's interface."""
     setup.add_chain(2**32, "Far", ["http://127.0.0.1:1"])
     command = ("deploy_router", "--destination", str(CHAIN_ID), "--events")
-    attested = ("--signers", TWO_SIGNERS, "--threshold", "1")
     for source in (SOURCE, 2**32):
-        options = (*ATTESTED[2:], "--source", str(source), *attested)
+        options = (*ATTESTED[2:], "--source", str(source), *SIGNER_OPTIONS)
         setup.add(setup.run_apart("deploy_registry", *options)[1])
     registries = read_routes(setup.file).registries
     verifiers = {
@@ -341,10 +335,7 @@ def test_an_events_router_has_the_verifiers_of_all_registries(
 def test_a_router_has_all_registries_of_its_destination(setup: LocalSetup, node: LocalNode) -> None:
     command = ("deploy_router", "--destination", str(CHAIN_ID))
     assert f"FAILED: ROUTES_FILE has no registry on chain {CHAIN_ID}." in setup.run(*command)
-    lines = setup.run_apart(
-        "deploy_registry", *ATTESTED, "--signers", TWO_SIGNERS, "--threshold", "1"
-    )[1]
-    setup.add(lines)
+    setup.add(setup.run_apart("deploy_registry", *ATTESTED, *SIGNER_OPTIONS)[1])
     native = registry_address(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
     setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
     assert f"FAILED: The registry of chain {CHAIN_ID} is not deployed." in setup.run(*command)

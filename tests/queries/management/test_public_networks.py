@@ -25,9 +25,9 @@ pytestmark = pytest.mark.no_database
 @pytest.fixture(scope="module")
 def blocks(repository: Path) -> list[str]:
     text = (repository / "explorer" / "docs" / "public-networks.md").read_text()
-    found = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert len(found) == 6
-    return found
+    blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 6
+    return blocks
 
 
 @contextmanager

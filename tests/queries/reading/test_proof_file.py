@@ -149,13 +149,13 @@ def test_a_thousand_accounts_take_little_memory(service: Service) -> None:
     batch = service.submit({str(CHAIN_ID): {f"block:{service.head() - 1}": {"accounts": accounts}}})
     service.work(batch, seconds=120)
     tracemalloc.start()
-    began = time.monotonic()
+    start = time.monotonic()
     with build_proof_file(batch, service.routes) as file:
-        took, (_, most) = time.monotonic() - began, tracemalloc.get_traced_memory()
+        seconds, (_, peak) = time.monotonic() - start, tracemalloc.get_traced_memory()
         content = file.read()
     tracemalloc.stop()
-    assert took < 30
-    assert most < 64 * 2**20
+    assert seconds < 30
+    assert peak < 64 * 2**20
     assert len(check_bundle(content).blocks[0].facts) == 1_000
 
 
@@ -178,12 +178,12 @@ def test_a_call_omits_hashes_that_a_native_registry_can_find_itself(*, knows_roo
         batch = service.ask_balance(holders[0][0], service.head() - 3)
         service.work(batch)
         block = decode_header(BlockJob.objects.get().header)
-        data, shown = (
+        data, recovered = (
             decode_transaction(SentTransaction.objects.get().raw).data,
             RecoveredProofs({block.number: block}),
         )
-        read_call(data, shown)
-        assert shown.children == {block.parent_hash: block}
+        read_call(data, recovered)
+        assert recovered.children == {block.parent_hash: block}
         flags = HeaderFlag(data[len(PROVE_SELECTOR) + 3])
         both = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN
         assert flags & both == (both if knows_root else 0)

@@ -33,10 +33,10 @@ def check(content: object) -> None:
     try:
         request = read(content)
     except RefusalError as refusal:
-        said = refusal.sentence
-        assert said.encode().decode() == said
-        assert said.endswith(".")
-        assert len(said) < 1_500
+        sentence = refusal.sentence
+        assert sentence.encode().decode() == sentence
+        assert sentence.endswith(".")
+        assert len(sentence) < 1_500
         assert len(refusal.path) <= MAX_PATH_LENGTH
         assert refusal.status in (400, 413)
     else:

@@ -1,4 +1,6 @@
-"""Valid batches are read as specified, up to the limits."""
+"""Valid batches are read as specified, up to the limits. Every kind of invalid batch is refused
+with its code, path and sentence.
+"""
 
 from collections.abc import Callable
 
@@ -7,15 +9,19 @@ import pytest
 from accounts.shared.errors import RefusalError
 from queries.proving.witnesses import AccountField
 from queries.schema.checked_batch import AccountRequest, BatchWarning
+from queries.schema.paths import JsonPath
 from tests.queries.schema.example_batches import (
     ADDRESS,
     BALANCE,
     CHECKSUMMED,
     LIMITS,
+    LONG,
+    NOT_NUMBERS,
     account_batch,
     batch,
     block_batch,
     read,
+    without,
 )
 
 pytestmark = pytest.mark.no_database
@@ -30,13 +36,13 @@ def word(number: int) -> bytes:
 
 def test_spellings_of_one_account_are_merged() -> None:
     other = f"0x{'1' * 40}"
-    asked = {
+    accounts = {
         ADDRESS: {"props": ["NONCE", "BALANCE"], "slots": ["0x2"]},
         other: {"slots": ["0x2"]},
         WRONG_CHECKSUM: {"props": ["BALANCE"], "slots": ["0x1", "0x02"]},
         CHECKSUMMED: {"props": ["CODE_HASH"]},
     }
-    request = read(block_batch({"accounts": asked}))
+    request = read(block_batch({"accounts": accounts}))
     first = AccountRequest(
         CHECKSUMMED,
         (AccountField.NONCE, AccountField.BALANCE, AccountField.CODE_HASH),
@@ -98,3 +104,177 @@ def test_limits_hold_over_the_whole_batch(
         read(content_of(limit + 1))
     assert (caught.value.code, caught.value.path) == (code, path)
     assert f"at most {limit} {code.removeprefix('too_many_')} " in caught.value.sentence
+
+
+# Refusals
+
+
+DATA = {"11155111": {"block:5": {"header": ["NONCE"]}}}
+BATCH = batch(DATA)
+SOURCE = ("data", "11155111")
+BLOCK = "data.11155111.block:5"
+ACCOUNTS = f"{BLOCK}.accounts"
+ACCOUNT = f"{ACCOUNTS}.{ADDRESS}"
+
+
+def check(content: object, code: str, path: str, beginning: str) -> None:
+    with pytest.raises(RefusalError) as caught:
+        read(content)
+    refusal = caught.value
+    assert (refusal.code, refusal.path) == (code, path)
+    assert refusal.sentence.startswith(beginning), refusal.sentence
+    assert refusal.sentence.endswith(".")
+    assert len(refusal.sentence) < 1_000
+    assert not refusal.retryable
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "path", "beginning"),
+    [
+        ([], "wrong_type", "", "The body must be an object, not a list."),
+        ("{}", "wrong_type", "", "The body must be an object, not text."),
+        ({}, "missing_field", "destinationChainId", "destinationChainId is missing: "),
+        (without(BATCH, "fee"), "missing_field", "fee", "fee is missing: the most that may be "),
+        (without(BATCH, "data"), "missing_field", "data", "data is missing: "),
+        (batch(None), "wrong_type", "data", "data must be an object, not null."),
+        (batch({}), "empty_request", "data", "data asks for nothing. Name at least one source"),
+        (batch({"11155111": {}}), "empty_request", "data.11155111",
+         "data.11155111 asks for nothing. Name at least one block"),
+        (batch({"11155111": {"block:1": {}}}), "empty_request", "data.11155111.block:1",
+         "data.11155111.block:1 asks for nothing. Name at least one entry of its accounts, header"),
+        (batch({"11155111": []}), "wrong_type", "data.11155111",
+         "data.11155111 must be an object, not a list."),
+    ],
+)  # fmt: skip
+def test_a_malformed_batch_is_refused(
+    content: object, code: str, path: str, beginning: str
+) -> None:
+    check(content, code, path, beginning)
+
+
+@pytest.mark.parametrize("fee", [*NOT_NUMBERS, "0.1", str(2**256)], ids=lambda fee: fee[:20])
+def test_a_malformed_fee_is_refused(fee: str) -> None:
+    check(batch(DATA, fee=fee), "fee_malformed", "fee", 'fee is "')
+
+
+@pytest.mark.parametrize(
+    ("fee", "kind"),
+    [(0, "a number"), (False, "false"), (None, "null"), (10**4_999, "a number")],
+    ids=["zero", "false", "null", "huge"],
+)
+def test_a_fee_that_is_not_text_is_refused(fee: object, kind: str) -> None:
+    beginning = f'fee must be text in quotes, such as "0", not {kind}.'
+    check(batch(DATA, fee=fee), "wrong_type", "fee", beginning)
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "path", "beginning"),
+    [
+        (batch(DATA, destinationChainId=11155111), "wrong_type", "destinationChainId",
+         'destinationChainId must be text in quotes, such as "11155420", not a number.'),
+        (batch({"1": DATA["11155111"]}), "chain_unsupported", "data.1",
+         'data.1: no chain "1" is configured here. Configured: 10 (Other, 0x-like), 137 (Lonely) '),
+        (batch({"137": DATA["11155111"]}), "route_unsupported", "data.137",
+         "data.137: this server does not prove facts of chain 137 on chain 11155111, nor "),
+        (batch(DATA, destinationChainId="137"), "route_unsupported", "data.11155111",
+         "data.11155111: this server does not prove facts of chain 11155111 on chain 137, only "),
+        (batch({**DATA, "SN_SEPOLIA": {"block:6": {"header": ["NONCE"]}}}), "duplicate_key", "data",
+         'data names chain 11155111 twice: as "11155111" and as "SN_SEPOLIA".'),
+    ],
+)  # fmt: skip
+def test_invalid_chains_and_routes_are_refused(
+    content: object, code: str, path: str, beginning: str
+) -> None:
+    check(content, code, path, beginning)
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [
+        (1703799420123456, "looks like a time in microseconds. In seconds it is "),
+        (10_000_000_000, "looks like a time in milliseconds. In seconds it is timestamp:10000000."),
+        (2**64 - 1, "is not a time in Unix seconds, which are at most 9999999999."),
+    ],
+)
+def test_a_time_that_is_not_in_seconds_is_refused(number: int, sentence: str) -> None:
+    path = JsonPath((*SOURCE, f"timestamp:{number}")).text
+    content = block_batch({"header": ["NONCE"]}, f"timestamp:{number}")
+    check(content, "selector_malformed", path, f"{path} {sentence}")
+
+
+@pytest.mark.parametrize(
+    ("block", "code", "path", "beginning"),
+    [
+        (None, "wrong_type", "", " must be an object, not null."),
+        (["NONCE"], "wrong_type", "", " must be an object, not a list."),
+        ({}, "empty_request", "", " asks for nothing. Name at least one"),
+        ({"header": ["NONCE"], "Accounts": {}}, "unknown_field", ".Accounts",
+         ".Accounts is an unknown field; the known fields are header, accounts, logs, receipts,"),
+        ({"header": None}, "wrong_type", ".header",
+         ".header must not be null. Leave it out instead."),
+        ({"header": "NONCE"}, "wrong_type", ".header", ".header must be a list, not text."),
+        ({"header": ["NONCE", 0]}, "wrong_type", ".header[1]",
+         '.header[1] must be text in quotes, such as "PARENT_HASH", not a number.'),
+        ({"header": ["NONCE", "nonce"]}, "unknown_header_field", ".header[1]",
+         '.header[1] is "nonce", but a header\'s fields are PARENT_HASH, '),
+        ({"accounts": [ADDRESS]}, "wrong_type", ".accounts", ".accounts must be an object, not"),
+        ({"accounts": {ADDRESS: BALANCE, CHECKSUMMED: {}}}, "empty_request",
+         f".accounts.{CHECKSUMMED}", f".accounts.{CHECKSUMMED} asks for nothing."),
+    ],
+)  # fmt: skip
+def test_a_malformed_block_is_refused(block: object, code: str, path: str, beginning: str) -> None:
+    check(block_batch(block), code, BLOCK + path, BLOCK + beginning)
+
+
+def test_a_refused_account_key_says_why() -> None:
+    beginning = f'Invalid account address or ENS name "0x12" in {ACCOUNTS}: an address has 40 hex '
+    check(account_batch(BALANCE, "0x12"), "account_malformed", f"{ACCOUNTS}.0x12", beginning)
+    for name in ("xn--e28h.eth", "sub.ab--c.eth"):  # which the API's description does not exclude
+        beginning = f'Invalid account address or ENS name "{name}"'
+        check(account_batch(BALANCE, name), "account_malformed", f"{ACCOUNTS}.{name}", beginning)
+    path = "data.10.block:5.accounts.vitalik.eth"
+    beginning = (
+        'Invalid account address or ENS name "vitalik.eth" in data.10.block:5.accounts: names '
+    )
+    nameless = batch({"10": {"block:5": {"accounts": {"vitalik.eth": BALANCE}}}})
+    check(nameless, "account_malformed", path, f"{beginning}are not resolved on chain 10 here.")
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "path", "beginning"),
+    [
+        (None, "wrong_type", "", " must be an object, not null."),
+        (["BALANCE"], "wrong_type", "", " must be an object, not a list."),
+        ({}, "empty_request", "", " asks for nothing. Name at least one of its props (NONCE, "),
+        ({"props": ["BALANCE"], "slot": []}, "unknown_field", ".slot",
+         ".slot is an unknown field; the known fields are props and slots."),
+        ({"props": None, "slots": ["0x1"]}, "wrong_type", ".props",
+         ".props must not be null. Leave it out instead."),
+        ({"props": "BALANCE"}, "wrong_type", ".props", ".props must be a list, not text."),
+        ({"props": [1]}, "wrong_type", ".props[0]",
+         '.props[0] must be text in quotes, such as "BALANCE", not a number.'),
+        ({"props": ["NONCE", "balance"]}, "unknown_prop", ".props[1]",
+         '.props[1] is "balance", but an account\'s props are NONCE, BALANCE, STORAGE_ROOT and C'),
+        ({"slots": {"0x1": True}}, "wrong_type", ".slots", ".slots must be a list, not an object."),
+        ({"slots": [1]}, "wrong_type", ".slots[0]",
+         '.slots[0] must be text in quotes, such as "0x1", not a number.'),
+    ],
+)  # fmt: skip
+def test_a_malformed_account_is_refused(
+    entry: object, code: str, path: str, beginning: str
+) -> None:
+    check(account_batch(entry), code, ACCOUNT + path, ACCOUNT + beginning)
+
+
+@pytest.mark.parametrize(
+    ("slot", "hint"),
+    [("5", ': slot 5 is "0x5".'), ("10", ': slot 10 is "0xa".'), ("0x", ': slot 0 is "0x0".'),
+     (f"0x{0:065x}", ", and this has 65."), (f"0x{LONG}", ", and this has 100,000."), ("ff", ".")],
+    ids=lambda text: text[:20],
+)  # fmt: skip
+def test_a_malformed_slot_is_refused_with_a_hint(slot: str, hint: str) -> None:
+    path = f"{ACCOUNT}.slots[0]"
+    with pytest.raises(RefusalError) as caught:
+        read(account_batch({"slots": [slot]}))
+    _, _, ended = caught.value.sentence.partition("but a slot is 0x and 1 to 64 hex digits")
+    assert (caught.value.path, ended) == (path, hint)
