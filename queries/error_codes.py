@@ -1,6 +1,6 @@
 """The API's error codes, besides those of `accounts/shared/errors.py`.
 
-The code that finds a fault writes the sentence for people, and names the field.
+The caller writes the detailed sentence and names the field.
 """
 
 from accounts.shared.errors import RETRYABLE, ErrorCode, RefusalError
@@ -8,7 +8,7 @@ from accounts.shared.wording import quote_text
 
 
 class RequestCode(ErrorCode):
-    """Of the content of a batch."""
+    """Errors in the content of a batch."""
 
     WRONG_TYPE = "A value has the wrong JSON type."
     MISSING_FIELD = "A required field is missing."
@@ -47,7 +47,7 @@ class RequestCode(ErrorCode):
 
 
 class SubmissionCode(ErrorCode):
-    """Of submissions, besides `RequestCode`."""
+    """Errors of submissions, besides `RequestCode`."""
 
     TOO_MANY_FACTS = (
         "The batch asks for more facts than your account has left of its daily limit.",
@@ -59,7 +59,7 @@ class SubmissionCode(ErrorCode):
 
 
 class EstimateCode(ErrorCode):
-    """Of estimates and witnesses, for which nodes are asked."""
+    """Errors of estimates and witnesses, which need nodes."""
 
     TOO_MANY_ESTIMATES = (
         "Your account has used up its estimates and witnesses for this minute.",
@@ -76,7 +76,7 @@ class EstimateCode(ErrorCode):
 
 
 class ProofCode(ErrorCode):
-    """Of a batch's proof."""
+    """Errors of a batch's proof."""
 
     BATCH_NOT_DONE = (
         "The batch is still being proven, or being proven again after a reorg.",
@@ -92,7 +92,7 @@ class ProofCode(ErrorCode):
 
 
 class AttestationCode(ErrorCode):
-    """Of attestations."""
+    """Errors of attestations."""
 
     ATTESTATION_MALFORMED = "A field of the attestation is missing or malformed."
     ATTESTATION_UNTRUSTED = (
@@ -114,17 +114,17 @@ class AttestationCode(ErrorCode):
 
 
 class LookupCode(ErrorCode):
-    """Of lookups (ERC-3668), which go to the next gateway after a 503 only."""
+    """Errors of lookups (ERC-3668). Clients try the next gateway only after a 503."""
 
-    QUESTION_UNKNOWN = "The data does not ask for a fact that can exist.", 404
+    QUESTION_UNKNOWN = "The data does not ask for a known kind of fact.", 404
     LOOKUP_UNAVAILABLE = (
-        "This server cannot prove the fact, or not now; another gateway may. `error` says why.",
+        "This server cannot prove the fact at present; another gateway may. `error` says why.",
         503,
     )
 
 
 class EndpointCode(ErrorCode):
-    """Of single endpoints."""
+    """Errors of single endpoints."""
 
     FEE_MISSING = (
         "Requests without a fee are accepted only if proving is free or has a daily budget."

@@ -75,7 +75,7 @@ def reject(
             lost.filter(OF_BLOCK).update(header_accumulated_completed_at=None)
             lost.update(failed=True, has_ended=True, values=None, slot_values=None)
             log.error(
-                "Giving up on facts of DONE batches %s that a reorg removed: %s",
+                "Giving up on facts that a reorg removed from DONE batches %s: %s",
                 ", ".join(done_batches),
                 failure.sentence,
             )

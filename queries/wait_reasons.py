@@ -56,10 +56,7 @@ class WaitCode(StrEnum):
     HOPS_PENDING = ("hops_pending", "A transaction with hops to the block is not mined yet.")
     HORIZON_PENDING = (
         "horizon_pending",
-        (
-            "A transaction that proves to the registry that headers no longer commit to the state "
-            "of their block is not mined yet."
-        ),
+        "A transaction that lowers the registry's state horizon is not mined yet.",
     )
     # The transaction
     TRANSACTION_PENDING = ("transaction_pending", "The transaction is sent, but not mined yet.")
@@ -70,7 +67,10 @@ class WaitCode(StrEnum):
     )
     DAILY_BUDGET_SPENT = (
         "daily_budget_spent",
-        "The operator's daily budget is spent. Proving continues as costs get older than 24 hours.",
+        (
+            "The operator's daily budget is spent. Proving continues once earlier costs are more "
+            "than 24 hours old."
+        ),
     )
     # Confirmation
     CONFIRMING = "confirming", "The transaction is mined and waits for more confirmations."
@@ -81,7 +81,7 @@ class WaitCode(StrEnum):
     )
     REGISTRY_REFUSES = (
         "registry_refuses",
-        "The registry refuses the proof. It is tried again a few times.",
+        "The registry refuses the proof. The prover tries again a few times.",
     )
     DESTINATION_REMOVED = (
         "destination_removed",
@@ -93,7 +93,7 @@ class WaitCode(StrEnum):
         return Reason(self, self.meaning)
 
 
-# Waits for blocks, times and dispute games that are not there yet: never too long.
+# Waits for blocks, times and dispute games that do not exist yet. They never count as overdue.
 EXPECTED_WAITS = frozenset(
     {
         WaitCode.BLOCK_NOT_FINAL,
@@ -102,7 +102,8 @@ EXPECTED_WAITS = frozenset(
         WaitCode.OUTPUT_NOT_RECORDED,
     }
 )
-# What `batch_max_age` leaves out: also waits for attestations, a valid game and the budget.
+# Waits that `batch_max_age` does not count: also those for attestations, a valid game and the
+# budget.
 EXEMPT_FROM_MAX_AGE = EXPECTED_WAITS | {
     WaitCode.NO_VALID_OUTPUT,
     WaitCode.NOT_ATTESTED,

@@ -14,7 +14,7 @@ from accounts.keys import manage
 from accounts.keys.text import key_digest, parse_key_id
 from accounts.models import Account, ApiKey
 from accounts.shared.errors import ErrorCode, KeyCode, RefusalError, error_response
-from accounts.shared.rate_limits import MINUTE, QuotaUse, refuse_over_quota, use_quota
+from accounts.shared.rate_limits import MINUTE, Quota, refuse_over_quota, use_quota
 from accounts.shared.site_address import site_address
 from accounts.shared.wording import format_count
 
@@ -102,12 +102,12 @@ def count_form(owner: Account) -> None:
     refuse_over_quota(quota, KeyCode.TOO_MANY_REQUESTS, sentence)
 
 
-def _count_use(key: ApiKey) -> QuotaUse:
+def _count_use(key: ApiKey) -> Quota:
     """Count a use. Raises if the database does not answer; the middleware then answers 503."""
     return use_quota(manage.usage_subject(key), settings.REQUESTS_PER_MINUTE, MINUTE)
 
 
-def _refuse_too_many_requests(quota: QuotaUse) -> None:
+def _refuse_too_many_requests(quota: Quota) -> None:
     limit = f"{format_count(quota.limit, 'request')} a minute"
     sentence = f"A key may make {limit}, and this one has used them up."
     refuse_over_quota(quota, KeyCode.TOO_MANY_REQUESTS, sentence)

@@ -72,10 +72,10 @@ COUNT_USE = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class QuotaUse:
+class Quota:
     """Whether a use was allowed, and how many are left in its window."""
 
-    allowed: bool
+    is_allowed: bool
     limit: int
     remaining: int
     seconds_left: int
@@ -91,10 +91,10 @@ class QuotaUse:
             "RateLimit-Remaining": str(self.remaining),
             "RateLimit-Reset": str(self.seconds_left),
         }
-        return headers if self.allowed else headers | {"Retry-After": str(self.seconds_left)}
+        return headers if self.is_allowed else headers | {"Retry-After": str(self.seconds_left)}
 
 
-def use_quota(subject: str, limit: int, seconds: int, weight: int = 1) -> QuotaUse:
+def use_quota(subject: str, limit: int, seconds: int, weight: int = 1) -> Quota:
     """Take `weight` of the `limit` uses that `subject` has in a window, if that many are left."""
     parameters: dict[str, str | int] = {
         "subject": subject,
@@ -107,17 +107,17 @@ def use_quota(subject: str, limit: int, seconds: int, weight: int = 1) -> QuotaU
         row = cursor.fetchone()
     if row is None:
         left = read_quota(subject, limit, seconds).seconds_left
-        return QuotaUse(allowed=False, limit=limit, remaining=0, seconds_left=left)
+        return Quota(is_allowed=False, limit=limit, remaining=0, seconds_left=left)
     window_count, start, now, total_count = row
     if total_count == 1:
         _delete_unused(now)
     left = start + seconds - now
-    return QuotaUse(allowed=True, limit=limit, remaining=limit - window_count, seconds_left=left)
+    return Quota(is_allowed=True, limit=limit, remaining=limit - window_count, seconds_left=left)
 
 
-def refuse_over_quota(quota: QuotaUse, code: ErrorCode, sentence: str) -> None:
+def refuse_over_quota(quota: Quota, code: ErrorCode, sentence: str) -> None:
     """Refuse the request if its use was not allowed, and say when to try again."""
-    if not quota.allowed:
+    if not quota.is_allowed:
         seconds = quota.seconds_left
         minutes = -(-seconds // MINUTE)
         wait = format_count(minutes, "minute") if minutes > 1 else format_count(seconds, "second")
@@ -165,14 +165,14 @@ def usage_by_subject(subjects: list[str]) -> dict[str, KeyUsage]:
     }
 
 
-def read_quota(subject: str, limit: int, seconds: int) -> QuotaUse:
+def read_quota(subject: str, limit: int, seconds: int) -> Quota:
     """Read what is left of a limit without using it; all of it, if the window has ended."""
     row, now = UsageCounter.objects.filter(pk=subject).first(), database_now()
     left = row.window_start + seconds - now if row else 0
     if row is None or not 0 < left <= seconds:
-        return QuotaUse(allowed=True, limit=limit, remaining=limit, seconds_left=seconds)
+        return Quota(is_allowed=True, limit=limit, remaining=limit, seconds_left=seconds)
     remaining = max(limit - row.window_count, 0)
-    return QuotaUse(allowed=remaining > 0, limit=limit, remaining=remaining, seconds_left=left)
+    return Quota(is_allowed=remaining > 0, limit=limit, remaining=remaining, seconds_left=left)
 
 
 # A subscriber has at least a /64, whose addresses share one allowance.

@@ -103,9 +103,10 @@ class History:
     """A fact in several blocks."""
 
     name: str
-    changes: int
-    first: Cell  # of the blocks; the lowest if it is a number
-    last: Cell  # of the blocks; the highest if it is a number
+    change_count: int
+    # Lowest and highest if numbers, otherwise of the first and last block.
+    start: Cell
+    end: Cell
     is_number: bool
 
 
@@ -126,18 +127,18 @@ class FactTable:
     has_blocks: bool  # several, so that rows name theirs
     has_accounts: bool
     has_marks: bool  # otherwise all facts are proven
-    is_continued: bool  # another page precedes it
+    has_previous_page: bool  # another page precedes it
     next: str  # cursor of the next page; empty on the last one
     order: str  # as in `TableRange`
 
     @property
     def can_be_sorted(self) -> bool:
-        return self.has_blocks and not (self.is_continued or self.next)
+        return self.has_blocks and not (self.has_previous_page or self.next)
 
     @property
     def histories(self) -> tuple[History, ...]:
         """Each fact's history from block to block, if this page has all facts of one account."""
-        is_whole = not (self.has_accounts or self.is_continued or self.next)
+        is_whole = not (self.has_accounts or self.has_previous_page or self.next)
         is_one_chain = len({row.query.source for row in self.rows}) == 1
         if not (self.columns and self.has_blocks and is_whole and is_one_chain):
             return ()
@@ -149,7 +150,7 @@ class FactTable:
 
     @property
     def first_fact(self) -> FactView | None:
-        """Not a block at a time, which is found on the way to the requested facts."""
+        """The first requested fact. `BLOCK_AT_TIME` is skipped: it is proven only on the way."""
         facts = (cell.fact for row in self.rows for cell in row.cells if cell.fact)
         return next((fact for fact in facts if fact.kind is not FactKind.BLOCK_AT_TIME), None)
 
@@ -189,12 +190,12 @@ class BatchPage:
         return self.is_owner and not self.has_ended and not self.cost.transactions
 
     @property
-    def has_culprit(self) -> bool:
+    def has_failed_partly(self) -> bool:
         """Whether only some of the queries have failed."""
         return 0 < self.progress.failed_queries < self.summary.query_count
 
     @property
-    def single(self) -> FactView | None:
+    def only_fact(self) -> FactView | None:
         """The fact, if the batch asks for one alone."""
         return self.table.first_fact if self.summary.fact_count == 1 else None
 
@@ -203,7 +204,7 @@ class BatchPage:
         return self.summary.fact_count != 1 or self.summary.query_count > 1
 
     @property
-    def absent_account(self) -> bool:
+    def is_account_absent(self) -> bool:
         """Whether the account of the only query is proven not to exist."""
         return self.summary.query_count == 1 and self.table.rows[0].is_absent
 
@@ -251,10 +252,10 @@ def _history(name: str, cells: Sequence[Cell]) -> History:
     """`cells`: of one column, all proven."""
     facts = [(cell.fact, cell) for cell in cells if cell.fact]
     facts.sort(key=lambda pair: pair[0].block)
-    changes = sum(old.word != new.word for (old, _), (new, _) in pairwise(facts))
+    change_count = sum(old.word != new.word for (old, _), (new, _) in pairwise(facts))
     if is_number := name in {"balance", "nonce"}:
         facts.sort(key=lambda pair: pair[0].word)
-    return History(name, changes, facts[0][1], facts[-1][1], is_number=is_number)
+    return History(name, change_count, facts[0][1], facts[-1][1], is_number=is_number)
 
 
 def _table_start(summary: BatchSummary, position: int) -> int:
@@ -273,8 +274,8 @@ def _stages(
     whole = ((batch.ended_at or now) - batch.submitted_at).total_seconds()
     start_time: datetime | None = batch.submitted_at
     for name, end in ends.items():
-        until = end or batch.ended_at or now
-        seconds[name] = max((until - start_time).total_seconds(), 0) if start_time else None
+        end_time = end or batch.ended_at or now
+        seconds[name] = max((end_time - start_time).total_seconds(), 0) if start_time else None
         start_time = max(start_time, end) if start_time and end else None
     widths = {
         name: max(100 * duration / (whole or 1), MIN_WIDTH)
@@ -286,10 +287,10 @@ def _stages(
         if duration is None:
             yield Stage(name, "waiting")
             continue
-        # Rounded, the parts still add up to the whole.
-        digits, before = int(whole < PRECISE_SECONDS), elapsed
+        # Rounded cumulatively, so that the durations add up to the whole.
+        digits, previous_elapsed = int(whole < PRECISE_SECONDS), elapsed
         elapsed += duration
-        text = precise_duration(round(elapsed, digits) - round(before, digits), whole)
+        text = precise_duration(round(elapsed, digits) - round(previous_elapsed, digits), whole)
         running = "rejected" if batch.ended_at else "moving"
         width = 100 * widths[name] / sum(widths.values())
         yield Stage(name, "proven" if ends[name] else running, text, start, width)
@@ -299,20 +300,20 @@ def _stages(
 def _stage_ends(
     batch: BatchView, progress: Progress, shares: Sequence[TransactionShare]
 ) -> Mapping[str, datetime | None]:
-    done = batch.ended_at if batch.status == BatchStatus.DONE else None
-    known = progress.completed_at(StepName.BLOCKHASH_AVAILABLE)
-    ends = {"final": progress.completed_at(StepName.INITIAL_STATE), "hash known": known}
-    signed = max((share.signed_at for share in shares if not share.is_preparation), default=None)
-    if done and signed is None:  # the registry had all facts already
-        return {**ends, "read back": done}
-    ends["sent"] = signed if known else None
-    mined = progress.completed_at(StepName.HEADER_ACCUMULATED)
+    done_at = batch.ended_at if batch.status == BatchStatus.DONE else None
+    known_at = progress.completed_at(StepName.BLOCKHASH_AVAILABLE)
+    ends = {"final": progress.completed_at(StepName.INITIAL_STATE), "hash known": known_at}
+    signed_at = max((share.signed_at for share in shares if not share.is_preparation), default=None)
+    if done_at and signed_at is None:  # the registry had all facts already
+        return {**ends, "read back": done_at}
+    ends["sent"] = signed_at if known_at else None
+    mined_at = progress.completed_at(StepName.HEADER_ACCUMULATED)
     has_accounts = progress.steps[-1].name is StepName.ACCOUNT_ACCUMULATED
-    if not (has_accounts and mined and signed and mined > signed):
-        mined = None  # the header was known before, or is read back itself
-    if done and not mined:
-        return {**ends, "mined and confirmed": done}
-    return {**ends, "mined": mined, "confirmed": done}
+    if not (has_accounts and mined_at and signed_at and mined_at > signed_at):
+        mined_at = None  # the header was known before, or is read back itself
+    if done_at and not mined_at:
+        return {**ends, "mined and confirmed": done_at}
+    return {**ends, "mined": mined_at, "confirmed": done_at}
 
 
 def _has_columns(summary: BatchSummary) -> bool:
@@ -339,7 +340,7 @@ def _fact_table(
                 break
             limit += 1
     page = reading.query_page(batch, first=position, limit=limit)
-    columns, rows, following = tuple[Cell, ...](), list[Row](), ""
+    columns, rows, next_cursor = tuple[Cell, ...](), list[Row](), ""
     for query in page.queries:
         cells, is_absent = _cells(query, batch.destination, links)
         mark, label = _mark(query, batch)
@@ -352,11 +353,11 @@ def _fact_table(
         for number, cell in enumerate(visible):
             rows.append(Row(query, (cell,), mark, label, 0 if number else len(visible), is_absent))
         if start + len(visible) < len(cells):
-            following = f"{query.position}.{start + len(visible)}"
-    if not following and page.next is not None:
-        following = str(page.next)
-    is_continued = (position, index) != (0, 0)
-    order = "" if following or is_continued else table_range.order
+            next_cursor = f"{query.position}.{start + len(visible)}"
+    if not next_cursor and page.next is not None:
+        next_cursor = str(page.next)
+    has_previous_page = (position, index) != (0, 0)
+    order = "" if next_cursor or has_previous_page else table_range.order
     if order:
         # The rows of a query stay together, because sorting is stable in both directions.
         is_descending = order == "descending"
@@ -368,8 +369,8 @@ def _fact_table(
         has_accounts=len({query.account or query.name for query in page.queries}) > 1,
         has_marks=batch.status != BatchStatus.DONE
         or bool(batch.error or progress.lost_queries or progress.failed_queries),
-        is_continued=is_continued,
-        next=following,
+        has_previous_page=has_previous_page,
+        next=next_cursor,
         order=order,
     )
 
@@ -391,7 +392,7 @@ def _cells(query: QueryView, destination: int, links: PageLinks) -> tuple[tuple[
     ), proves_no_account(proven)
 
 
-STAGE_LABELS = {
+STEP_LABELS = {
     StepName.INITIAL_STATE: "waits until its block is final",
     StepName.BLOCKHASH_AVAILABLE: "waits for its block's hash",
     StepName.HEADER_ACCUMULATED: "is being proven",
@@ -400,7 +401,9 @@ STAGE_LABELS = {
 
 
 def _mark(query: QueryView, batch: BatchView) -> tuple[str, str]:
-    """The CSS class of the query's mark, and what it means. Only the time line says what moves."""
+    """The CSS class of the query's mark, and what it means. While the batch is open, only the
+    time line shows what is running.
+    """
     if any(step.error and step.error.code != CANCELLED for step in query.steps):
         is_lost = batch.status == BatchStatus.DONE
         return "rejected", "removed by a reorganisation" if is_lost else "failed"
@@ -411,4 +414,4 @@ def _mark(query: QueryView, batch: BatchView) -> tuple[str, str]:
     if batch.ended_at:
         return "waiting", "not proven"
     step = next(step for step in query.steps if step.status != StepStatus.COMPLETED)
-    return "waiting", STAGE_LABELS[step.name]
+    return "waiting", STEP_LABELS[step.name]

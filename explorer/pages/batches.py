@@ -40,7 +40,7 @@ def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> Http
 
 
 def _context(page: BatchPage, links: PageLinks) -> dict[str, object]:
-    answer = answer_context(page.single, links) if page.single else {}
+    answer = answer_context(page.only_fact, links) if page.only_fact else {}
     return {"page": page, **answer}
 
 

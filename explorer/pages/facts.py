@@ -51,7 +51,7 @@ MAX_CHECKS, CHECK_SECONDS = 20, 60  # for each network of visitors
 def check_wait_seconds(request: HttpRequest) -> int:
     """Count a check that asks nodes; returns 0, or the seconds until the visitor may repeat it."""
     quota = use_quota(f"registry check from {client_network(request)}", MAX_CHECKS, CHECK_SECONDS)
-    return 0 if quota.allowed else quota.seconds_left
+    return 0 if quota.is_allowed else quota.seconds_left
 
 
 def fact_url(fact: FactView, page: str = "") -> str:

@@ -10,7 +10,7 @@ from django.http import QueryDict
 from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import selector_from_input
 from queries.config.routes import Chain
-from queries.reading.reach import Reach, block_reach
+from queries.reading.reach import Reach, route_reach
 from queries.schema.bodies import SELECTOR_PATTERN
 from queries.schema.checked_batch import Selector
 
@@ -44,7 +44,7 @@ class ReachForm:
         if "block" not in query or source is None or destination is None:
             return cls(*form)
         wanted = _block_at(text)
-        reach = block_reach(links.routes, source, destination, wanted) if wanted else None
+        reach = route_reach(links.routes, source, destination, wanted) if wanted else None
         return cls(*form, is_sent=True, wanted=wanted, reach=reach)
 
     @property

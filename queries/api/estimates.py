@@ -161,7 +161,7 @@ def estimate_batch(
     """Estimate the batch in a parsed body, for the API and for a page."""
     batch = read_batch(content, routes, limits, needs_fee=False)
     with open_readers(key, batch, routes, ESTIMATE_SECONDS) as (chains, queries):
-        result = planning.estimate(chains, batch.destination, queries)
+        result = planning.estimate_batch(chains, batch.destination, queries)
     return _estimate_response(batch, result, free=routes.chains[batch.destination].free)
 
 

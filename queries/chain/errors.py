@@ -16,7 +16,9 @@ class ChainError(Exception):
     code: ClassVar[str]  # for programs
     template: ClassVar[str]  # the sentence for people
     retryable: ClassVar[bool] = True  # whether the same work can succeed later
-    is_certain: ClassVar[bool] = False  # once a quorum confirms it, nobody waits for a change
+    is_certain: ClassVar[bool] = (
+        False  # once a quorum confirms it, reject at once instead of waiting
+    )
 
     def __init__(self, sentence: str, data: bytes = b"") -> None:
         super().__init__(sentence)
@@ -76,7 +78,9 @@ class StateRootEmptyError(ChainRefusalError):
     """A node returns accounts of a block, often the genesis, whose header has an empty root."""
 
     code = "state_root_empty"
-    template = "The block's header has an empty state root, so no account of {chain} can be proven."
+    template = (
+        "The block's header has an empty state root, so {chain} has no accounts to prove in it."
+    )
     retryable = False
     is_certain = True
 
@@ -93,7 +97,7 @@ class NonceUsedError(ChainRefusalError):
 
 class UnderpricedError(ChainRefusalError):
     code = "underpriced"
-    template = "The transaction offers {chain} too little for its gas."
+    template = "The transaction's fee is too low for {chain} right now."
 
 
 class InsufficientFundsError(ChainRefusalError):
@@ -151,8 +155,8 @@ class MethodMissingError(ChainError):
     retryable = False
 
 
-class BatchTooLargeError(ChainError):
-    code = "batch_too_large"
+class RpcBatchTooLargeError(ChainError):
+    code = "rpc_batch_too_large"
     template = "The nodes of {chain} reject this many calls in one JSON-RPC batch."
 
 
@@ -190,7 +194,7 @@ class ProofWindowExceededError(ChainError):
 
 
 # Errors of a node that cannot prove a block this old.
-PROOF_TOO_OLD = (StateNotAvailableError, ProofWindowExceededError, MethodMissingError)
+PROOF_TOO_OLD_ERRORS = (StateNotAvailableError, ProofWindowExceededError, MethodMissingError)
 
 # Found by our own checks.
 
@@ -255,7 +259,7 @@ class EventNotFoundError(EventError):
 
 class EventExistsError(EventError):
     code = "event_exists"
-    template = "The block has what should be proven to be absent."
+    template = "The block contains the item whose absence was requested."
 
 
 class BloomInconclusiveError(EventExistsError):
@@ -278,9 +282,9 @@ NODE_ERRORS: tuple[tuple[int | str, type[ChainError]], ...] = (
     (3, CallRevertedError),  # the code of geth and its successors
     (r"^execution reverted", CallRevertedError),
     # JSON-RPC batches; before rate limits, whose words these also use
-    (r"batch.*(too large|too big|limit|exceed|more than)", BatchTooLargeError),
-    (r"batch.*not (allowed|supported)", BatchTooLargeError),
-    (r"(too many|maximum).*batch|batch (size|request|call)", BatchTooLargeError),
+    (r"batch.*(too large|too big|limit|exceed|more than)", RpcBatchTooLargeError),
+    (r"batch.*not (allowed|supported)", RpcBatchTooLargeError),
+    (r"(too many|maximum).*batch|batch (size|request|call)", RpcBatchTooLargeError),
     # Proofs
     (r"maximum proof window", ProofWindowExceededError),  # reth
     (r"proofs? (are|is) (only )?available (only )?for", ProofWindowExceededError),  # erigon 2

@@ -17,11 +17,11 @@ import requests
 
 from accounts.shared.wording import excerpt
 from queries.chain.errors import (
-    BatchTooLargeError,
     ChainError,
     NodeError,
     NodesUnreachableError,
     RateLimitedError,
+    RpcBatchTooLargeError,
     classify_node_error,
     redact,
 )
@@ -102,7 +102,7 @@ class JsonRpc:
         except requests.HTTPError as error:
             answers = _read_errors(error.response, method, is_batch=is_batch)
         except ResponseTooLargeError:
-            kind = BatchTooLargeError if is_batch else NodesUnreachableError
+            kind = RpcBatchTooLargeError if is_batch else NodesUnreachableError
             raise NodeTransportError(f"{method}: the node's answer is too large", kind) from None
         except REQUEST_ERRORS as error:
             is_down = isinstance(error, requests.ConnectionError)
@@ -115,7 +115,7 @@ class JsonRpc:
             return [_json_rpc_error("", answers["error"])] * len(params_list)  # one for the batch
         if not isinstance(answers, list) or len(answers) != len(params_list):
             reason = f"{method}: the node answered only some of the calls"
-            raise NodeTransportError(reason, BatchTooLargeError)
+            raise NodeTransportError(reason, RpcBatchTooLargeError)
         return [_result(method, answer, request_id) for request_id, answer in enumerate(answers, 1)]
 
     def close(self) -> None:
@@ -161,7 +161,7 @@ def _read_errors(response: requests.Response, method: str, *, is_batch: bool) ->
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         kind = RateLimitedError
     elif is_batch and status in BATCH_TOO_LARGE_STATUSES:
-        kind = BatchTooLargeError
+        kind = RpcBatchTooLargeError
     is_down = status in ACCESS_DENIED_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     sentence = f"{method}: the node answers with status {status}"
     raise NodeTransportError(sentence, kind, f"HTTP status {status}", is_down=is_down) from None

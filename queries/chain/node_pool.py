@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Self, TypeVar
 
 from queries.chain.errors import (
-    BatchTooLargeError,
     BeyondHorizonError,
     CallRevertedError,
     ChainError,
@@ -27,6 +26,7 @@ from queries.chain.errors import (
     ParametersRejectedError,
     RateLimitedError,
     RegistryAbsentError,
+    RpcBatchTooLargeError,
     WrongChainIdError,
     revert_data,
 )
@@ -124,7 +124,9 @@ class NodeHealth:
         return other.head.timestamp - self.head.timestamp > max_lag
 
     def record_unanswered(self, question: Hashable) -> float:
-        """Return when the node began to fail, lag, or answer this question only with errors."""
+        """Record that the node did not answer the question. Returns since when it has failed,
+        lagged, or answered this question only with errors.
+        """
         now, limits = time.monotonic(), self.chain.limits
         max_age = 2 * (limits.quorum_wait + limits.max_retry_delay)  # then it is forgotten
         with self._lock:
@@ -163,7 +165,7 @@ class Node:
             try:
                 answers += self._request(method, batch)
             except NodeError as error:
-                if error.kind is not BatchTooLargeError or len(batch) == 1:
+                if error.kind is not RpcBatchTooLargeError or len(batch) == 1:
                     raise
                 health.batch_size = len(batch) // 2
         return answers
@@ -225,14 +227,14 @@ class Node:
         except NodeTransportError as error:
             if error.is_down and not self._is_past_deadline():
                 self.health.record_failure(error.kind)
-            elif error.kind is not BatchTooLargeError:
+            elif error.kind is not RpcBatchTooLargeError:
                 self.probe_head(error.kind)
             raise
         for answer in answers:
             kind = answer.kind if isinstance(answer, JsonRpcError) else None
             if kind is RateLimitedError:
                 self.health.record_failure(RateLimitedError)
-            if kind in {RateLimitedError, BatchTooLargeError}:
+            if kind in {RateLimitedError, RpcBatchTooLargeError}:
                 raise answer
         return answers
 
@@ -279,16 +281,16 @@ class NodePool:
         answers: list[Any] = []
         errors: list[NodeError] = []
         for node in self._ordered_nodes():
-            done = len(answers)
-            if done == len(params_list):
+            answer_count = len(answers)
+            if answer_count == len(params_list):
                 break
             try:
-                replies = node.ask(method, params_list[done:])
+                replies = node.ask(method, params_list[answer_count:])
             except NodeError as error:
                 errors.append(error)
                 continue
             try:
-                for index, reply in enumerate(replies, done):
+                for index, reply in enumerate(replies, answer_count):
                     check = checks[index]
                     answers.append(node.check_answer(method, params_list[index], reply, check))
             except NodeError as error:
@@ -317,9 +319,9 @@ class NodePool:
         counts if there is only one node, or if for `quorum_wait` every other node has failed,
         lagged or answered this question with errors. A revert is an answer.
 
-        The function and the positional arguments identify the question over retries. What may
-        change from one to the next, such as the latest block, the function encloses, or is passed
-        by keyword.
+        The function and the positional arguments identify the question across retries. Pass values
+        that change between retries, such as the latest block, by keyword, or let the function close
+        over them.
         """
         return self.poll(question, *args, **options).quorum()
 
@@ -329,7 +331,9 @@ class NodePool:
         *args: Parameters.args,
         **options: Parameters.kwargs,
     ) -> "Poll[Answer]":
-        """Like `ask_quorum`, if one node's answer may show that no quorum is needed."""
+        """Return a `Poll`, which asks nodes only as needed: for callers that may not need a quorum
+        after the first answer.
+        """
         key = question.__module__, question.__qualname__, args
         nodes = [
             (node.health, partial(question, self._view(node), *args, **options))

@@ -56,8 +56,6 @@ class Retry:
 
 Wait = Snooze | Retry
 
-Outcome = Wait | None  # None: nothing is left to do
-
 
 def recheck_pause(start: datetime, limits: Limits) -> timedelta:
     """A polling interval that grows with the time waited."""
@@ -139,18 +137,20 @@ def lease_free_condition(now: datetime) -> Q:
     return Q(lease_until=None) | Q(lease_until__lte=now)
 
 
-def due_rows(rows: QuerySet[Row], now: datetime, early: timedelta = timedelta(0)) -> QuerySet[Row]:
+def due_rows(
+    rows: QuerySet[Row], now: datetime, lookahead: timedelta = timedelta(0)
+) -> QuerySet[Row]:
     """The rows that are due, in the order of claims."""
-    available = rows.filter(lease_free_condition(now), due_at__lte=now + early)
+    available = rows.filter(lease_free_condition(now), due_at__lte=now + lookahead)
     return available.order_by(rows.model.order, "pk")
 
 
 def claim(
-    rows: QuerySet[Row], limit: int = 1, *, early: timedelta = timedelta(0)
+    rows: QuerySet[Row], limit: int = 1, *, lookahead: timedelta = timedelta(0)
 ) -> list[Lease[Row]]:
-    """Lease up to `limit` of these rows that are due now, or will be within `early`."""
+    """Lease up to `limit` of these rows that are due now, or will be within `lookahead`."""
     now = shared_now()
-    candidates = due_rows(rows, now, early)
+    candidates = due_rows(rows, now, lookahead)
     # Checked without SQLite's write lock.
     return lease_rows(candidates, now, limit) if candidates.exists() else []
 
@@ -166,8 +166,8 @@ def lease_rows(candidates: QuerySet[Row], now: datetime, limit: int = 1) -> list
     return [Lease(row, token) for row in free_rows]
 
 
-def claim_one(rows: QuerySet[Row], *, early: timedelta = timedelta(0)) -> Lease[Row] | None:
-    leases = claim(rows, early=early)
+def claim_one(rows: QuerySet[Row], *, lookahead: timedelta = timedelta(0)) -> Lease[Row] | None:
+    leases = claim(rows, lookahead=lookahead)
     return leases[0] if leases else None
 
 

@@ -20,7 +20,7 @@ from ulid import ULID
 
 from accounts.models import Account
 from accounts.shared.errors import RefusalError
-from accounts.shared.rate_limits import DAY, QuotaUse, read_quota, refuse_over_quota, use_quota
+from accounts.shared.rate_limits import DAY, Quota, read_quota, refuse_over_quota, use_quota
 from accounts.shared.wording import format_count, format_duration, format_timestamp
 from queries.config.limits import Limits
 from queries.config.routes import Routes
@@ -103,7 +103,7 @@ def _spend_daily_limit(facts: int, owner: Account) -> None:
     )
 
 
-def daily_facts(owner: Account) -> QuotaUse:
+def daily_facts(owner: Account) -> Quota:
     """What the account has left of its daily limit."""
     return read_quota(_facts_subject(owner), settings.FACTS_PER_DAY, DAY)
 

@@ -178,7 +178,7 @@ def _next_calls(
     block: BlockProof, context: PublishContext, known: RegistryBlock, anchor: Anchor | Preparation
 ) -> Iterator[bytes]:
     if isinstance(anchor, Preparation):
-        yield anchor.call
+        yield anchor.calldata
         return
     rules, groups = context.destination.chain.gas_rules, group_facts(known.unproven_facts)
     proofs = [entry.proof for entry in block.accounts if entry.proof.address in groups.accounts]

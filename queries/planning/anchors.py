@@ -18,7 +18,7 @@ from queries.attestations.records import find_attest_call
 from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
-    PROOF_TOO_OLD,
+    PROOF_TOO_OLD_ERRORS,
     AnotherBlockAccumulatedError,
     BlockUnknownError,
     HistoryMissingError,
@@ -52,8 +52,8 @@ MARGIN = 2 * 32
 MESSAGE_PASSER = bytes.fromhex("4200000000000000000000000000000000000016")  # of an OP-stack chain
 
 
-HISTORY = bytes.fromhex(HASH_HISTORY[2:])
-NO_PROOF = (BlockUnknownError, *PROOF_TOO_OLD)
+HASH_HISTORY_BYTES = bytes.fromhex(HASH_HISTORY[2:])
+NO_PROOF_ERRORS = (BlockUnknownError, *PROOF_TOO_OLD_ERRORS)
 
 # Fetches the headers from one block to another, child after child.
 FetchHeaders = Callable[[int, int], Sequence[Header]]
@@ -119,7 +119,7 @@ class AnchorSearch:
             raise AnotherBlockAccumulatedError.create(chain, why=f": block {header.number:,}")
         if state.is_accumulated and not state.needs_child:
             return Anchor(header, is_accumulated=True)
-        newer_headers = self._newer_headers(header, header.number + int(state.needs_child))
+        newer_headers = self._fetch_newer_headers(header, header.number + int(state.needs_child))
         anchor = Anchor(header, state.is_accumulated, newer_headers)
         target = newer_headers[-1] if newer_headers else header  # the registry must know it
         window = self._hash_window(target)
@@ -135,31 +135,31 @@ class AnchorSearch:
         nearby = range(target.number, min(target.number + max_headers, last_known) + 1)
         nearest = self._nearest_known(nearby, window)
         if nearest is not None:
-            return replace(anchor, newer_headers=self._newer_headers(header, nearest))
+            return replace(anchor, newer_headers=self._fetch_newer_headers(header, nearest))
         if preparation := self._hash_preparation(target, nearby):
             return preparation
         if has_history:
             return self._find_hops(anchor, target, window)
-        return self._out_of_reach(target, nearby, window)
+        return self._check_reach(target, nearby, window)
 
     def _find_hops(self, anchor: Anchor, target: Header, window: range) -> AnchorResult:
         starts = self._hop_starts(target, window)
         near_starts = [start for start in starts if start <= target.number + HISTORY_RING]
         if near_starts:
             start = max(near_starts)  # more nodes have the state of newer blocks
-            header, is_accumulated = self._header(start), starts[start]
+            header, is_accumulated = self._fetch_header(start), starts[start]
             hop = self._hop_section(header, target, is_accumulated=is_accumulated)
-            return replace(anchor, hop=hop, hop_from=start)
+            return replace(anchor, hop=hop, hop_start=start)
         if starts:
             start = min(starts)
             return self._prepare_hops(start, target.number, is_accumulated=starts[start])
         later = range(target.number, self.source_head + 1)
-        return self._hash_preparation(target, later) or self._not_known(target)
+        return self._hash_preparation(target, later) or self._hash_not_known(target)
 
-    def _header(self, number: int) -> Header:
+    def _fetch_header(self, number: int) -> Header:
         return self.fetch_headers(number, number)[0]
 
-    def _newer_headers(self, header: Header, last: int) -> tuple[Header, ...]:
+    def _fetch_newer_headers(self, header: Header, last: int) -> tuple[Header, ...]:
         """The headers after the block, up to the last one."""
         if last == header.number:
             return ()
@@ -169,9 +169,10 @@ class AnchorSearch:
         return tuple(newer_headers)
 
     def _hash_window(self, target: Header) -> range:
-        """The blocks whose hashes the registry can know without a mapping by number: on a native
-        route the chain's latest blocks, on an output route the block recorded from a game, with
-        `assumed_mined` the block that this preparation records.
+        """The blocks whose hashes the registry knows without having recorded their numbers.
+
+        Native route: the chain's latest blocks. Output route: the block recorded from a game. With
+        `assumed_mined`: the block that this preparation records.
         """
         if self.assumed_mined and not self.assumed_mined.hops:
             return range(self.assumed_mined.next_start, self.assumed_mined.next_start + 1)
@@ -196,7 +197,7 @@ class AnchorSearch:
         if self.facts.is_recorded(target.hash):
             return range(target.number, target.number + 1)
         game = self.games.valid_game(target)
-        if game and self.facts.is_recorded(self._header(game.block).hash):
+        if game and self.facts.is_recorded(self._fetch_header(game.block).hash):
             return range(game.block, game.block + 1)
         return range(0)
 
@@ -234,12 +235,14 @@ class AnchorSearch:
     ) -> bytes:
         """The section that shows a block, and the hash of an older one in its state."""
         try:
-            (proof,) = self.fetch_proofs(start, [(HISTORY, [history_slot(target.number)])])
-        except NO_PROOF as error:
+            (proof,) = self.fetch_proofs(
+                start, [(HASH_HISTORY_BYTES, [history_slot(target.number)])]
+            )
+        except NO_PROOF_ERRORS as error:
             raise type(error)(
                 f"A hop to block {target.number:,} needs a proof of the state of block "
                 f"{start.number:,}, which no node of chain {self.registry.source} has."
-                f"{self._proof_window()}"
+                f"{self._proof_window_sentence()}"
             ) from None
         if proof.slots[0].value != int.from_bytes(target.hash):
             raise HistoryMissingError(
@@ -259,9 +262,9 @@ class AnchorSearch:
         """
         rules = self.destination.chain.gas_rules
         stops = range((start - 1) // HISTORY_RING * HISTORY_RING, target - 1, -HISTORY_RING)
-        sections, call, header = list[bytes](), b"", self._header(start)
+        sections, call, header = list[bytes](), b"", self._fetch_header(start)
         for number in stops:
-            stop, is_first = self._header(number), not sections
+            stop, is_first = self._fetch_header(number), not sections
             section = self._hop_section(
                 header, stop, is_accumulated=is_accumulated and is_first, accumulate=not is_first
             )
@@ -286,12 +289,14 @@ class AnchorSearch:
             hop_start=start,
         )
 
-    def _proof_window(self) -> str:
+    def _proof_window_sentence(self) -> str:
         if not self.use_own_records:
             return ""
         nodes = NodeRecord.objects.filter(chain=self.registry.source, proof_window__gte=0)
         window = nodes.aggregate(max=Max("proof_window"))["max"]
-        return "" if window is None else f" They prove the last {format_count(window, 'block')}."
+        return (
+            "" if window is None else f" Its nodes prove the last {format_count(window, 'block')}."
+        )
 
     def _hash_preparation(self, target: Header, blocks: range) -> Preparation | None:
         """A transaction that makes the hash of one of these blocks known, if there is one."""
@@ -310,20 +315,20 @@ class AnchorSearch:
         return Preparation(selector("recordHash()"), number)
 
     def _output_preparation(self, game: Game) -> Preparation:
-        header = self._header(game.block)
+        header = self._fetch_header(game.block)
         (passer,) = self.fetch_proofs(header, [(MESSAGE_PASSER, [])])
         words = (header.state_root, passer.state.storage_root, header.hash)
         call = call_data("recordOutput(address,bytes32,bytes32,bytes32)", game.address, *words)
         return Preparation(call, game.block)
 
-    def _not_known(self, target: Header) -> HashNotKnown:
+    def _hash_not_known(self, target: Header) -> HashNotKnown:
         if self.registry.kind is RegistryKind.OUTPUT:
             return HashNotKnown(self.games.wait_reason(target))
         is_attested = self.registry.kind is RegistryKind.ATTESTED
         code = WaitCode.NOT_ATTESTED if is_attested else WaitCode.HASH_NOT_RECORDED
         return HashNotKnown(code.reason)
 
-    def _out_of_reach(
+    def _check_reach(
         self, target: Header, nearby: range, window: range
     ) -> OutOfReach | HashNotKnown:
         """Only headers lead to the block. It is out of reach if no hash near it can become known:
@@ -335,11 +340,11 @@ class AnchorSearch:
         if self.registry.kind is RegistryKind.OUTPUT and (game := self.games.valid_game(target)):
             nearest = game.block
         if nearest < nearby.stop:
-            return self._not_known(target)
+            return self._hash_not_known(target)
 
         def has_history(number: int) -> bool:
             try:
-                return self._header(number).has_field(HeaderField.REQUESTS_HASH)
+                return self._fetch_header(number).has_field(HeaderField.REQUESTS_HASH)
             except (BlockUnknownError, StateNotAvailableError):  # dropped by the nodes (EIP-4444)
                 return False
 

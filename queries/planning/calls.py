@@ -34,7 +34,7 @@ from queries.proving.registry_calls import (
 from queries.proving.witnesses import AccountToStore, build_witness
 from queries.wait_reasons import Reason, WaitCode
 
-LOOKUP_GAS = 18_000  # of looking up both hashes, and what the rough table leaves out
+LOOKUP_GAS = 18_000  # to look up both hashes, and costs that the table in proving/packing omits
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,14 @@ class Anchor:
     is_accumulated: bool  # then headers above are contained only to prove a time
     newer_headers: tuple[Header, ...] = ()  # child after child
     hop: bytes = b""  # a section
-    hop_from: int = 0  # the block that the hop starts from
+    hop_start: int = 0  # the block that the hop starts from
     # Whether the registry can look up the parent hash and beacon root.
     can_look_up_hashes: bool = False
 
     @property
     def known_block(self) -> int:
         """The block that the registry has to know."""
-        return self.hop_from if self.hop else (self.header, *self.newer_headers)[-1].number
+        return self.hop_start if self.hop else (self.header, *self.newer_headers)[-1].number
 
     def is_worth_accumulating(self, rules: GasRules) -> bool:
         """Whether a slot costs no more than the bytes that it saves the block's later proofs."""
@@ -66,11 +66,11 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """A transaction that has to be mined first: it records a block's hash in the registry, or
-    hops towards the block.
+    """A transaction that has to be mined first: it records a block's hash, hops towards the block,
+    or lowers the registry's state horizon.
     """
 
-    call: bytes
+    calldata: bytes
     next_start: int  # the search continues from this block
     sentence: str = "A block's hash is recorded in the registry first."
     pending_reason: Reason = WaitCode.HASH_PENDING.reason
@@ -85,12 +85,12 @@ class Preparation:
 class Piece:
     """A part of what one job proves."""
 
-    job: int
+    job_key: int  # the job's id; in estimates, the block number
     anchor: Anchor
     accumulate: bool = False
     fields: frozenset[HeaderField] = frozenset()
     timestamps: tuple[int, ...] = ()
-    requests: tuple[AccountToStore, ...] = ()
+    accounts: tuple[AccountToStore, ...] = ()
     rules: GasRules = OSAKA
     to: str = ""  # the events verifier; empty: the registry
 
@@ -107,14 +107,14 @@ class Piece:
     @property
     def proves_header(self) -> bool:
         """Whether it accumulates the header, or contains the header and no piece accumulates it."""
-        is_left_out = not (
+        is_never_accumulated = not (
             self.anchor.is_accumulated or self.anchor.is_worth_accumulating(self.rules)
         )
-        return self.accumulate or is_left_out
+        return self.accumulate or is_never_accumulated
 
     @cached_property
     def witness(self) -> bytes:
-        return build_witness(self.requests) if self.requests else b""
+        return build_witness(self.accounts) if self.accounts else b""
 
     @property
     def steps(self) -> list[HeaderStep]:
@@ -147,12 +147,12 @@ class Piece:
     def gas(self) -> int:
         """Roughly, without calldata: see the table in proving/packing.py."""
         return self.new_header_slots * self.rules.new_slot + sum(
-            estimate_account_gas(request, self.rules) for request in self.requests
+            estimate_account_gas(account, self.rules) for account in self.accounts
         )
 
     @property
     def facts_key(self) -> str:
-        """What the registry stores for it; equal for pieces that prove the same facts."""
+        """Key of what the registry stores; equal for pieces that prove the same facts."""
         header_fields = sorted(map(int, self.fields))
         block_hash = self.anchor.header.hash
         return repr((block_hash, self.accumulate, header_fields, self.timestamps, self.witness))
@@ -164,24 +164,24 @@ class Piece:
 
     def query_weights(self, queries: Sequence[Query]) -> list[int]:
         """How much the piece proves for each query: its witness bytes, and new slots as gas."""
-        requests = {request.proof.address: request for request in self.requests}
+        accounts = {account.proof.address: account for account in self.accounts}
         return [
-            self._query_weight(query, requests.get(bytes.fromhex(query.account[2:])))
+            self._query_weight(query, accounts.get(bytes.fromhex(query.account[2:])))
             for query in queries
         ]
 
-    def _query_weight(self, query: Query, request: AccountToStore | None) -> int:
+    def _query_weight(self, query: Query, account: AccountToStore | None) -> int:
         if not query.account:
             headers = () if self.uses_stored_header else self.headers
             return self.rules.floor_byte * sum(len(header.encoded) for header in headers)
-        if request is None:
+        if account is None:
             return 0
         numbers = {int(slot, 16) for slot in query.slots}
-        slots = tuple(proof for proof in request.proof.slots if proof.slot in numbers)
-        fields = request.fields.intersection(account_fields(query.props))
+        slots = tuple(proof for proof in account.proof.slots if proof.slot in numbers)
+        fields = account.fields.intersection(account_fields(query.props))
         if not slots and not fields:
             return 0
-        part = AccountToStore(replace(request.proof, slots=slots), fields)
+        part = AccountToStore(replace(account.proof, slots=slots), fields)
         witness_gas = self.rules.floor_byte * len(build_witness([part]))
         return estimate_account_gas(part, self.rules) + witness_gas
 
@@ -189,27 +189,27 @@ class Piece:
         """Two pieces that prove the same facts together; none if the piece has only one slot or one
         account's fields. Header facts stay with the first one.
         """
-        middle = len(self.requests) // 2
-        first, second = self.requests[:middle], self.requests[middle:]
-        if len(self.requests) == 1 and (parts := _halve(*self.requests)):
+        middle = len(self.accounts) // 2
+        first, second = self.accounts[:middle], self.accounts[middle:]
+        if len(self.accounts) == 1 and (parts := _halve(*self.accounts)):
             first, second = parts[:1], parts[1:]
         if not first and not (second and self.new_header_slots):
             return ()
         rest = replace(self, accumulate=False, fields=frozenset(), timestamps=())
-        return replace(self, requests=first), replace(rest, requests=second)
+        return replace(self, accounts=first), replace(rest, accounts=second)
 
 
-def _halve(request: AccountToStore) -> tuple[AccountToStore, ...]:
-    slots, middle = request.proof.slots, len(request.proof.slots) // 2
-    if not slots[1:] and not (slots and request.fields):
+def _halve(account: AccountToStore) -> tuple[AccountToStore, ...]:
+    slots, middle = account.proof.slots, len(account.proof.slots) // 2
+    if not slots[1:] and not (slots and account.fields):
         return ()
-    first = AccountToStore(replace(request.proof, slots=slots[:middle]), request.fields)
-    rest = AccountToStore(replace(request.proof, slots=slots[middle:]), frozenset())
+    first = AccountToStore(replace(account.proof, slots=slots[:middle]), account.fields)
+    rest = AccountToStore(replace(account.proof, slots=slots[middle:]), frozenset())
     return first, rest
 
 
 def cut_into_pieces(
-    job: int,
+    job_key: int,
     anchor: Anchor,
     missing: FactGroups,
     proofs: Sequence[AccountProof],
@@ -221,11 +221,11 @@ def cut_into_pieces(
     header_facts = missing.header_fields, missing.timestamps
     if missing.events and not (missing.accounts or any(header_facts)):
         return []
-    whole = Piece(job, anchor, anchor.is_worth_accumulating(rules), *header_facts, rules=rules)
-    rest = Piece(job, anchor, rules=rules)  # only the first piece stores facts of the header
+    whole = Piece(job_key, anchor, anchor.is_worth_accumulating(rules), *header_facts, rules=rules)
+    rest = Piece(job_key, anchor, rules=rules)  # only the first piece stores facts of the header
 
     def piece(group: Sequence[AccountToStore], *, first: bool) -> Piece:
-        return replace(whole if first else rest, requests=tuple(group))
+        return replace(whole if first else rest, accounts=tuple(group))
 
     def first_call(group: Sequence[AccountToStore]) -> bytes:
         return ProveCall.create([piece(group, first=True)]).data
@@ -340,10 +340,10 @@ def _join_ranges(
         is_same = len({step.header.hash for step in steps}) == 1
         if not is_same or sum(bool(step.witness) for step in steps) > 1:
             return None
-    return [*lower[:overlap_start], *map(_merge, pairs)]
+    return [*lower[:overlap_start], *map(_merge_steps, pairs)]
 
 
-def _merge(steps: Sequence[HeaderStep]) -> HeaderStep:
+def _merge_steps(steps: Sequence[HeaderStep]) -> HeaderStep:
     first, *_ = steps
     return replace(
         first,

@@ -23,9 +23,9 @@ from queries.proving.registry_calls import block_leaf
 from queries.wait_reasons import WaitCode
 
 HEADER_FIRST = "The header is sent first, and the accounts in transactions after it."
-# What nodes that refuse state overrides raise.
+# Errors of nodes that do not support state overrides.
 OVERRIDE_ERRORS = (ParametersRejectedError, MethodMissingError, CallRevertedError)
-NOT_PRICED = "That cannot be tried out beforehand, so the fee given here does not include it."
+NOT_PRICED = "This cannot be simulated beforehand, so the fee given here does not include it."
 
 
 class Readiness(StrEnum):
@@ -41,7 +41,9 @@ class Readiness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What would be sent. `cost` is in wei, at the highest gas price that would be paid."""
+    """The transactions that would be sent, and their cost in wei at the highest gas price that
+    would be paid.
+    """
 
     transactions: int = 0
     bytes: int = 0
@@ -79,7 +81,9 @@ class BlockEstimate:
     hops: int = 0
     facts_price: Price | None = None  # None: unknown
     preparations: dict[object, Price] = field(default_factory=dict)  # by call; all hops as one
-    leaves: Mapping[int, bytes] = field(default_factory=dict)  # in the registry after that
+    leaves: Mapping[int, bytes] = field(
+        default_factory=dict
+    )  # by block, what preparations add to the registry
     pieces: tuple[Piece, ...] = ()  # that may share transactions with other blocks
 
     @property
@@ -92,7 +96,7 @@ class BlockEstimate:
         return self.facts_price and sum(self.preparations.values(), self.facts_price)
 
     def fail(self, error: ChainError) -> None:
-        """Raises the error if a retry may help."""
+        """Mark the estimate as failed. Raises the error instead if a retry may help."""
         if error.retryable:
             raise error
         self.proven_facts, self.hops, self.preparations = (), 0, {}
@@ -122,7 +126,9 @@ class BatchEstimate:
         return all(block.price and block.readiness in ready for block in self.blocks)
 
 
-def estimate(chains: ChainReaders, destination: int, queries: Sequence[Query]) -> BatchEstimate:
+def estimate_batch(
+    chains: ChainReaders, destination: int, queries: Sequence[Query]
+) -> BatchEstimate:
     """Estimate unsaved queries of one batch. Raises `ChainError` if a retry may help."""
     blocks = tuple(_estimate_blocks(chains, destination, queries))
     separate = (block.facts_price for block in blocks if block.facts_price and not block.pieces)
@@ -133,7 +139,7 @@ def estimate(chains: ChainReaders, destination: int, queries: Sequence[Query]) -
             leaves = {number: leaf for block in ready for number, leaf in block.leaves.items()}
             registry = chains.routes.registries[source, destination]
             calls = join_pieces([piece for block in ready for piece in block.pieces])
-            combined_price += _price(chains, registry, calls, leaves) or Price()
+            combined_price += _price_calls(chains, registry, calls, leaves) or Price()
     return BatchEstimate(blocks, combined_price)
 
 
@@ -151,32 +157,32 @@ def _estimate_blocks(
     chains: ChainReaders, destination: int, queries: Sequence[Query]
 ) -> Iterator[BlockEstimate]:
     for (source, seconds), group in _group_queries(queries, "timestamp").items():
-        estimate = BlockEstimate(source, group, chains.head(source).final_number)
+        block_estimate = BlockEstimate(source, group, chains.head(source).final_number)
         try:
             block, reason = chains.block_at_time(source, seconds)
         except ChainError as error:
-            estimate.fail(error)
-            yield estimate
+            block_estimate.fail(error)
+            yield block_estimate
             continue
         for query in group:
             query.block = block
         if block is None and reason:
-            estimate.readiness, estimate.sentence = Readiness.NOT_FINAL, reason.sentence
-            yield estimate
+            block_estimate.readiness, block_estimate.sentence = Readiness.NOT_FINAL, reason.sentence
+            yield block_estimate
     for (source, _), group in _group_queries(queries, "block").items():
         registry = chains.routes.registries[source, destination]
-        estimate = BlockEstimate(source, group, chains.provable_head(registry).final_number)
+        block_estimate = BlockEstimate(source, group, chains.provable_head(registry).final_number)
         try:
-            _estimate_block(chains, registry, estimate)
+            _estimate_block(chains, registry, block_estimate)
         except ChainError as error:
-            estimate.fail(error)
-        yield estimate
+            block_estimate.fail(error)
+        yield block_estimate
 
 
 def _group_queries(
     queries: Sequence[Query], column: str
 ) -> dict[tuple[int, int], tuple[Query, ...]]:
-    """By source and this column, in their order, without queries for which it is null."""
+    """Group queries by source and this column, in order. Queries without a value are left out."""
     groups: dict[tuple[int, int], tuple[Query, ...]] = {}
     for query in queries:
         if (value := getattr(query, column)) is not None:
@@ -211,12 +217,12 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
     while isinstance(anchor, Preparation):
         estimate.hops += anchor.hops
         estimate.sentence = estimate.sentence or anchor.sentence
-        price = _price(chains, registry, [ProveCall(anchor.call)], leaves)
+        price = _price_calls(chains, registry, [ProveCall(anchor.calldata)], leaves)
         if price is None:
             estimate.sentence = f"{anchor.sentence} {NOT_PRICED}"
             return
         price = price.scale(anchor.hops / anchor.hops_in_call) if anchor.hops else price
-        estimate.preparations["hops" if anchor.hops else anchor.call] = price
+        estimate.preparations["hops" if anchor.hops else anchor.calldata] = price
         leaves[anchor.next_start] = block_leaf(source.header(anchor.next_start))
         anchor = plan.find_anchor(assumed_mined=anchor)
     if isinstance(anchor, Anchor):
@@ -233,18 +239,18 @@ def _estimate_facts(
 ) -> None:
     chains, registry, missing = plan.chains, plan.registry, group_facts(plan.state.unproven_facts)
     pieces = _fetch_pieces(plan, anchor, missing)
-    has_accounts = any(piece.requests for piece in pieces) or not missing.accounts
+    has_accounts = any(piece.accounts for piece in pieces) or not missing.accounts
     is_whole = has_accounts and (any(piece.to for piece in pieces) or not missing.events)
     estimate.sentence = estimate.sentence or ("" if is_whole else HEADER_FIRST)
     estimate.hops += bool(anchor.hop)
-    price = _price(chains, registry, join_pieces(pieces), leaves)
+    price = _price_calls(chains, registry, join_pieces(pieces), leaves)
     if price and is_whole:
         estimate.leaves, estimate.pieces = leaves, tuple(pieces)
     elif price:
         leaves = {**leaves, plan.header.number: block_leaf(plan.header)}
         rest = replace(missing, header_fields=frozenset(), timestamps=())
         rest_pieces = _fetch_pieces(plan, Anchor(plan.header, is_accumulated=True), rest)
-        rest_price = _price(chains, registry, join_pieces(rest_pieces), leaves)
+        rest_price = _price_calls(chains, registry, join_pieces(rest_pieces), leaves)
         price = rest_price and price + rest_price
     estimate.facts_price = price
     if not price:
@@ -256,7 +262,7 @@ def _fetch_pieces(plan: BlockPlan, anchor: Anchor, missing: FactGroups) -> list[
     return plan.cut_into_pieces(plan.header.number, anchor, missing, proofs)
 
 
-def _price(
+def _price_calls(
     chains: ChainReaders,
     registry: Registry,
     calls: Sequence[ProveCall],

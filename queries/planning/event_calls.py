@@ -82,7 +82,7 @@ def event_gas(fact: EventFact, rules: GasRules) -> int:
 
 
 def cut_events(
-    job: int,
+    job_key: int,
     anchor: Anchor,
     events: Sequence[EventFact],
     content: BlockContent,
@@ -95,7 +95,7 @@ def cut_events(
     fields = {fact.field for fact in events}
     roots = [FactRead(FactKind.HEADER_FIELD, field, header.number) for field in fields]
     whole = EventPiece(
-        job,
+        job_key,
         anchor,
         rules=rules,
         to=facts.verifier,

@@ -9,7 +9,7 @@ from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient
 from queries.chain.registry import EMPTY_WORD
 from queries.contracts.abi import call_data
-from queries.planning.anchors import HISTORY
+from queries.planning.anchors import HASH_HISTORY_BYTES
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section, history_slot
@@ -20,7 +20,7 @@ def history_request(header: Header) -> list[AccountSlots]:
     """The slots of the grandparent's and the parent's hash, if the chain may have the contract."""
     if header.number <= 1 or not header.has_field(HeaderField.REQUESTS_HASH):
         return []
-    return [(HISTORY, [history_slot(header.number - back) for back in (2, 1)])]
+    return [(HASH_HISTORY_BYTES, [history_slot(header.number - back) for back in (2, 1)])]
 
 
 def horizon_evidence(

@@ -67,10 +67,10 @@ class BlockPlan:
         return search.find(self.header, self.state)
 
     def cut_into_pieces(
-        self, job: int, anchor: Anchor, missing: FactGroups, proofs: Sequence[AccountProof]
+        self, job_key: int, anchor: Anchor, missing: FactGroups, proofs: Sequence[AccountProof]
     ) -> list[Piece]:
         """Cut the missing facts into pieces that fit. Raises `EventNotProvableError`."""
         rules = self.chains.chain(self.registry.destination).gas_rules
-        pieces = cut_into_pieces(job, anchor, missing, proofs, rules)
+        pieces = cut_into_pieces(job_key, anchor, missing, proofs, rules)
         facts = self.chains.facts(self.registry)
-        return pieces + cut_events(job, anchor, missing.events, self.content, facts)
+        return pieces + cut_events(job_key, anchor, missing.events, self.content, facts)

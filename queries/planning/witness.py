@@ -149,11 +149,11 @@ def _prove_block(
     if not (missing.accounts or missing.header_fields or missing.timestamps):
         return None, [], event_witness
     piece = Piece(
-        job=0,
+        job_key=0,
         anchor=anchor,
         fields=missing.header_fields,
         timestamps=missing.timestamps,
-        requests=tuple(accounts_to_store(missing, proofs)),
+        accounts=tuple(accounts_to_store(missing, proofs)),
     )
     words = missing.words(header, proofs)
     facts = [
@@ -190,7 +190,7 @@ def _find_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:
         raise NotProvableError(f"{result.sentence} A batch does that.")
     if not hop_sections:
         return result
-    return replace(result, hop=hop_sections + result.hop, hop_from=start)
+    return replace(result, hop=hop_sections + result.hop, hop_start=start)
 
 
 def _last_valid_block(

@@ -145,7 +145,7 @@ class JobPass:
     def deep_block(self, node: ChainClient) -> int:
         """The newest block that is deep enough to count, by this node's head or ours if lower."""
         depth, head = node.chain.depth, self.latest.number
-        if depth > 1:  # otherwise a node that has the block is as far
+        if depth > 1:  # at depth 1, a node that has the block is deep enough
             head = min(head, node.head(known_final=0).number)
         return max(head - depth + 1, 0)
 

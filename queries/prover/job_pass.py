@@ -37,10 +37,10 @@ TRANSACTION_FAILED = "transaction_failed"
 def run_pass(
     lease: Lease[BlockJob], context: ProverContext, findings: Findings
 ) -> ReadyJob | Outcome:
-    """Make one pass over the job. What it finds is kept in `findings`, also if it raises.
+    """Run one pass over the job. Its results go into `findings`, even if it raises.
 
-    It changes no status and signs nothing: the worker stores what was found and the outcome, and
-    has the pieces or the preparation of a `ReadyJob` sent.
+    It changes no status and signs nothing. The worker stores the findings and the outcome, and
+    sends the pieces or the preparation of a `ReadyJob`.
     """
     job, chains = lease.row, context.routes.chains
     if wait := _wait_for_new_block(job, context):
@@ -71,8 +71,8 @@ def run_pass(
 
 
 def _wait_for_new_block(job: BlockJob, context: ProverContext) -> Snooze | None:
-    """Wait on if the destination has no new block yet, because facts change only with one; but not
-    for so long that its transactions have to be sent again.
+    """Keep waiting while the destination has no new block, because facts change only in a new
+    block; at most `resend_after`, because unmined transactions then have to be sent again.
     """
     block_hash, wait_start = context.block_waits.get(job.pk, (b"", -math.inf))
     is_early = time.monotonic() < wait_start + context.limits.resend_after

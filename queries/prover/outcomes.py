@@ -1,8 +1,8 @@
-"""What a pass comes to, as values, and the only place that stores it.
+"""The findings and the outcome of a pass, and the only module that stores them.
 
-A pass changes no status. What it has found and its outcome are stored in one database transaction
-with the release of the row, under the lease's token; what it has found, also if a later stage
-fails. Locks are taken in one order, as everywhere: batches, jobs, queries.
+A pass changes no status. One database transaction stores its findings and its outcome and releases
+the row, if this worker still has the lease. Findings are stored even if a later stage fails. Locks
+are taken in one order, as everywhere: batches, jobs, queries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class Reject:
     """These batches certainly cannot be proven. The row stays due if others wait for it."""
 
     failures: Mapping[str, Failure]  # by batch
-    queries: Sequence[Query] | None = None  # that fail; None: all of these batches
+    queries: Sequence[Query] | None = None  # the failed ones; None: all of these batches
 
     @classmethod
     def create(cls, queries: Sequence[Query], failure: Failure) -> Self:
@@ -66,8 +66,8 @@ class Findings:
 
     lease: Lease[BlockJob]
     header: Header | None = None  # pinned from now on
-    step: StepName | None = None  # that the block has reached
-    header_transaction: SentTransaction | None = None  # that has proven the header
+    step: StepName | None = None  # the last one that the block has reached
+    header_transaction: SentTransaction | None = None  # it proved the header
     values: Mapping[int, Mapping[str, str]] = field(default_factory=dict)  # read back, by query
     unsent_calls: Sequence[bytes] = ()  # they would prove the values that others have proven
 
@@ -132,15 +132,19 @@ def _reschedule(lease: AnyLease, wait: Wait, limits: Limits) -> None:
     back_off = min(limits.initial_retry_delay * 2 ** min(attempts, 20), limits.max_retry_delay)
     pause = timedelta(seconds=back_off) if wait.delay is None else wait.delay
     is_exempt = reason is not None and reason.code in EXEMPT_FROM_MAX_AGE
-    has_sent = isinstance(row, BlockJob) and row.transactions.filter(confirmed=False).exists()
-    counts = not is_exempt and not has_sent
-    if counts and reason:
+    has_unconfirmed_transactions = (
+        isinstance(row, BlockJob) and row.transactions.filter(confirmed=False).exists()
+    )
+    counts_towards_max_age = not is_exempt and not has_unconfirmed_transactions
+    if counts_towards_max_age and reason:
         old_queries = _queries_beyond_max_age(row, limits)
         if failing := list(old_queries):
             step = transitions.first_open_step(old_queries)
             failure = Failure(reason.code, reason.sentence, step, retryable=True)
             _reject(lease, Reject.create(failing, failure))
-    lease.reschedule(pause, reason, failures=attempts, counts_towards_max_age=counts)
+    lease.reschedule(
+        pause, reason, failures=attempts, counts_towards_max_age=counts_towards_max_age
+    )
 
 
 def _queries_beyond_max_age(row: LeasedRow, limits: Limits) -> QuerySet[Query]:

@@ -136,7 +136,11 @@ def _is_pending(job: BlockJob, preparation: Preparation) -> bool:
     ).exclude(succeeded=False)  # not only unmined ones: a node that is behind may not know it
     if preparation.hops:
         return rows.filter(hops__gt=0).exists()
-    data = ENDED_BY_SELECTOR if preparation.call.startswith(ENDED_BY_SELECTOR) else preparation.call
+    data = (
+        ENDED_BY_SELECTOR
+        if preparation.calldata.startswith(ENDED_BY_SELECTOR)
+        else preparation.calldata
+    )
     return any(decode_transaction(row.raw).data.startswith(data) for row in rows)
 
 
@@ -187,7 +191,7 @@ def _estimate(
     first = group[0]
     calls = join_pieces([piece for ready in group for piece in ready.pieces])
     if first.preparation:
-        calls = [ProveCall(first.preparation.call, hops=first.preparation.hops_in_call)]
+        calls = [ProveCall(first.preparation.calldata, hops=first.preparation.hops_in_call)]
     estimates: dict[ProveCall, GasEstimate] = {}
     refusals: dict[int, tuple[ProveCall, CallRefusal]] = {}
     for call, result in first.job_pass.estimator.split_to_fit(calls).items():
@@ -196,7 +200,7 @@ def _estimate(
         elif not call.pieces:
             raise result
         else:
-            refusals[call.pieces[0].job] = call, result
+            refusals[call.pieces[0].job_key] = call, result
     return estimates, refusals
 
 
@@ -281,14 +285,17 @@ def _wait_or_reject_underfunded(
         batches = frozenset()
     if batches:
         rejection = Reject(
-            {batch: _fee_too_low(batch, fees_needed[batch], paying_queries) for batch in batches}
+            {
+                batch: _fee_too_low_failure(batch, fees_needed[batch], paying_queries)
+                for batch in batches
+            }
         )
         return dict.fromkeys(paying_queries, rejection)
     reason = WaitCode.FEE_BELOW_GAS_PRICE.reason
     return {job: job_pass.retry(reason) for job, job_pass in passes.items()}
 
 
-def _fee_too_low(batch: str, price: int, jobs: Collection[int]) -> Failure:
+def _fee_too_low_failure(batch: str, price: int, jobs: Collection[int]) -> Failure:
     others = Query.objects.filter(batch=batch, has_ended=False).exclude(job__in=jobs)
     more = ", and more for its other blocks" if others.exists() else ""
     sentence = (

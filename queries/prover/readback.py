@@ -12,7 +12,7 @@ from functools import partial
 from accounts.shared.wording import format_count
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
-    PROOF_TOO_OLD,
+    PROOF_TOO_OLD_ERRORS,
     BlockUnknownError,
     ChainError,
     RegistryAbsentError,
@@ -108,7 +108,7 @@ def _check_and_prove_values(
     own_proofs, accounts_to_fetch = rebuild_proofs(stored_calls, header, facts)
     fetched_proofs = list[AccountProof]()
     if accounts_to_fetch:
-        with suppress(*PROOF_TOO_OLD):  # then we trust what the registry verified
+        with suppress(*PROOF_TOO_OLD_ERRORS):  # then we trust what the registry verified
             fetched_proofs = job_pass.source.account_proofs(
                 header, accounts_to_fetch, job_pass.lease.extend
             )

@@ -83,8 +83,8 @@ def _gather_ready(first: Lease[BlockJob], context: ProverContext) -> list[ReadyJ
         room = context.chain(job.destination).gas_rules.items_gas
         if is_preparing or sum(ready.gas for ready in ready_jobs) > room:
             break
-        early = timedelta(seconds=limits.initial_retry_delay)
-        lease = claim_one(same_route.exclude(pk__in=seen_jobs), early=early)
+        lookahead = timedelta(seconds=limits.initial_retry_delay)
+        lease = claim_one(same_route.exclude(pk__in=seen_jobs), lookahead=lookahead)
     return ready_jobs
 
 
@@ -132,10 +132,8 @@ def _reschedule_on_error(
         reason = Reason(code, str(error))
     except Exception:
         log.exception("Unexpected error while working on %s.", row_names)
-        reason, findings = (
-            WaitCode.INTERNAL_ERROR.reason,
-            None,
-        )  # these may be what cannot be stored
+        reason = WaitCode.INTERNAL_ERROR.reason
+        findings = None  # storing them may have been the error
     else:
         return
     for lease in leases:

@@ -22,16 +22,16 @@ MAX_JOBS = 20  # that are read to find a proven one
 
 class ReachCode(StrEnum):
     NOW = "now"
-    NOT_FINAL = "not_final"  # the other waits are for signers, and for a dispute game
-    NOT_ATTESTED = "not_attested"
-    NOT_RECORDED = "not_recorded"
+    NOT_FINAL = "not_final"  # waits for finality
+    NOT_ATTESTED = "not_attested"  # waits for signers
+    NOT_RECORDED = "not_recorded"  # waits for a dispute game
     NOT_YET = "not_yet"  # the block does not exist yet
-    TOO_FAR_AHEAD = "too_far_ahead"  # nor soon enough for a batch
+    TOO_FAR_AHEAD = "too_far_ahead"  # further ahead than a batch may request
     TOO_OLD = "too_old"  # the nodes prove blocks from `oldest` on
     PAST_HORIZON = "past_horizon"  # the registry takes no accounts of such a late block
     NO_STATE = "no_state"  # the nodes prove no final block
     NO_ROUTE = "no_route"
-    SILENT = "silent"  # no node of the chain `silent` answers
+    SILENT = "silent"  # no node of the chain `silent_chain` answers
     # What stored rows do not decide:
     UNKNOWN_PACE = "unknown_pace"  # the time between blocks
     UNKNOWN_WINDOW = "unknown_window"  # no node was measured
@@ -60,32 +60,40 @@ class Reach:
     seconds: int | None = None
     oldest: int | None = None
     horizon: int | None = None
-    silent: int | None = None
+    silent_chain: int | None = None
 
 
-def block_reach(routes: Routes, source: int, destination: int, selector: Selector) -> Reach:
+def route_reach(routes: Routes, source: int, destination: int, selector: Selector) -> Reach:
     registry = routes.registries.get((source, destination))
     if registry is None:
         return Reach(ReachCode.NO_ROUTE)
     statuses = chain_statuses([routes.chains[chain] for chain in {source, destination}])
     heads = {status.chain.id: status.head for status in statuses if status.head}
-    silent = [status.chain.id for status in statuses if not status.is_answered]
+    silent_chains = [status.chain.id for status in statuses if not status.is_answered]
     head = heads.get(source)
-    if silent or head is None:
-        return Reach(ReachCode.SILENT, head, silent=source if source in silent else destination)
+    if silent_chains or head is None:
+        return Reach(
+            ReachCode.SILENT, head, silent_chain=source if source in silent_chains else destination
+        )
     final = head.final
     if not selector.is_time:
         final = last_final_block(head, routes.chains[source], destination)
     state = _RouteState(registry, head, final, state_horizon(registry, heads))
-    now, max_ahead = (
+    newest, max_ahead = (
         (head.timestamp, routes.limits.max_seconds_ahead)
         if selector.is_time
         else (head.number, routes.limits.max_blocks_ahead)
     )
-    if selector.number > now:
-        code = ReachCode.NOT_YET if selector.number <= now + max_ahead else ReachCode.TOO_FAR_AHEAD
+    if selector.number > newest:
+        code = (
+            ReachCode.NOT_YET if selector.number <= newest + max_ahead else ReachCode.TOO_FAR_AHEAD
+        )
         return state.future_block(code, selector)
-    return state.at_time(selector.number) if selector.is_time else state.at_block(selector.number)
+    return (
+        state.time_reach(selector.number)
+        if selector.is_time
+        else state.block_reach(selector.number)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,29 +106,33 @@ class _RouteState:
     def seconds(self, blocks: int) -> int | None:
         return None if self.head.block_seconds is None else ceil(blocks * self.head.block_seconds)
 
-    def until_final(self, block: int) -> int | None:
+    def seconds_until_final(self, block: int) -> int | None:
         """Seconds, if finality keeps its distance to the head."""
         return self.seconds(block - self.final) if self.final else None
 
     def future_block(self, code: ReachCode, selector: Selector) -> Reach:
         if not selector.is_time:
-            return Reach(code, self.head, selector.number, self.until_final(selector.number))
-        wait = self.until_final(self.head.number) or 0
+            return Reach(
+                code, self.head, selector.number, self.seconds_until_final(selector.number)
+            )
+        wait = self.seconds_until_final(self.head.number) or 0
         return Reach(code, self.head, seconds=selector.number - self.head.timestamp + wait)
 
-    def at_block(self, block: int) -> Reach:
+    def block_reach(self, block: int) -> Reach:
         age = self.seconds(self.head.number - block)
-        return self._existing(block, block, None if age is None else self.head.timestamp - age)
+        return self._existing_block_reach(
+            block, block, None if age is None else self.head.timestamp - age
+        )
 
-    def at_time(self, timestamp: int) -> Reach:
+    def time_reach(self, timestamp: int) -> Reach:
         if self.head.block_seconds is None:
             return Reach(ReachCode.UNKNOWN_PACE, self.head)
         blocks_ago = ceil((self.head.timestamp - timestamp) / self.head.block_seconds)
         block = max(self.head.number - blocks_ago, 0)
         # The next header shows that the block was the last one at that time.
-        return self._existing(block, block + 1, timestamp)
+        return self._existing_block_reach(block, block + 1, timestamp)
 
-    def _existing(self, block: int, last: int, timestamp: int | None) -> Reach:
+    def _existing_block_reach(self, block: int, last: int, timestamp: int | None) -> Reach:
         """`last` is the last block that has to be final; `timestamp` may be estimated."""
         head, oldest = self.head, self.head.oldest
         obstacles = {
@@ -133,12 +145,12 @@ class _RouteState:
         }
         code = next((code for code, holds in obstacles.items() if holds), None)
         if code is None:
-            return self._known_hash(block, last)
-        seconds = self.until_final(last) if code is ReachCode.NOT_FINAL else None
+            return self._hash_reach(block, last)
+        seconds = self.seconds_until_final(last) if code is ReachCode.NOT_FINAL else None
         return Reach(code, head, block, seconds, oldest, self.horizon)
 
-    def _known_hash(self, block: int, last: int) -> Reach:
-        """Whether the registry can know a hash at or above the block."""
+    def _hash_reach(self, block: int, last: int) -> Reach:
+        """Now, or the wait for a hash at or above the block."""
         code, seconds, kind = ReachCode.NOW, None, self.registry.kind
         if kind is RegistryKind.ATTESTED and not (
             self._is_attested(last) or self._has_proven(last)
@@ -152,7 +164,7 @@ class _RouteState:
 
     def _is_attested(self, block: int) -> bool:
         """Enough signers have attested a block from which the prover reaches this one."""
-        rows = self._above(Attestation.objects.filter(registry=self.registry.address), block)
+        rows = self._rows_above(Attestation.objects.filter(registry=self.registry.address), block)
         signers = rows.values("block").annotate(signers=Count("signer"))
         return bool(signers.filter(signers__gte=self.registry.threshold).exists())
 
@@ -161,9 +173,9 @@ class _RouteState:
         accumulated = Query.objects.filter(
             job=OuterRef("pk"), header_accumulated_completed_at__isnull=False
         )
-        jobs = self._above(BlockJob.objects.order_by("block"), block)
+        jobs = self._rows_above(BlockJob.objects.order_by("block"), block)
         proven = jobs.annotate(is_proven=Exists(accumulated)).values_list("is_proven", flat=True)
         return any(proven[:MAX_JOBS])
 
-    def _above(self, rows: QuerySet[Any], block: int) -> QuerySet[Any]:
+    def _rows_above(self, rows: QuerySet[Any], block: int) -> QuerySet[Any]:
         return rows.filter(**self.registry.route, block__range=(block, block + HISTORY_RING))

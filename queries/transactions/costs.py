@@ -74,7 +74,7 @@ def split_among_batches(
     shares: dict[str, int] = defaultdict(int)
     piece_costs = split(cost, [piece.weight for piece in call.pieces])
     for piece, piece_cost in zip(call.pieces, piece_costs, strict=True):
-        queries = paying_queries[piece.job]
+        queries = paying_queries[piece.job_key]
         weights = dict.fromkeys((query.batch_id for query in queries), 0)
         if len(weights) > 1:
             for query, weight in zip(queries, piece.query_weights(queries), strict=True):

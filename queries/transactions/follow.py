@@ -29,24 +29,26 @@ from queries.transactions.lane import PERMANENT_SEND_ERRORS, Lane
 log = logging.getLogger("tacitus.prover")
 
 
-class SeenReceipt(NamedTuple):
+class NodeReceipt(NamedTuple):
     """A node's receipt of a transaction; a quorum has to agree on it."""
 
     receipt: TransactionReceipt
     is_deep: bool  # at the operator's depth, for the head that we know and for the node's own
 
 
-ReceiptPoll = Poll[SeenReceipt | None]
+ReceiptPoll = Poll[NodeReceipt | None]
 
 
-def _see_receipt(node: ChainClient, transaction_hash: str, *, head: int) -> SeenReceipt | None:
+def _fetch_node_receipt(
+    node: ChainClient, transaction_hash: str, *, head: int
+) -> NodeReceipt | None:
     receipt, depth = node.receipt(transaction_hash), node.chain.depth
     if receipt is None:
         return None
     is_deep = receipt.block + depth - 1 <= head  # its own block is 1 deep
-    if is_deep and depth > 1:  # otherwise a node that has the block is as far
+    if is_deep and depth > 1:  # at depth 1, a node that has the block is deep enough
         is_deep = receipt.block + depth - 1 <= node.head(known_final=0).number
-    return SeenReceipt(receipt, is_deep)
+    return NodeReceipt(receipt, is_deep)
 
 
 def unconfirmed_transactions(job: BlockJob) -> list[SentTransaction]:
@@ -64,7 +66,7 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], head: int) -> bool:
     for row in rows:
         previous_block = row.mined_block
         try:
-            poll = _read_receipt(lane, row, head)
+            poll = _update_receipt(lane, row, head)
             if row.mined_block is None:
                 _rebroadcast(lane, row, is_undone=previous_block is not None)
             # One node may make up a receipt. If its block changes, do not wait for the depth.
@@ -80,15 +82,15 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], head: int) -> bool:
     return is_pending
 
 
-def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> ReceiptPoll | None:
-    """Store one node's receipt of whichever hash was mined, or clear it. Returns the receipt's
-    poll.
+def _update_receipt(lane: Lane, row: SentTransaction, head: int) -> ReceiptPoll | None:
+    """Store one node's receipt of the hash that was mined, or clear it. Returns the poll that found
+    it, for `_confirm`.
     """
     previous = row.mined_hash, row.mined_block, row.succeeded
     mined_poll = None
     for transaction_hash in row.hashes:
-        poll = lane.destination.poll(_see_receipt, transaction_hash, head=head)
-        receipt = seen.receipt if (seen := poll.first()) else None
+        poll = lane.destination.poll(_fetch_node_receipt, transaction_hash, head=head)
+        receipt = answer.receipt if (answer := poll.first()) else None
         if receipt and receipt.block > head:
             return None  # this node is ahead of the one that reported the head
         if receipt and receipt.gas_used <= row.gas_limit:
@@ -110,8 +112,8 @@ def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> ReceiptPoll | 
 
 def _confirm(lane: Lane, row: SentTransaction, poll: ReceiptPoll) -> None:
     """Confirm it if a quorum sees it deep enough; its cost and its proofs count from then on."""
-    chain, stored, seen = lane.destination.chain, poll.first(), poll.quorum()
-    if not (stored and seen and seen.is_deep and seen.receipt == stored.receipt):
+    chain, stored, agreed = lane.destination.chain, poll.first(), poll.quorum()
+    if not (stored and agreed and agreed.is_deep and agreed.receipt == stored.receipt):
         raise NoQuorumError.create(chain.name)  # the retry asks another node first
     charge_batches(row, free=chain.free)
 
@@ -144,22 +146,22 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     except PERMANENT_SEND_ERRORS as error:
         is_outage = was_sent and isinstance(error, NodesRefuseError)
         is_empty = not decode_transaction(row.raw).data
-        if is_outage or is_empty or not is_stuck or _is_accepted_by_quorum(lane, row):
+        if is_outage or is_empty or not is_stuck or _send_to_quorum(lane, row):
             raise
         _cancel(lane, row, str(error))
 
 
-def _is_accepted_by_quorum(lane: Lane, row: SentTransaction) -> bool:
+def _send_to_quorum(lane: Lane, row: SentTransaction) -> bool:
     """Send it to a quorum of nodes. Returns whether they accept it."""
 
-    def accepts(node: ChainClient, raw: bytes) -> bool:
+    def send(node: ChainClient, raw: bytes) -> bool:
         try:
             node.send(raw)
         except PERMANENT_SEND_ERRORS:
             return False
         return True
 
-    return lane.destination.ask_quorum(accepts, row.raw)
+    return lane.destination.ask_quorum(send, row.raw)
 
 
 def _replace_or_fill_gap(lane: Lane, row: SentTransaction) -> None:
@@ -180,13 +182,13 @@ def _raise_fee(lane: Lane, row: SentTransaction) -> None:
     """Sign the same call at a higher fee, within the operator's maximum. The operator pays what the
     fees of its batches do not cover.
     """
-    call = decode_transaction(row.raw)
+    unsigned = decode_transaction(row.raw)
     try:
-        fees = _replacement_fees(call.fees, lane.destination.fees())
+        fees = _replacement_fees(unsigned.fees, lane.destination.fees())
     except FeesTooHighError:
         return  # wait until gas is cheaper
     if fees.max_fee <= lane.destination.chain.max_gas_price:
-        _sign_again(lane, row, replace(call, fees=fees))
+        _sign_again(lane, row, replace(unsigned, fees=fees))
 
 
 def _cancel(lane: Lane, row: SentTransaction, cause: str) -> None:
@@ -195,13 +197,13 @@ def _cancel(lane: Lane, row: SentTransaction, cause: str) -> None:
     max_price = lane.destination.chain.max_gas_price
     fees = _replacement_fees(decode_transaction(row.raw).fees, Fees(0, 0))
     capped_fees = Fees(min(fees.max_fee, max_price), min(fees.tip, max_price))
-    call = _empty_transfer(lane, row.nonce, capped_fees)
+    unsigned = _empty_transfer(lane, row.nonce, capped_fees)
     with durable_transaction():
-        if _sign_again(lane, row, call):
+        if _sign_again(lane, row, unsigned):
             row.job_links.update(proves_header=False, open=False)
 
 
-def _fill_gap(lane: Lane, nonce: int, later: SentTransaction) -> None:
+def _fill_gap(lane: Lane, nonce: int, blocked_row: SentTransaction) -> None:
     """Use the next nonce: by an empty transfer if no row has it; otherwise reopen its row if that
     was confirmed or given up.
     """
@@ -218,12 +220,12 @@ def _fill_gap(lane: Lane, nonce: int, later: SentTransaction) -> None:
     log.error(
         "Nonce %s of chain %s was skipped; filling it with an empty transfer.", nonce, lane.chain_id
     )
-    max_fee = int(later.max_fee, 16)
-    call = _empty_transfer(lane, nonce, Fees(max_fee, max_fee // 8))
+    max_fee = int(blocked_row.max_fee, 16)
+    unsigned = _empty_transfer(lane, nonce, Fees(max_fee, max_fee // 8))
     try:
         with durable_transaction():
-            filler = lane.store_row(call, call.gas_limit * max_fee)
-            filler.jobs.set(later.jobs.order_by("pk"))
+            filler = lane.store_row(unsigned, unsigned.gas_limit * max_fee)
+            filler.jobs.set(blocked_row.jobs.order_by("pk"))
     except IntegrityError:  # another worker has taken the nonce
         return
     lane.send(filler)
@@ -235,17 +237,19 @@ def _empty_transfer(lane: Lane, nonce: int, fees: Fees) -> UnsignedTransaction:
     return UnsignedTransaction(lane.chain_id, nonce, sender, b"", gas, fees)
 
 
-def _sign_again(lane: Lane, row: SentTransaction, call: UnsignedTransaction) -> bool:
-    """Returns False if another worker has just replaced or confirmed it."""
-    signed, max_fee = lane.signer.sign(call), call.fees.max_fee
+def _sign_again(lane: Lane, row: SentTransaction, unsigned: UnsignedTransaction) -> bool:
+    """Sign the call and store it in place of the row's transaction. Returns False if another worker
+    replaced or confirmed the row first.
+    """
+    signed, max_fee = lane.signer.sign(unsigned), unsigned.fees.max_fee
     cost = int(row.max_cost, 16) * max_fee // max(int(row.max_fee, 16), 1)
     with durable_transaction():
         unchanged = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, confirmed=False)
         is_stored = unchanged.update(
-            to=call.to,
+            to=unsigned.to,
             raw=signed.raw,
             hashes=[*row.hashes, signed.hash],
-            gas_limit=max(row.gas_limit, call.gas_limit),  # either may be mined
+            gas_limit=max(row.gas_limit, unsigned.gas_limit),  # either may be mined
             max_fee=f"{max_fee:064x}",
             max_cost=f"{cost:064x}",
             replaced_at=shared_now(),

@@ -120,8 +120,8 @@ class Lane:
         Raises `InsufficientFundsError` if there are none.
         """
         unmined = self.own_rows.filter(confirmed=False, mined_block=None)
-        limits = unmined.values_list("gas_limit", "max_fee")
-        cost, affordable = sum(gas_limit * int(max_fee, 16) for gas_limit, max_fee in limits), []
+        rows = unmined.values_list("gas_limit", "max_fee")
+        cost, affordable = sum(gas_limit * int(max_fee, 16) for gas_limit, max_fee in rows), []
         for offer in offers:
             cost += offer.funds_needed
             if cost > funds:
@@ -152,16 +152,18 @@ class Lane:
         self, jobs: Sequence[BlockJob], nonce: int, to: str, offer: Offer
     ) -> SentTransaction:
         pieces, recipient = offer.call.pieces, offer.call.to or to
-        call = UnsignedTransaction(
+        unsigned = UnsignedTransaction(
             self.chain_id, nonce, recipient, offer.call.data, offer.gas_limit, offer.fees
         )
-        row = self.store_row(call, offer.max_cost, is_preparation=not pieces, hops=offer.call.hops)
+        row = self.store_row(
+            unsigned, offer.max_cost, is_preparation=not pieces, hops=offer.call.hops
+        )
         Share.objects.bulk_create(
             Share(transaction=row, batch_id=batch, max_cost=f"{wei:064x}")
             for batch, wei in offer.shares.items()
         )
         for job in jobs:
-            job_pieces = [piece for piece in pieces if piece.job == job.pk]
+            job_pieces = [piece for piece in pieces if piece.job_key == job.pk]
             if job_pieces or not pieces:
                 JobTransaction.objects.create(
                     job=job,
@@ -176,18 +178,20 @@ class Lane:
             _link_queries(piece, row)
         return row
 
-    def store_row(self, call: UnsignedTransaction, cost: int, **columns: int) -> SentTransaction:
+    def store_row(
+        self, unsigned: UnsignedTransaction, cost: int, **columns: int
+    ) -> SentTransaction:
         """Sign and store a transaction that may cost `cost` wei."""
-        signed = self.signer.sign(call)
+        signed = self.signer.sign(unsigned)
         row = SentTransaction.objects.create(
             chain=self.chain_id,
             sender=self.signer.address,
-            nonce=call.nonce,
-            to=call.to,
+            nonce=unsigned.nonce,
+            to=unsigned.to,
             raw=signed.raw,
             hashes=[signed.hash],
-            max_fee=f"{call.fees.max_fee:064x}",
-            gas_limit=call.gas_limit,
+            max_fee=f"{unsigned.fees.max_fee:064x}",
+            gas_limit=unsigned.gas_limit,
             max_cost=f"{cost:064x}",
             **columns,
             signed_at=shared_now(),
@@ -246,13 +250,13 @@ def _pieces_digest(to: str, pieces: Sequence[Piece]) -> str:
 
 def _link_queries(piece: Piece, row: SentTransaction) -> None:
     """Link the transaction to the queries whose steps it completes, for the pages."""
-    queries = Query.objects.filter(job=piece.job, has_ended=False)
+    queries = Query.objects.filter(job=piece.job_key, has_ended=False)
     if piece.to:
         queries.exclude(event_request=None).update(header_transaction=row)
     elif piece.proves_header:
         queries.update(header_transaction=row)
     elif piece.fields or piece.timestamps:
         queries.filter(account="").update(header_transaction=row)
-    addresses = [request.proof.address for request in piece.requests]
+    addresses = [account.proof.address for account in piece.accounts]
     accounts = [to_checksum_address(address) for address in addresses if address]
     queries.filter(account__in=accounts).update(account_transaction=row)

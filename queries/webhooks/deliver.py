@@ -18,14 +18,7 @@ from accounts.models import Account
 from accounts.shared.rate_limits import refuse_over_quota, use_quota
 from queries.database.bulk_sql import next_delivery_owner
 from queries.database.clock import shared_now
-from queries.database.leases import (
-    Lease,
-    Outcome,
-    Retry,
-    due_rows,
-    lease_free_condition,
-    lease_rows,
-)
+from queries.database.leases import Lease, Retry, due_rows, lease_free_condition, lease_rows
 from queries.engines.wake import wake_senders
 from queries.error_codes import EndpointCode
 from queries.ids import is_ulid
@@ -56,7 +49,7 @@ def claim_delivery() -> Lease[WebhookDelivery] | None:
     return None
 
 
-def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
+def deliver(lease: Lease[WebhookDelivery]) -> Retry | None:
     """Make one attempt, and record it. Returns when to retry, or None if no retry is needed."""
     delivery, batch = lease.row, lease.row.batch
     if delivery.failures and WebhookDelivery.objects.filter(corrects=delivery).exists():

@@ -32,19 +32,19 @@ def test_refused_requests_are_not_counted(settings: LazySettings) -> None:
 
 @pytest.mark.django_db
 def test_a_window_starts_with_the_first_use_after_the_last_one_ended() -> None:
-    assert [use_quota("one", 2, 60).allowed for _ in range(3)] == [True, True, False]
+    assert [use_quota("one", 2, 60).is_allowed for _ in range(3)] == [True, True, False]
     UsageCounter.objects.update(window_start=rate_limits.database_now() - 59)
-    assert not use_quota("one", 2, 60).allowed
+    assert not use_quota("one", 2, 60).is_allowed
     UsageCounter.objects.update(window_start=rate_limits.database_now() - 60)
     fresh = use_quota("one", 2, 60)
-    assert (fresh.allowed, fresh.remaining, fresh.seconds_left) == (True, 1, 60)
+    assert (fresh.is_allowed, fresh.remaining, fresh.seconds_left) == (True, 1, 60)
 
 
 @pytest.mark.django_db
 def test_setting_the_clock_back_does_not_lock_a_subject_out() -> None:
-    assert [use_quota("one", 1, 60).allowed for _ in range(2)] == [True, False]
+    assert [use_quota("one", 1, 60).is_allowed for _ in range(2)] == [True, False]
     UsageCounter.objects.update(window_start=rate_limits.database_now() + 3_600)
-    assert use_quota("one", 1, 60).allowed
+    assert use_quota("one", 1, 60).is_allowed
 
 
 @pytest.mark.django_db(transaction=True)

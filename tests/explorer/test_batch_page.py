@@ -141,7 +141,7 @@ def test_the_time_line_is_one_bar_whose_parts_add_up_to_the_duration() -> None:
     assert min(widths) > 0.9
 
 
-def test_marks_are_in_the_table_only_while_they_differ() -> None:
+def test_the_status_column_disappears_once_all_facts_are_proven() -> None:
     batch_id = _submit(accounts=3)
     assert _get(batch_id).text.count('<td class="status">') == 3
     prove(batch_id)

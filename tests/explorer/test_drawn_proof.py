@@ -69,7 +69,7 @@ def test_a_proof_of_absence_is_explained(service: Service) -> None:
     assert "storage root" not in text
 
 
-def test_a_proof_of_others_is_said_to_be_missing(service: Service) -> None:
+def test_the_page_says_that_a_proof_by_others_is_not_stored(service: Service) -> None:
     batch = proven_batch(service)
     Query.objects.update(
         blockhash_transaction=None, header_transaction=None, account_transaction=None

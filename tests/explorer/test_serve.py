@@ -41,7 +41,7 @@ FOR_A_YEAR = "max-age=31536000;"
 
 
 @pytest.mark.either_database
-def test_production(new_service: Callable[[], Service]) -> None:
+def test_serve_in_production(new_service: Callable[[], Service]) -> None:
     """One test for one server, because starting it is slow."""
     service = new_service()
     server = serve_in_production(service)

@@ -21,7 +21,7 @@ from tests.rigs.service import HOLDER, Service
 JS = Path(__file__).parents[1] / "js"
 DEAD = f"http://127.0.0.1:{free_port()}/{{sender}}/{{data}}"
 LIBRARIES = ["viem", "ethers"]
-NO_PROOF = f"0x{encode(['bytes', 'bytes'], [b'', b'']).hex()}"
+NO_PROOF_ERRORS = f"0x{encode(['bytes', 'bytes'], [b'', b'']).hex()}"
 WORD, RECENT_WORD = "view returns (bytes32)", "view returns (bytes32, uint256)"
 READ = f"function read(address,uint256,uint8,string[]) {WORD}"
 SLOT = f"function readSlot(address,uint256,bytes32,string[]) {WORD}"

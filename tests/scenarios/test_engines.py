@@ -68,7 +68,9 @@ def broker(request: pytest.FixtureRequest) -> str:
 celery_broker = pytest.mark.parametrize("broker", BROKERS, ids=["Redis", "RabbitMQ"])
 
 
-def test_a_batch_is_proven_at_once(new_service: NewService, chain: Chain, broker: str) -> None:
+def test_two_provers_prove_a_batch_within_seconds(
+    new_service: NewService, chain: Chain, broker: str
+) -> None:
     """Within a second or so, three times in a row; two provers run on one machine."""
     service = new_service()
 

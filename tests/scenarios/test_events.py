@@ -222,7 +222,7 @@ def test_the_proof_file_has_events_that_others_proved(
     assert f", data 0x{AMOUNT:064x}" in checked
 
 
-def test_the_offline_check_says_who_or_which_topic_is_absent(
+def test_the_offline_check_names_the_absent_address_or_topic(
     shared_service: Service, sent: Transfer, tmp_path: Path
 ) -> None:
     emitter, topic = to_checksum_address(f"0x{0xDEAD:040x}"), f"0x{7:064x}"

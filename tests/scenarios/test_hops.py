@@ -153,7 +153,7 @@ def test_a_hop_waits_for_a_node_with_the_state_at_its_start(
     l2.set_l1_block(l1, start)
     with service.serve(), service.prove():
         batch = service.submit({L1: {block: {"header": ["TIMESTAMP"]}}})
-        service.wait_for_sentence(batch, "They prove the last ")
+        service.wait_for_sentence(batch, "Its nodes prove the last ")
         status = service.wait_for(batch, "state_not_available")
         assert f"the state of block {start}, which no node of chain {L1} has" in status["waitsFor"]
         node.recover()

@@ -25,7 +25,7 @@ from tests.scenarios.lookups import (
     JS,
     LIBRARIES,
     LOG,
-    NO_PROOF,
+    NO_PROOF_ERRORS,
     READ,
     SLOT,
     add_route,
@@ -98,13 +98,13 @@ def test_the_second_gateway_is_asked_if_the_first_fails(native: Service, library
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_contract_of_ones_own_reads_by_a_lookup(native: Service, library: str) -> None:
+def test_a_consumer_contract_reads_through_a_lookup(native: Service, library: str) -> None:
     """It rethrows the lookup in its own name, and wraps the callback (FactsLookupClient)."""
     block, code = native.chain.mine(20) - 10, contract_for_tests("LookupConsumer")
     arguments = encode(["address"], [lookup_of(native)])
     consumer = native.chain.send(None, f"0x{(code + arguments).hex()}")["contractAddress"]
     asked = [HOLDER, block, 4, [gateway(native)]]
-    with lying_gateway(native, lambda *_: NO_PROOF) as url:
+    with lying_gateway(native, lambda *_: NO_PROOF_ERRORS) as url:
         false = [HOLDER, block, 4, [url]]
         share, error = read(library, native, (SHARE, asked), (SHARE, false), contract=consumer)
     assert int(share) == HOLDER_BALANCE // 4
@@ -175,7 +175,7 @@ def test_web3_8_reads_over_https(native: Service, tmp_path: Path) -> None:
     assert private == "MultipleFailedRequests"
 
 
-def test_check_setup_reads_by_each_gateway(native: Service) -> None:
+def test_check_setup_reads_through_each_gateway(native: Service) -> None:
     def lookup_lines() -> list[str]:
         # The chain is a day old, which fails a check.
         lines = native.manage("check_setup", fails=True).stdout.splitlines()
@@ -242,7 +242,7 @@ LIES = {
         "CallReverted(address,bytes)", lambda _s, _d, answer: changed_byte(answer, 20),
     ),
     "a cut answer": ("CallReverted(address,bytes)", lambda _s, _d, answer: answer[: 2 + 64 * 9]),
-    "no proof": ("FactMismatch()", lambda *_: NO_PROOF),
+    "no proof": ("FactMismatch()", lambda *_: NO_PROOF_ERRORS),
 }  # fmt: skip
 
 

@@ -112,7 +112,7 @@ def test_the_guides_lines_of_viem_use_the_lookup_of_their_route(
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_contract_of_ones_own_reads_a_recent_fact(routes: Service, library: str) -> None:
+def test_a_consumer_contract_reads_a_recent_fact(routes: Service, library: str) -> None:
     code, lookup = contract_for_tests("LookupConsumer"), lookup_of(routes)
     creation = f"0x{code.hex()}{lookup[2:].lower():0>64}"
     consumer = routes.chain.send(None, creation)["contractAddress"]
@@ -155,7 +155,7 @@ def moves(chains: dict[int, Chain], times: int) -> Callable[[str, str], str]:
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_the_l1_of_an_l2_may_move_on_three_times(
+def test_a_recent_lookup_survives_three_new_l1_blocks(
     routes: Service, chains: dict[int, Chain], library: str
 ) -> None:
     """Nothing is recorded: the proof starts at the block that the L2 follows, and hops."""

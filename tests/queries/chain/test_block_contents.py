@@ -266,7 +266,7 @@ def without(*methods: str, then: Change | None = None) -> Change:
     return change
 
 
-def test_the_contents_of_a_block(busy: BusyBlock) -> None:
+def test_all_receipts_and_transactions_of_a_block_are_read(busy: BusyBlock) -> None:
     node = client(busy.node.url)
     busy.assert_complete(node.receipts(busy.header))
     transactions = node.transactions(busy.header)

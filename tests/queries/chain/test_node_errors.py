@@ -4,7 +4,6 @@ import pytest
 
 from queries.chain.errors import (
     AlreadyKnownError,
-    BatchTooLargeError,
     BlockUnknownError,
     CallRevertedError,
     ChainError,
@@ -16,6 +15,7 @@ from queries.chain.errors import (
     ParametersRejectedError,
     ProofWindowExceededError,
     RateLimitedError,
+    RpcBatchTooLargeError,
     StateNotAvailableError,
     TooMuchGasError,
     TransactionRefusedError,
@@ -62,7 +62,7 @@ MESSAGES: list[tuple[type[ChainError], int, str]] = [
     (CallRevertedError, -32000, "invalid opcode: INVALID"),
     (MethodMissingError, -32601, "the method eth_getProof does not exist/is not available"),
     (ParametersRejectedError, -32602, "invalid argument 2: json: cannot unmarshal object"),
-    (BatchTooLargeError, -32600, "batch too large"),
+    (RpcBatchTooLargeError, -32600, "batch too large"),
     # reth
     (ProofWindowExceededError, -32602, "distance to target block exceeds maximum proof window"),
     (StateNotAvailableError, -32000, "state at block #100 is pruned"),
@@ -113,9 +113,9 @@ MESSAGES: list[tuple[type[ChainError], int, str]] = [
     (RateLimitedError, -32000, "monthly quota reached"),
     (StateNotAvailableError, -32000, "Archive requests require a paid plan"),
     (MethodMissingError, -32000, "method eth_getProof is not whitelisted"),
-    (BatchTooLargeError, -32000, "Batch of more than 3 requests are not allowed"),
-    (BatchTooLargeError, -32000, "maximum batch size exceeded"),
-    (BatchTooLargeError, -32000, "too many requests in one batch"),
+    (RpcBatchTooLargeError, -32000, "Batch of more than 3 requests are not allowed"),
+    (RpcBatchTooLargeError, -32000, "maximum batch size exceeded"),
+    (RpcBatchTooLargeError, -32000, "too many requests in one batch"),
     (MethodMissingError, -32000, "Unsupported method: eth_getProof"),
     (ParametersRejectedError, -32000, "failed to parse request"),
     # by code

@@ -143,7 +143,7 @@ def test_a_recent_fact_is_proven_with_its_block(lookup: Lookup) -> None:
         assert read(answer, HEADER_RECENT, field) == [word, newest.number]
 
 
-def test_a_recent_lookup_asks_again_three_times(lookup: Lookup) -> None:
+def test_a_recent_lookup_retries_three_times(lookup: Lookup) -> None:
     """If the block is not known: a chain's view of another may move on before the callback."""
     answer, account = lookup.of_recent(0, fields=[BALANCE]), lookup.account(0)
     _, question, extra = lookup.ask(RECENT, account, BALANCE, MAX_AGE)

@@ -158,7 +158,7 @@ def without(
 
 
 @pytest.mark.parametrize("text", ["putWord(walk.answers", "putWord(answer", "_putAccount("])
-def test_an_absent_key_without_its_zero_is_found(aged_node: LocalNode, text: str) -> None:
+def test_an_absent_key_that_is_not_zero_is_found(aged_node: LocalNode, text: str) -> None:
     trial = without(aged_node, native, "ProofReader", "_absent", text)
     with pytest.raises(UntrueFactError):
         trial.checker.check([Step(absent_after_present())])

@@ -18,7 +18,7 @@ def _claim() -> Lease[Batch]:
     return lease
 
 
-def test_a_wait_that_does_not_count_keeps_the_failures_before_it() -> None:
+def test_an_exempt_wait_does_not_count_towards_batch_max_age() -> None:
     """Otherwise a daily budget that is spent now and then would let a batch wait for ever."""
     data = {str(SEPOLIA): {"block:5186021": {"header": ["NONCE"]}}}
     submitted(make_key(), {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data})

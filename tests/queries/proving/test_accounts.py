@@ -43,14 +43,14 @@ states = st.builds(
 
 
 @given(states)
-def test_accounts_are_encoded_like_by_the_rlp_library(state: AccountState) -> None:
+def test_account_encoding_matches_the_rlp_library(state: AccountState) -> None:
     encoded = rlp.encode([state.nonce, state.balance, state.storage_root, state.code_hash])
     assert encode_account(state) == encoded
     assert decode_account(encoded) == state
 
 
 @given(st.integers(1, 2**256 - 1))
-def test_slot_values_are_encoded_like_by_the_rlp_library(value: int) -> None:
+def test_slot_value_encoding_matches_the_rlp_library(value: int) -> None:
     assert encode_slot_value(value) == rlp.encode(value)
     assert decode_slot_value(rlp.encode(value)) == value
 

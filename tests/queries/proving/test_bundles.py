@@ -278,7 +278,7 @@ def test_the_caller_sets_the_maximum_file_size(too_large: bytes) -> None:
     assert not isinstance(read.value, BundleTooLargeError)
 
 
-def test_memory_is_bounded() -> None:
+def test_reading_a_hostile_bundle_takes_bounded_memory() -> None:
     """Measured in a separate process: at most eight times the file size."""
     process = subprocess.run(
         [sys.executable, hostile_bundle.__file__], capture_output=True, text=True, check=True

@@ -54,7 +54,9 @@ def proven(service: Service, data: dict[str, Any]) -> str:
     return batch
 
 
-def test_its_calls_prove_the_facts_to_another_registry(service: Service, node: LocalNode) -> None:
+def test_calls_of_a_proof_file_prove_the_facts_to_another_registry(
+    service: Service, node: LocalNode
+) -> None:
     """Every call works alone, in any order."""
     batch = proven(service, everything(service))
     with running_service(node) as other:
@@ -134,7 +136,7 @@ def test_an_event_without_its_proof_or_of_a_replaced_block_is_refused(service: S
         Query.objects.update(values={"RECEIPT:0": word})
 
 
-def test_it_spells_addresses_with_their_checksum(service: Service) -> None:
+def test_a_proof_file_has_checksummed_addresses(service: Service) -> None:
     batch = service.ask_balance(HOLDER, service.head() - 1)
     service.work(batch)
     (block,) = json.loads(proof_file(service, batch))["blocks"]

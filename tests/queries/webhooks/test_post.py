@@ -30,7 +30,7 @@ PRIVATE = [
 PUBLIC = ["1.1.1.1", "8.8.8.8", "2606:4700:4700::1111", "64:ff9b::808:808"]
 
 
-def test_only_public_addresses_are_public() -> None:
+def test_private_addresses_are_not_public() -> None:
     assert [address for address in (*PRIVATE, *PUBLIC) if is_public(address)] == PUBLIC
 
 
