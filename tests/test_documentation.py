@@ -27,7 +27,7 @@ from queries.api.reference import STATUS_MEANINGS, batch_code_table
 from queries.api.rejection_codes import batch_codes, rejection_codes, wait_codes
 from queries.client.python.command import _argument_parser
 from queries.config.limits import Limits
-from queries.config.measured_costs import MEASURED, balance_cost
+from queries.config.measured_costs import MEASURED, account_cost
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain
 from queries.config.routes_file import MAX_NAME_LENGTH
@@ -126,7 +126,7 @@ def test_every_command_exists(repository: Path, text: str) -> None:
 
 
 BOUNDS, MAX_DIGITS = Limits(), sys.int_info.default_max_str_digits
-BALANCE_GAS = round(balance_cost(RegistryKind.NATIVE, 1).gas)
+BALANCE_GAS = round(account_cost(RegistryKind.NATIVE, 1).gas)
 # Of limits, settings and costs; other guides explain.
 FIGURES = {
     "SECURITY.md": (
@@ -147,11 +147,11 @@ FIGURES = {
         f" of these {attempts.WALLET_QUERIES_PER_NETWORK} with a contract wallet;",
         f" {attempts.PASSWORDS_PER_NETWORK} per IP address with a password |",
         f"| {sessions.MAX_SESSIONS_PER_ACCOUNT} per account, {sessions.MAX_AGE.days} days |",
-        f"| {estimates.LIMIT_PER_MINUTE} a minute per account,",
+        f"| {estimates.ESTIMATES_PER_MINUTE} a minute per account,",
         f" {estimates.ESTIMATE_SECONDS:.0f} seconds for an",
         f" {estimates.WITNESS_SECONDS:.0f} seconds for a witness |",
         f"| {facts.MAX_CHECKS} a minute per IP address |",
-        f"| {attestations.LIMIT_PER_MINUTE} requests a minute per IP address |",
+        f"| {attestations.ATTESTATION_REQUESTS_PER_MINUTE} requests a minute per IP address |",
         f"| {post.LOOKUP_SECONDS + post.REQUEST_SECONDS:.0f} seconds, one at a time per account,",
         f" {LIMITS.webhook_headers} headers of {LIMITS.webhook_header_bytes // 1024} KiB in all,",
         f" {deliver.REPLAYS_PER_HOUR} replays an hour |",

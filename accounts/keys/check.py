@@ -21,10 +21,10 @@ from accounts.shared.wording import format_count
 HEADER, AUTHORIZATION, PARAMETER = "api-key", "Authorization", "apiKey"
 P = ParamSpec("P")
 
-KeyView = Callable[Concatenate[HttpRequest, ApiKey, P], HttpResponseBase]
+AuthenticatedView = Callable[Concatenate[HttpRequest, ApiKey, P], HttpResponseBase]
 
 
-def require_api_key(view: KeyView[P]) -> Callable[..., HttpResponseBase]:
+def require_api_key(view: AuthenticatedView[P]) -> Callable[..., HttpResponseBase]:
     """Pass the request's API key to the view, and add the rate limit's headers to its response."""
 
     @functools.wraps(view)

@@ -9,7 +9,7 @@ from explorer.guides.advice import ADVICE, OPERATOR_ACTS, REQUEST_ADVICE
 from queries.api import reference
 from queries.api.examples import RouteExample, fill_in
 from queries.config.limits import limit_rows
-from queries.config.measured_costs import MEASURED_ACCOUNTS, balance_cost, calls_per_fact
+from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost, calls_per_fact
 from queries.config.networks import NETWORKS, provable_after, route_kind
 from queries.config.registries import RegistryKind, proves_its_code
 from queries.config.routes import Routes
@@ -95,7 +95,7 @@ def _signerless_route_table() -> str:
 def _cost_table() -> str:
     """Gas of a balance, by kind of route."""
     rows = (
-        (f"`{kind}`", *(f"{round(balance_cost(kind, count).gas):,}" for count in MEASURED_ACCOUNTS))
+        (f"`{kind}`", *(f"{round(account_cost(kind, count).gas):,}" for count in MEASURED_ACCOUNTS))
         for kind in RegistryKind
     )
     head = ("kind of the route", *(_batch_size(count) for count in MEASURED_ACCOUNTS))

@@ -1,6 +1,7 @@
 """Answers for monitoring: `/healthz`, `/readyz` and `/metrics`.
 
-A middleware, because probes come by IP address, before the host check, and without TLS.
+Middleware that runs before the host check and the https redirect, because probes use an IP address
+and plain HTTP.
 """
 
 import logging

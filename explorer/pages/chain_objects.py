@@ -26,7 +26,7 @@ from explorer.pages.sentences import batch_sentences
 from queries.reading import chain_objects as reading
 from queries.reading import fact_lists, search
 from queries.reading.fact_lists import FactList
-from queries.reading.facts import named_facts
+from queries.reading.facts import facts_mentioning
 from queries.reading.figures import chain_heads
 
 
@@ -68,7 +68,7 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     account = reading.account_view(checksum_address, links.sources)
     chain = selected_chain(request, account)
     facts = FactList() if chain is None else fact_lists.account_facts(checksum_address, chain)
-    events = () if chain is None else named_facts(chain, checksum_address.lower())
+    events = () if chain is None else facts_mentioning(chain, checksum_address.lower())
     context: dict[str, object] = {
         "account": account,
         "chain": chain,
@@ -103,7 +103,7 @@ def selected_chain(request: HttpRequest, account: reading.AccountView) -> int | 
 
 def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks) -> HttpResponse:
     transaction = reading.transaction_view(chain, f"0x{digits}")
-    events = [answer_context(fact, links) for fact in named_facts(chain, f"0x{digits}")]
+    events = [answer_context(fact, links) for fact in facts_mentioning(chain, f"0x{digits}")]
     if transaction is None:
         return _source_transaction(request, chain, f"0x{digits}", events, links)
     read = partial(fact_lists.transaction_facts, transaction.key)

@@ -10,7 +10,7 @@ from datetime import date
 from math import ceil
 
 from explorer.pages.formatting import intcomma, quantity
-from queries.config.measured_costs import MEASURED_ACCOUNTS, balance_cost
+from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost
 from queries.config.registries import RegistryKind
 from queries.reading.figures import Results
 
@@ -117,7 +117,7 @@ def route_gas_chart(name: str, days: Mapping[date, Results]) -> Chart:
 def price_chart() -> Chart:
     """The measured gas of a balance, by the number of accounts that share their block."""
     native, attested = (
-        [round(balance_cost(kind, count).gas) for count in MEASURED_ACCOUNTS]
+        [round(account_cost(kind, count).gas) for count in MEASURED_ACCOUNTS]
         for kind in (RegistryKind.NATIVE, RegistryKind.ATTESTED)
     )
     labels = [quantity(count, "account") for count in MEASURED_ACCOUNTS]

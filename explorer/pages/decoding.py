@@ -9,7 +9,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import datetime_from_unix, format_count, format_utc
-from explorer.pages.events import REMARKS, event_answer
+from explorer.pages.events import REMARKS, event_value
 from queries.amounts import exact_amount, gwei, short_amount
 from queries.proving.facts import FactKind
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
@@ -65,8 +65,8 @@ def decode_fact(fact: FactView, currency: str) -> DecodedValue:
         remark = f"The last block that is not later than {requested.exact}."
         return DecodedValue(text, text, requested.unit_text, remark, requested.moment)
     if event := fact.event:
-        short = event_answer(fact, event, currency, is_short=True)
-        exact = event_answer(fact, event, currency, is_short=False)
+        short = event_value(fact, event, currency, is_short=True)
+        exact = event_value(fact, event, currency, is_short=False)
         return DecodedValue(short, exact, remark=REMARKS.get(fact.kind, ""))
     if fact.kind is FactKind.STORAGE_SLOT:
         return _decode_slot(int(fact.word, 16))

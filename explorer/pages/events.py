@@ -52,8 +52,11 @@ def _name(kind: FactKind, transaction: str, log: object, index: object, logs: st
     }[kind]
 
 
-def event_answer(fact: FactView, event: EventFact, currency: str, *, is_short: bool) -> str:
-    """Such as `no log by 0xd8dA…6045 in transaction 3`, which is `none` beside the question."""
+def event_value(fact: FactView, event: EventFact, currency: str, *, is_short: bool) -> str:
+    """The proven value as text, such as `no log by 0xd8dA…6045 in transaction 3`.
+
+    If short only `none`, because the fact's name stands next to it.
+    """
     details, abbreviate = fact.details, short_hash if is_short else str
     match event.kind:
         case FactKind.LOG if details:
@@ -98,13 +101,13 @@ def _log_text(details: Mapping[str, Any], abbreviate: Abbreviate) -> str:
 def _filter_text(event: EventFact, abbreviate: Abbreviate) -> str:
     if event.filter:
         topics = [f"0x{topic.hex()}" if topic else None for topic in event.filter.topics]
-        return _by(to_checksum_address(event.filter.emitter), topics, abbreviate)
+        return _emitter_text(to_checksum_address(event.filter.emitter), topics, abbreviate)
     if len(event.item) == ADDRESS_BYTES:
-        return _by(to_checksum_address(event.item), (), abbreviate)
+        return _emitter_text(to_checksum_address(event.item), (), abbreviate)
     return f"with topic {abbreviate(f'0x{event.item.hex()}')}"
 
 
-def _by(emitter: str, topics: Sequence[str | None], abbreviate: Abbreviate) -> str:
+def _emitter_text(emitter: str, topics: Sequence[str | None], abbreviate: Abbreviate) -> str:
     names = ", ".join(abbreviate(topic) if topic else "any" for topic in topics)
     return f"by {abbreviate(emitter)}" + (f" with topics {names}" if topics else "")
 
@@ -151,7 +154,7 @@ def _requested_event(member: str, item: Any) -> str:
         topics = [places[0] if places else None for places in parts.get("topics", ())]
         logs = f"with topic {short_hash(parts.get('topic', ''))}"
         if "address" in parts:
-            logs = _by(to_checksum_address(parts["address"]), topics, short_hash)
+            logs = _emitter_text(to_checksum_address(parts["address"]), topics, short_hash)
     elif "withdrawal" in parts:
         kind = FactKind.ABSENT_WITHDRAWAL
     return _name(kind, transaction, parts.get("log", parts.get("logIndex")), item, logs)

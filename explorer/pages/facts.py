@@ -28,10 +28,10 @@ from queries.proving.witnesses import AccountField
 from queries.reading.fact_proof import read_fact_proof
 from queries.reading.facts import (
     FactKey,
+    FactMatch,
     FactView,
-    FoundFact,
+    facts_mentioning,
     find_fact,
-    named_facts,
     transaction_of_fact,
 )
 from queries.schema.bodies import ADDRESS
@@ -151,7 +151,7 @@ def _unknown_fact(request: HttpRequest, key: FactKey, links: PageLinks) -> HttpR
 
 
 def _fact_context(
-    request: HttpRequest, matches: Sequence[FoundFact], links: PageLinks
+    request: HttpRequest, matches: Sequence[FactMatch], links: PageLinks
 ) -> dict[str, Any]:
     """The fact on the requested destination, or on the first one."""
     destination, seconds = chain_parameter(request, "to"), chain_parameter(request, "at")
@@ -171,7 +171,7 @@ def _fact_context(
     registry = route.address if route else ""
     reader = verifier_address(registry) if registry and fact.event else registry
     transaction = transaction_of_fact(selected.query, fact.name)
-    related = named_facts(fact.source, transaction) if transaction else ()
+    related = facts_mentioning(fact.source, transaction) if transaction else ()
     return {
         **answer_context(fact, links),
         "match": selected,

@@ -33,7 +33,7 @@ from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import NewBatch, form_from_batch, form_from_link, read_form
 from queries.api.batches import submit_batch
 from queries.api.estimates import BlockEstimateResponse, EstimateResponse, estimate_batch
-from queries.config.measured_costs import balance_cost
+from queries.config.measured_costs import account_cost
 from queries.config.registries import Registry
 from queries.config.routes import Chain
 from queries.proving.headers import HeaderField
@@ -184,7 +184,7 @@ class NewBatchPage:
         figures = route_figures(routes, timezone.now().date())
         registries = ((route, self.links.registry(*route)) for route in routes)
         return [
-            (registry, figures[route], round(balance_cost(registry.kind, 1).gas))
+            (registry, figures[route], round(account_cost(registry.kind, 1).gas))
             for route, registry in registries
             if registry
         ]

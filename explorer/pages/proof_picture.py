@@ -124,13 +124,13 @@ def _levels(
 
 
 def _event_levels(proof: FactProof, event: EventFact) -> Iterator[Level]:
-    witness = f"{format_bytes(proof.witness)} of witness" if proof.witness else ""
+    witness = f"{format_bytes(proof.witness_size)} of witness" if proof.witness_size else ""
     if event.field is HeaderField.LOGS_BLOOM:
         yield Level("bloom of its logs", format_bytes(BLOOM_BYTES), "The header holds it.")
         return
     trie = f"{event.field.name.removesuffix('_ROOT').lower()} trie"
     reason = "Rebuilt from the witness, it has the root in the header."
-    yield Level(trie, witness, reason, proof.root)
+    yield Level(trie, witness, reason, proof.event_root)
     if event.kind in {FactKind.LOG, FactKind.ABSENT_LOG}:
         reason = VALUE_REASONS[FactKind.RECEIPT]
         yield Level("receipt", f"of transaction {event.index}", reason)
@@ -178,7 +178,9 @@ def _why_known(proof: FactProof, number: int, registry: Registry | None) -> tupl
     """Explain, in short and in full, why the registry trusts the proof's first block hash."""
     if proof.mined_block is None:
         # An event's header need not be accumulated.
-        known = "known to the registry" if proof.root else "accumulated in the registry before"
+        known = (
+            "known to the registry" if proof.event_root else "accumulated in the registry before"
+        )
         return known, "The registry knew it from an earlier proof."
     if proof.hops:
         hops = format_count(proof.hops, "hop")

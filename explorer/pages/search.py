@@ -39,7 +39,7 @@ _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[t ]+(\d{2}:\d{2}(?::\d{2})?))? *(?:z
 _UNIX_SECONDS = range(1_400_000_000, 4_102_444_800)  # before Ethereum, and up to 2100
 _WORD_SEPARATORS = re.compile(r"[\s:#/]+")
 _MAX_WORDS = 12
-_BATCHES_UNTIL = 3
+_MAX_BATCHES_PER_TIME = 3
 MAX_FORMS = 5
 
 
@@ -60,7 +60,7 @@ class Meaning:
     forms: Mapping[str, str] = field(default_factory=dict)  # query strings that fill in the form
 
 
-def meanings_of(text: str, links: PageLinks) -> Iterator[Meaning]:
+def find_meanings(text: str, links: PageLinks) -> Iterator[Meaning]:
     """All possible meanings that have a format of their own; each is looked up by index."""
     term = " ".join(_term_of_url(text).split())
     lower, chains = term.lower(), links.chains_by_name()
@@ -143,7 +143,7 @@ def _time_meaning(seconds: int, links: PageLinks) -> Meaning:
         query = urlencode({"source": source, "block": time, "to": links.target(source)})
         name = f"the last one of {links.chain_name(source)} at {time}"
         hits.append(Hit("Block", name, f"{reverse('routes')}?{query}#can-i"))
-    ids = search.batches_until(datetime.fromtimestamp(seconds, UTC), _BATCHES_UNTIL)
+    ids = search.batches_until(datetime.fromtimestamp(seconds, UTC), _MAX_BATCHES_PER_TIME)
     return Meaning("a time", [*hits, *_batch_hits(ids, links)])
 
 
@@ -223,7 +223,7 @@ def search_page(request: HttpRequest, links: PageLinks) -> HttpResponse:
     # Nothing that is invisible or changes the direction of text.
     text = "".join(filter(str.isprintable, request.GET.get("q", ""))).strip()
     is_too_long = len(text) > MAX_LENGTH
-    meanings = [] if is_too_long or not text else list(meanings_of(text, links))
+    meanings = [] if is_too_long or not text else list(find_meanings(text, links))
     hits = list(dict.fromkeys(hit for meaning in meanings for hit in meaning.hits))
     if len(hits) == 1:
         return redirect(hits[0].url)

@@ -13,7 +13,7 @@ from queries.config.registries import RegistryKind
 from queries.config.routes import Routes
 from queries.error_codes import AttestationCode
 
-LIMIT_PER_MINUTE = 120
+ATTESTATION_REQUESTS_PER_MINUTE = 120
 MAX_BYTES = 2_000
 MAX_WANTED = 256  # of one registry
 
@@ -58,8 +58,10 @@ def wanted_attestations(request: HttpRequest, routes: Routes) -> WantedAttestati
 
 def _count_request(request: HttpRequest) -> None:
     refuse_over_quota(
-        use_quota(f"attestations from {client_network(request)}", LIMIT_PER_MINUTE, MINUTE),
+        use_quota(
+            f"attestations from {client_network(request)}", ATTESTATION_REQUESTS_PER_MINUTE, MINUTE
+        ),
         AttestationCode.TOO_MANY_ATTESTATIONS,
-        f"An IP address may send {LIMIT_PER_MINUTE} attestation requests a minute, and yours has "
-        "used them up.",
+        f"An IP address may send {ATTESTATION_REQUESTS_PER_MINUTE} attestation requests a minute, "
+        "and yours has used them up.",
     )

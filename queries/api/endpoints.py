@@ -38,7 +38,7 @@ from queries.webhooks.log import MAX_ATTEMPTS
 BATCH_ERRORS = (*BodyCode, *RequestCode)
 SUBMISSION_ERRORS = (*BATCH_ERRORS, *SubmissionCode)
 
-BATCH = path_parameter("batch", "The `internalId` from the answer to the submission.")
+BATCH = path_parameter("batch", "The `internalId` from the response to the submission.")
 DETAILS = Parameter(
     batches.DETAILS,
     "0 leaves out the queries; use it for polling.",
@@ -47,7 +47,8 @@ DETAILS = Parameter(
 FIRST_QUERY = Parameter(
     batches.FIRST_QUERY,
     f"A page has at most {batches.QUERIES_PER_PAGE:,} queries; send its `nextQuery` here to get "
-    "the next ones. Without it, a status has the first page and the address of a batch all.",
+    "the next ones. Without it, GET /batch-query-status returns the first page, and GET "
+    "/batch-queries/{batch} all queries.",
     {"type": "integer", "minimum": 0, "maximum": batches.MAX_POSITION, "default": 0},
 )
 
@@ -114,7 +115,7 @@ ENDPOINTS = (
         parameters=(
             Parameter(
                 batches.BATCH_ID,
-                "The `internalId` from the answer to the submission.",
+                "The `internalId` from the response to the submission.",
                 {"type": "string", "pattern": ID_PATTERN},
                 required=True,
             ),
@@ -237,8 +238,8 @@ ENDPOINTS = (
         "GET",
         "/ccip/{sender}/{data}",
         lookups.look_up,
-        "A proof of one fact for FactsLookup (ERC-3668), which viem and ethers fetch by "
-        "themselves. `.json` may follow, in any letter case.",
+        "A proof of one fact for FactsLookup (ERC-3668); viem and ethers fetch it automatically. "
+        "The URL may end in `.json`.",
         parameters=(
             Parameter("sender", "Ignored.", {"type": "string"}, location="path", required=True),
             path_parameter(
@@ -289,11 +290,11 @@ ENDPOINTS = (
         "The queries of a request. The request is DONE if all are COMPLETED, and has failed if any "
         "is FAILED.",
         parameters=(
-            path_parameter("request_id", "The `request_id` from the answer to the submission."),
+            path_parameter("request_id", "The `request_id` from the response to the submission."),
             Parameter(
                 batches.FIRST_QUERY,
                 f"Send 0 to get the first {batches.QUERIES_PER_PAGE:,} queries, then the "
-                "`next_query` of each answer. Without it the answer has all queries.",
+                "`next_query` of each response. Without it the response has all queries.",
                 {"type": "integer", "minimum": 0, "maximum": batches.MAX_POSITION},
             ),
         ),
@@ -314,9 +315,10 @@ ENDPOINTS = (
         "POST",
         "/event-proofs/{destination}",
         event_proofs.event_proofs,
-        "Two JSON-RPC methods, for clients of a hosted event-proof service: `proof_request` has a "
-        "log proven on this destination, without a fee where proving is free or has a daily "
-        "budget; `proof_query` returns the proof, for `validateEvent` of the EventsRouter.",
+        "Two JSON-RPC methods, for clients of a hosted event-proof service: `proof_request` "
+        "submits a log to be proven on this destination, without a fee where proving is free or "
+        "has a daily budget; `proof_query` returns the proof, for the EventsRouter's "
+        "`validateEvent`.",
         parameters=(path_parameter("destination", "The chain's id or alias.", CHAIN_PATTERN),),
         body=event_proofs.RpcBody,
         own_errors=(

@@ -44,7 +44,7 @@ from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.checked_batch import CheckedBatch, selector_of
 from queries.schema.json_schema import example_of
 
-LIMIT_PER_MINUTE = 30  # for an account, whichever of its keys is used
+ESTIMATES_PER_MINUTE = 30  # for an account, whichever of its keys is used
 ESTIMATE_SECONDS, WITNESS_SECONDS = 10.0, 30.0
 MAX_WITNESS_BLOCKS = 5
 MAX_WITNESS_ITEMS = 50  # accounts, and slots
@@ -73,9 +73,9 @@ class BlockEstimateResponse(ApiModel):
     block: BlockNumber | None
     last_final_block: BlockNumber
     readiness: Readiness = Field(
-        description="Whether the block could be proven now. If it is submitted, a block that is "
-        "NOT_FINAL, or NOT_KNOWN to the destination, waits; one that is OUT_OF_REACH or FAILS is "
-        "rejected.",
+        description="Whether the block could be proven now. A submitted batch waits for a block "
+        "that is NOT_FINAL, or NOT_KNOWN to the destination, and is rejected for one that is "
+        "OUT_OF_REACH or FAILS.",
         examples=["READY"],
     )
     waits_for: str | None
@@ -160,31 +160,38 @@ def estimate_batch(
 ) -> EstimateResponse:
     """Estimate the batch in a parsed body, for the API and for a page."""
     batch = read_batch(content, routes, limits, needs_fee=False)
-    with open_readers(key, batch, routes, ESTIMATE_SECONDS) as (chains, queries):
+    with account_chain_readers(key, batch, routes, ESTIMATE_SECONDS) as (chains, queries):
         result = planning.estimate_batch(chains, batch.destination, queries)
     return _estimate_response(batch, result, free=routes.chains[batch.destination].free)
 
 
 @contextmanager
-def open_readers(
+def account_chain_readers(
     key: ApiKey, batch: CheckedBatch, routes: Routes, seconds: float
 ) -> Iterator[tuple[ChainReaders, list[Query]]]:
-    """Yield readers and the unstored queries. Refuse beyond the account's limits or `seconds`."""
+    """Yield readers and the unstored queries.
+
+    Raises `RefusalError` if the account is over its limits, or after `seconds`.
+    """
     submit.refuse_blocks_beyond_head(batch.blocks, routes.limits)
     refuse_over_quota(
-        use_quota(f"estimates of {key.owner.pk}", LIMIT_PER_MINUTE, MINUTE),
+        use_quota(f"estimates of {key.owner.pk}", ESTIMATES_PER_MINUTE, MINUTE),
         EstimateCode.TOO_MANY_ESTIMATES,
-        f"An account has {LIMIT_PER_MINUTE} estimates and witnesses a minute and has used them up.",
+        f"An account has {ESTIMATES_PER_MINUTE} estimates and witnesses a minute; yours has used "
+        "them up.",
     )
-    with _account_slot(key.owner), read_chains(batch, routes, seconds) as opened:
+    with _account_slot(key.owner), chain_readers(batch, routes, seconds) as opened:
         yield opened
 
 
 @contextmanager
-def read_chains(
+def chain_readers(
     batch: CheckedBatch, routes: Routes, seconds: float
 ) -> Iterator[tuple[ChainReaders, list[Query]]]:
-    """Yield readers and the unstored queries. Refuse if busy, or beyond `seconds`."""
+    """Yield readers and the unstored queries.
+
+    Raises `RefusalError` if the server is busy, or after `seconds`.
+    """
     row = Batch(destination=batch.destination, submitted_at=timezone.now())
     queries = list(submit.build_queries(row, batch.blocks))
     with thread_slot() as acquired:
@@ -276,7 +283,7 @@ def witness(
     )
     content = json_body(request, limits.body_bytes)
     batch = read_batch(content, routes, witness_limits, needs_fee=False)
-    with open_readers(key, batch, routes, WITNESS_SECONDS) as (chains, queries):
+    with account_chain_readers(key, batch, routes, WITNESS_SECONDS) as (chains, queries):
         try:
             results = make_witnesses(chains, batch.destination, queries)
         except NotProvableError as error:

@@ -18,7 +18,7 @@ from pydantic import ConfigDict, Field
 
 from accounts.shared.errors import RefusalError, error_response
 from accounts.shared.rate_limits import DAY, MINUTE, client_network, refuse_over_quota, use_quota
-from queries.api.estimates import read_chains
+from queries.api.estimates import chain_readers
 from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel
 from queries.config.registries import Registry
@@ -33,7 +33,7 @@ from queries.proving.witnesses import AccountField
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import Body, read_body
 
-LIMIT_PER_MINUTE = 120  # for an IP address; answers from the cache are free
+LOOKUPS_PER_MINUTE = 120  # for an IP address; answers from the cache are free
 TIMEOUT_SECONDS = 10.0
 MAX_BODY_BYTES = 4_000
 SUFFIX = ".json"
@@ -125,8 +125,8 @@ def post_lookup(request: HttpRequest, routes: Routes, limits: BatchLimits) -> Ht
 
 
 def _respond(request: HttpRequest, data: str, routes: Routes, limits: BatchLimits) -> HttpResponse:
-    """Answer, or refuse with the sentence also where clients look for it: ethers in `message`, as
-    ERC-3668 says, and viem in the reason phrase of the status line (RFC 9112).
+    """Return the proof, or an error. The error's sentence is also in `message` for ethers
+    (ERC-3668), and in the reason phrase for viem (RFC 9112).
     """
     try:
         content, end = _cached_answer(request, data, routes, limits)
@@ -153,9 +153,9 @@ def _cached_answer(
     if cached := cache.get(key):
         return cast("tuple[bytes, float]", cached)
     refuse_over_quota(
-        use_quota(f"lookups from {client_network(request)}", LIMIT_PER_MINUTE, MINUTE),
+        use_quota(f"lookups from {client_network(request)}", LOOKUPS_PER_MINUTE, MINUTE),
         LookupCode.LOOKUP_UNAVAILABLE,
-        f"An IP address has {LIMIT_PER_MINUTE} lookups a minute, and yours has used them up.",
+        f"An IP address has {LOOKUPS_PER_MINUTE} lookups a minute, and yours has used them up.",
     )
     proof, seconds = _prove(registry, question, routes, limits)
     content = LookupResponse(data=f"0x{proof.hex()}").model_dump_json().encode()
@@ -194,7 +194,7 @@ def _prove(
     try:
         batch = read_batch(content, routes, limits, needs_fee=False)
         refuse_blocks_beyond_head(batch.blocks, routes.limits)
-        with read_chains(batch, routes, TIMEOUT_SECONDS) as (chains, queries):
+        with chain_readers(batch, routes, TIMEOUT_SECONDS) as (chains, queries):
             block, l1_block = question.block, None
             if question.is_recent:
                 block, l1_block = recent_block(chains, registry, question.block)

@@ -68,7 +68,7 @@ def json_body(request: HttpRequest, max_bytes: int) -> object:
         body = request.body
     except UnreadablePostError:
         raise RefusalError(
-            BodyCode.NOT_JSON, "The body ends before its Content-Length says."
+            BodyCode.NOT_JSON, "The body is shorter than its Content-Length."
         ) from None
     return read_json(body, max_bytes)
 

@@ -18,7 +18,7 @@ class AttestationPostError(Exception):
         self.retryable = retryable
 
 
-class AttestationServer:
+class AttestationClient:
     """The server that attestations are posted to. For one thread."""
 
     def __init__(self, address: str, limits: Limits) -> None:

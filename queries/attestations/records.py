@@ -41,7 +41,7 @@ def store_attestation(
     registry = attested_registry(routes, attestation.source, attestation.destination)
     signer, block = _check_signer(registry, signed), attestation.block
     if only_wanted and block not in attested_blocks(signer, registry, block):
-        _refuse_unwanted(registry, block)
+        _check_is_wanted(registry, block)
     row, is_new = Attestation.objects.get_or_create(
         **registry.route,
         registry=registry.address,
@@ -104,7 +104,8 @@ def _check_signer(registry: Registry, signed: SignedAttestation) -> str:
     return signer
 
 
-def _refuse_unwanted(registry: Registry, block: int) -> None:
+def _check_is_wanted(registry: Registry, block: int) -> None:
+    """Raise `RefusalError` unless a query waits for this block or one that is reached from it."""
     head = ChainRecord.objects.filter(chain=registry.source, recorded_at__isnull=False).first()
     if head is None or block > head.number:
         seen = f"the last one seen there is {head.number:,}" if head else "no block was seen yet"

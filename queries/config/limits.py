@@ -37,7 +37,9 @@ class Limits:
     max_retry_delay: float = bounded(60.0, 0.1, 3600, "Maximum pause before a retry.")
     recheck_divisor: float = bounded(16, 1, 1000, "A job that waited t is checked after t / this.")
     gather_seconds: float = bounded(1.5, 0, 60, "Time to gather jobs for one transaction.")
-    batch_max_age: float = bounded(DAY, 1, 365 * DAY, "A batch provable for this long is rejected.")
+    batch_max_age: float = bounded(
+        DAY, 1, 365 * DAY, "Time until a provable, unproven batch is rejected."
+    )
     attestation_max_age: float = bounded(7 * DAY, 1, 365 * DAY, "Maximum wait for attestations.")
     max_refusals: int = bounded(3, 1, 100, "Consecutive refusals before a batch is rejected.")
     max_failed_transactions: int = bounded(

@@ -49,7 +49,7 @@ def block_cost(kind: RegistryKind) -> MeasuredCost:
             return _measured_gas("recordOutput") + _measured_gas("hop")
 
 
-def balance_cost(kind: RegistryKind, together: int) -> MeasuredCost:
+def account_cost(kind: RegistryKind, together: int) -> MeasuredCost:
     """The cost per account, if this many of a block are proven together."""
     return _measured_gas(f"accounts-{together}") + block_cost(kind) / together
 

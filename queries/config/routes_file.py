@@ -17,7 +17,7 @@ from eth_utils.address import is_checksum_address
 from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, TypeAdapter, ValidationError
 
 MAX_NAME_LENGTH = 50
-Form = TypeVar("Form")
+Model = TypeVar("Model")
 
 
 class RoutesFileError(Exception):
@@ -66,13 +66,17 @@ def redact_key(key: str) -> str:
 
 
 def read_table(
-    form: Callable[..., Form], place: str, table: object, folder: Path = Path(), **given: object
-) -> Form:
-    """Read a table as this dataclass; `given` are fields that the file does not name."""
-    adapter, schemas = _form(form)
-    values = check_keys(place, table, schemas.keys() - given.keys())
+    model: Callable[..., Model],
+    place: str,
+    table: object,
+    folder: Path = Path(),
+    **fixed_fields: object,
+) -> Model:
+    """Read a table as this dataclass; the file does not name `fixed_fields`."""
+    adapter, schemas = _adapter_and_schemas(model)
+    values = check_keys(place, table, schemas.keys() - fixed_fields.keys())
     try:
-        content: Form = adapter.validate_python(values | given, context=folder)
+        content: Model = adapter.validate_python(values | fixed_fields, context=folder)
     except ValidationError as invalid:
         error = invalid.errors(include_url=False, include_input=False)[0]
     else:
@@ -86,9 +90,9 @@ def read_table(
 
 
 @cache
-def _form(form: Any) -> tuple[TypeAdapter[Any], dict[str, Any]]:
-    """What reads the form, and the JSON Schemas of its fields."""
-    adapter = TypeAdapter(form)
+def _adapter_and_schemas(model: Any) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+    """The dataclass's type adapter, and the JSON Schemas of its fields."""
+    adapter = TypeAdapter(model)
     return adapter, adapter.json_schema()["properties"]
 
 

@@ -51,9 +51,9 @@ def identify_registry(destination: ChainClient, address: str, source: int) -> Re
     code = destination.code(address)
     kind = next((kind for kind in RegistryKind if has_built_code(kind, code)), None)
     if kind is None:
-        problem = "another contract than this version's registries" if code else "no contract"
+        problem = "is not a registry of this version" if code else "has no code"
         raise NotPublishedError(
-            f"At {address} on {destination.chain.name} is {problem}. Name a registry with "
+            f"The address {address} on {destination.chain.name} {problem}. Name a registry with "
             "--registry."
         )
     if kind is RegistryKind.NATIVE and source != destination.chain.id:

@@ -38,7 +38,7 @@ from queries.chain.registry_checks import (
 )
 from queries.chain.signer import Signer
 from queries.config.limits import DAY, Limits
-from queries.config.measured_costs import balance_cost
+from queries.config.measured_costs import account_cost
 from queries.config.registries import (
     Registry,
     RegistryKind,
@@ -128,7 +128,7 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
     for chain in chains.values():
         kinds = {registry.kind for registry in registries if registry.destination == chain.id}
         if kinds and signer is not None and chain.nodes:
-            gas = max(round(balance_cost(kind, 1).gas) for kind in kinds)
+            gas = max(round(account_cost(kind, 1).gas) for kind in kinds)
             yield _run_check(f"signer on {chain.name}", partial(_check_funds, chain, signer, gas))
 
 
@@ -181,7 +181,8 @@ def _check_age(head: ChainHead, newest: int, limits: Limits) -> str:
     if lag > limits.max_lag:
         raise SetupError(
             f"Its newest block is {block}, {format_count(lag, 'second')} behind another node's. "
-            "Two nodes must agree that a fact is on chain: remove it until it has caught up."
+            "Remove it from ROUTES_FILE until it has caught up, because two nodes must agree that "
+            "a fact is on chain."
         )
     return block
 
@@ -312,7 +313,7 @@ def _verifier_hint(subject: str, registry: Registry, chain: Chain) -> Iterator[C
 def _lookup_checks(
     registry: Registry, source_chain: Chain, destination_chain: Chain
 ) -> Iterator[CheckResult]:
-    """Read by each gateway of the registry's lookup. A gateway may be a server that runs later."""
+    """Read a header through each gateway. A failure is a hint: the gateway may not run yet."""
     if not registry.lookup_urls:
         return
     subject = f"lookup of {source_chain.name} on {destination_chain.name}"
@@ -326,10 +327,10 @@ def _lookup_checks(
             try:
                 block = _read_by_gateway(lookup, destination, url)
             except GatewayError as error:
-                sentence = f"Nothing can be read by gateway {number} of {lookup}. {error}"
+                sentence = f"Gateway {number} of {lookup} does not work. {error}"
                 yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
             else:
-                sentence = f"{lookup}, by gateway {number} read at block {block:,}"
+                sentence = f"gateway {number} of {lookup} works; read at block {block:,}"
                 yield CheckResult(subject, ok=True, sentence=sentence)
 
 

@@ -28,7 +28,7 @@ from queries.proving.block_items import (
     Log,
     Receipt,
     Withdrawal,
-    is_silent,
+    bloom_excludes,
 )
 from queries.proving.facts import ABSENCE_WORD, EventFact, FactKind, canonical_filter
 from queries.proving.headers import Header, HeaderField
@@ -109,7 +109,7 @@ def find_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event
         for position, item in enumerate(request.get(member, ())):
             try:
                 for fact in _find_facts(content, member, item):
-                    events[fact.name] = _describe(content, fact)
+                    events[fact.name] = _check_and_describe(content, fact)
                 if len(events) > settings.BATCH_EVENTS:
                     limit = format_count(settings.BATCH_EVENTS, "match", "matches")
                     raise EventNotProvableError(f"a block may have at most {limit} here")
@@ -136,7 +136,7 @@ def event_references(content: BlockContent, query: Query) -> Iterator[EventRefer
 
 
 def _find_facts(content: BlockContent, member: str, item: Any) -> Iterable[EventFact]:
-    """The facts that an item of a request names; `_describe` checks them."""
+    """The facts that an item of a request names; `_check_and_describe` checks them."""
     match member:
         case "logs":
             return _find_logs(content, item)
@@ -187,7 +187,7 @@ def _absence(content: BlockContent, item: Mapping[str, Any]) -> EventFact:
     return EventFact(FactKind.ABSENT_TRANSACTION, index)
 
 
-def _describe(content: BlockContent, fact: EventFact) -> Event:
+def _check_and_describe(content: BlockContent, fact: EventFact) -> Event:
     """The fact with its word and what it is about. Raises a `ChainError` if it is not true."""
     index, word, details = fact.index, ABSENCE_WORD, dict[str, object]()
     match fact.kind:
@@ -239,7 +239,7 @@ def _describe(content: BlockContent, fact: EventFact) -> Event:
                     raise EventExistsError(f"log {log_index} of transaction {index:,} matches")
             details = {"transactionIndex": index}
         case FactKind.SILENT_BLOCK:
-            _check_silence(content, fact.item)
+            _check_bloom_excludes(content, fact.item)
         case _:
             noun = "withdrawal" if fact.kind is FactKind.ABSENT_WITHDRAWAL else "transaction"
             if index < (count := len(content.items(fact.field))):
@@ -247,13 +247,15 @@ def _describe(content: BlockContent, fact: EventFact) -> Event:
     return {"name": fact.name, "word": word.hex(), **details}
 
 
-def _check_silence(content: BlockContent, item: bytes) -> None:
-    if is_silent(content.bloom, item):
+def _check_bloom_excludes(content: BlockContent, item: bytes) -> None:
+    if bloom_excludes(content.bloom, item):
         return
     for index, receipt in enumerate(content.receipts):
         for log_index, log in enumerate(receipt.logs):
             if item in (log.emitter, *log.topics):
-                raise EventExistsError(f"log {log_index} of transaction {index:,} has it")
+                raise EventExistsError(
+                    f"log {log_index} of transaction {index:,} has this address or topic"
+                )
     share = (int.from_bytes(content.bloom).bit_count() / (8 * BLOOM_BYTES)) ** 3
     raise BloomInconclusiveError(
         "no log has it, but the block's bloom matches it, as it does one of "

@@ -28,7 +28,7 @@ from queries.proving.registry_calls import PROVE_SELECTOR, prove_call
 NATIVE_LAG = 4
 
 WitnessFact = tuple[Query, str, bytes]  # its query, its name there, and its word
-FactPosition = tuple[int, bool, int, bytes, bytes]
+FactSortKey = tuple[int, bool, int, bytes, bytes]
 
 
 class NotProvableError(Exception):
@@ -117,13 +117,13 @@ def _prove_block(
     block: int,
     block_queries: Iterable[Query],
     l1_block: int | None,
-) -> tuple[Piece | None, list[tuple[FactPosition, WitnessFact]], EventWitness | None]:
+) -> tuple[Piece | None, list[tuple[FactSortKey, WitnessFact]], EventWitness | None]:
     """The piece for the registry and its facts, and the witness for the events verifier."""
     if reason := chains.provable_head(registry).wait_reason(block):
         raise NotProvableError(reason.sentence)
     queries = list(block_queries)
     plan = BlockPlan.read(chains, registry, block, queries)
-    # The proof contains facts that the registry has, too.
+    # Treat every fact as missing: the proof repeats those that the registry already has.
     plan = replace(plan, state=replace(plan.state, words=dict.fromkeys(plan.state.words)))
     header, missing = plan.header, group_facts(plan.state.words)
     reads = [(query, name, read) for query in queries for name, read in fact_reads(query).items()]
@@ -157,14 +157,14 @@ def _prove_block(
     )
     words = missing.words(header, proofs)
     facts = [
-        (_fact_position(piece, read), (query, name, words[read]))
+        (_fact_sort_key(piece, read), (query, name, words[read]))
         for query, name, read in reads
         if not read.event
     ]
     return piece, facts, event_witness
 
 
-def _fact_position(piece: Piece, read: FactRead) -> FactPosition:
+def _fact_sort_key(piece: Piece, read: FactRead) -> FactSortKey:
     """Where `verify` returns the fact: its list, then the order of sections, and of hashes."""
     anchor, key = piece.anchor, read.key.to_bytes(32)
     is_joined = not (piece.uses_stored_header or anchor.hop)
@@ -202,12 +202,14 @@ def _last_valid_block(
     """
     if registry.kind is not RegistryKind.NATIVE:
         return None
-    uses_hash = [anchor for anchor in anchors if not anchor.is_accumulated or anchor.newer_headers]
-    blocks = {anchor.known_block for anchor in uses_hash}
-    temporary = blocks.difference(chains.facts(registry).anchor_blocks(sorted(blocks)))
-    if not temporary:
+    hash_anchors = [
+        anchor for anchor in anchors if not anchor.is_accumulated or anchor.newer_headers
+    ]
+    blocks = {anchor.known_block for anchor in hash_anchors}
+    expiring_blocks = blocks.difference(chains.facts(registry).anchor_blocks(sorted(blocks)))
+    if not expiring_blocks:
         return None
-    return min(temporary) + visible_own_hashes(chains.client(registry.destination))
+    return min(expiring_blocks) + visible_own_hashes(chains.client(registry.destination))
 
 
 def recent_block(chains: ChainReaders, registry: Registry, head: int) -> tuple[int, int | None]:

@@ -28,9 +28,9 @@ from queries.transactions.lane import Lane
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
 
-# A block is not looked for before this share of the average time between blocks has passed. Chains
-# with a longer time make blocks on demand.
-EARLIEST_BLOCK, MAX_BLOCK_SECONDS = 0.8, 15
+# Look for the next block only after this share of the average block time. Chains slower than
+# MAX_BLOCK_SECONDS make blocks on demand.
+MIN_BLOCK_TIME_SHARE, MAX_BLOCK_SECONDS = 0.8, 15
 
 
 @dataclass
@@ -73,7 +73,7 @@ class ProverContext(ChainReaders):
         self.block_waits[job.pk] = block_hash, start
         waited = now - start
         age = max(time.time() - self.last_seen(job.destination).timestamp, waited)
-        until_expected = EARLIEST_BLOCK * self._block_seconds(job.destination) - age
+        until_expected = MIN_BLOCK_TIME_SHARE * self._block_seconds(job.destination) - age
         pauses = waited / limits.recheck_divisor, limits.initial_retry_delay, until_expected
         return timedelta(seconds=max(pauses))
 
@@ -142,8 +142,8 @@ class JobPass:
             to__in=[address, verifier_address(address)], **conditions
         )
 
-    def deep_block(self, node: ChainClient) -> int:
-        """The newest block that is deep enough to count, by this node's head or ours if lower."""
+    def confirmed_block(self, node: ChainClient) -> int:
+        """The newest block with enough confirmations, by the lower of this node's head and ours."""
         depth, head = node.chain.depth, self.latest.number
         if depth > 1:  # at depth 1, a node that has the block is deep enough
             head = min(head, node.head(known_final=0).number)
@@ -176,7 +176,7 @@ class JobPass:
         return Reject.create(self.queries, failure)
 
 
-def route_removed(source: int, destination: int) -> Failure:
+def route_removed_failure(source: int, destination: int) -> Failure:
     """The failure of a batch whose route was removed from the routes file."""
     sentence = f"This server no longer proves chain {source} on {destination}."
     return Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False)

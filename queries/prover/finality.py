@@ -62,11 +62,11 @@ def _check_state_root(job_pass: JobPass, header: Header) -> Header | Reject:
 def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
     """Reject if, by quorum, the registry holds another header of the block."""
 
-    def read_deep_leaf(node: ChainClient, registry: Registry, number: int) -> bytes:
-        return RegistryFacts(node, registry).leaves([number], job_pass.deep_block(node))[0]
+    def read_confirmed_leaf(node: ChainClient, registry: Registry, number: int) -> bytes:
+        return RegistryFacts(node, registry).leaves([number], job_pass.confirmed_block(node))[0]
 
     number, destination = header.number, job_pass.destination
-    leaf = destination.ask_quorum(read_deep_leaf, job_pass.registry, number)
+    leaf = destination.ask_quorum(read_confirmed_leaf, job_pass.registry, number)
     if leaf in {EMPTY_WORD, block_leaf(header)}:
         return job_pass.retry(WaitCode.REGISTRY_CONFLICT.reason)
     quorum_header = job_pass.source.ask_quorum(ChainClient.header, number)

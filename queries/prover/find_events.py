@@ -18,10 +18,10 @@ from queries.transitions import Failure
 
 
 def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject:
-    """The pass, with the events of its queries. They are searched once for each pinned header.
+    """Return the pass with the events of its queries, found once for each pinned header.
 
-    Rejects a query if one of its events cannot be proven. Drops queries for which no node answers
-    now, unless that leaves none.
+    Rejects the batch of a query if one of its events cannot be proven. Drops queries for which no
+    node answers now, unless that leaves none.
     """
     content = job_pass.content(header)
     job_pass = replace(job_pass, known_content=content)

@@ -19,12 +19,12 @@ from queries.planning.anchors import AnchorResult, HashNotKnown, OutOfReach
 from queries.planning.calls import Anchor, Preparation
 from queries.planning.plan import BlockPlan
 from queries.prover import prove
-from queries.prover.context import JobPass, ProverContext, route_removed
+from queries.prover.context import JobPass, ProverContext, route_removed_failure
 from queries.prover.finality import pin_final_header, resolve_conflict
 from queries.prover.find_events import find_requested_events
 from queries.prover.outcomes import Findings, Outcome, Reject
 from queries.prover.prove import ReadyJob
-from queries.prover.readback import check_missing_by_quorum, read_back, read_deep_state
+from queries.prover.readback import check_missing_by_quorum, read_back, read_confirmed_state
 from queries.proving.headers import Header
 from queries.statuses import StepName
 from queries.transactions.follow import follow, unconfirmed_transactions
@@ -50,7 +50,7 @@ def run_pass(
     queries = list(open_queries.order_by("pk").prefetch_related("batch"))
     registry = context.registry(job.source, job.destination)
     if registry is None and queries:
-        return Reject.create(queries, route_removed(job.source, job.destination))
+        return Reject.create(queries, route_removed_failure(job.source, job.destination))
     if job.destination not in chains:
         sentence = f"Chain {job.destination} is no longer configured on this server."
         pause = timedelta(seconds=context.limits.max_retry_delay)
@@ -101,11 +101,11 @@ def _read_back_or_prove(
         return result
     job_pass = result
     # The facts of a transaction that is confirmed can be read at that depth.
-    deep_state = read_deep_state(job_pass, header) if is_confirmed else None
+    confirmed_state = read_confirmed_state(job_pass, header) if is_confirmed else None
     findings, reads = job_pass.findings, job_pass.reads
     findings.step = StepName.BLOCKHASH_AVAILABLE
-    if deep_state and deep_state.is_complete:
-        state = deep_state
+    if confirmed_state and confirmed_state.is_complete:
+        state = confirmed_state
     else:
         state = job_pass.facts.read_block(header, job_pass.all_reads)
     if state.is_verified:
@@ -118,7 +118,7 @@ def _read_back_or_prove(
         query for query in job_pass.queries if state.has_facts(reads[query.pk].values())
     ]
     proven_pass = replace(job_pass, queries=proven_queries)
-    wait = read_back(proven_pass, header, deep_state) if proven_queries else None
+    wait = read_back(proven_pass, header, confirmed_state) if proven_queries else None
     if state.is_complete:
         return wait or _wait_for_transactions(job_pass.job, job_pass.latest.hash)
     if is_pending:

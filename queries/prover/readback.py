@@ -39,22 +39,21 @@ RESENT_AFTER_REORG = Reason(
 )
 
 
-def read_deep_state(job_pass: JobPass, header: Header) -> RegistryBlock:
+def read_confirmed_state(job_pass: JobPass, header: Header) -> RegistryBlock:
     """What the registry holds by quorum, each node at its confirmation depth."""
     return job_pass.destination.ask_quorum(
-        _read_deep_block, header, tuple(job_pass.all_reads), job_pass=job_pass
+        _read_confirmed_block, header, tuple(job_pass.all_reads), job_pass=job_pass
     )
 
 
 def read_back(
-    job_pass: JobPass, header: Header, deep_state: RegistryBlock | None = None
+    job_pass: JobPass, header: Header, confirmed_state: RegistryBlock | None = None
 ) -> Wait | None:
-    """Find the values of queries whose facts a quorum reads, each node at its confirmation depth.
-    `deep_state`: if that was read already.
+    """Put the values that a quorum reads, each node at its confirmation depth, into the findings.
 
-    Returns what the remaining queries wait for. A batch also waits until the transactions that it
-    pays for are confirmed, because their cost is not known before; they were followed up to the
-    latest block.
+    `confirmed_state`: the result of `read_confirmed_state`, if known. Returns what the other
+    queries wait for, or None. Queries of batches with unconfirmed transactions wait too, because
+    their cost is not final.
     """
     depth = format_count(job_pass.destination.chain.depth, "confirmation")
     sentence = f"Proven; waiting for {depth}."
@@ -69,7 +68,7 @@ def read_back(
     job_pass = replace(job_pass, queries=queries)
     if not queries:
         return job_pass.wait_for_block(confirming)
-    state = deep_state or read_deep_state(job_pass, header)
+    state = confirmed_state or read_confirmed_state(job_pass, header)
     words = {read: word for read, word in state.words.items() if word is not None}
     values = {
         query_id: {name: words[read].hex() for name, read in reads.items() if name != BLOCK_AT_TIME}
@@ -84,12 +83,12 @@ def read_back(
     return job_pass.wait_for_block(confirming) if has_open_shares else None
 
 
-def _read_deep_block(
+def _read_confirmed_block(
     node: ChainClient, header: Header, reads: tuple[FactRead, ...], *, job_pass: JobPass
 ) -> RegistryBlock:
     facts = RegistryFacts(node, job_pass.registry)
     try:
-        return facts.read_block(header, reads, job_pass.deep_block(node))
+        return facts.read_block(header, reads, job_pass.confirmed_block(node))
     except RegistryAbsentError:  # it was deployed after that block
         return RegistryBlock(dict.fromkeys(reads), EMPTY_WORD, block_leaf(header))
 
@@ -137,9 +136,10 @@ def _check_and_prove_values(
 
 
 def check_missing_by_quorum(job_pass: JobPass, header: Header, state: RegistryBlock) -> Wait | None:
-    """Check by quorum that the facts are missing although a transaction was mined for them lately.
+    """Return what to wait for, or None if the facts have to be proven.
 
-    The first node may be behind. Returns None if the facts have to be proven.
+    If a transaction for them was mined lately, a quorum has to confirm that they are missing,
+    because the first node may be behind.
     """
     mined_rows = job_pass.transactions(is_preparation=False, succeeded=True, final=False)
     rows = list(mined_rows.order_by("mined_block"))
@@ -148,11 +148,11 @@ def check_missing_by_quorum(job_pass: JobPass, header: Header, state: RegistryBl
     block = rows[-1].mined_block
 
     ask = job_pass.destination.ask_quorum
-    is_missing = partial(ask, _is_missing, job_pass.registry, header, block, state=state)
+    is_missing = partial(ask, _has_no_new_facts, job_pass.registry, header, block, state=state)
     return wait_for_effect(job_pass, rows, is_missing)
 
 
-def _is_missing(
+def _has_no_new_facts(
     node: ChainClient,
     registry: Registry,
     header: Header,
@@ -160,19 +160,18 @@ def _is_missing(
     *,
     state: RegistryBlock,
 ) -> bool:
-    """Whether the registry has no more at this block of the destination than in this state."""
-    seen = RegistryFacts(node, registry).read_block(header, state.unproven_facts, block)
-    if seen.is_accumulated and not state.is_accumulated:
+    """Whether, at this destination block, the registry has none of what `state` lacks."""
+    current = RegistryFacts(node, registry).read_block(header, state.unproven_facts, block)
+    if current.is_accumulated and not state.is_accumulated:
         return False
-    return all(word is None for word in seen.words.values())
+    return all(word is None for word in current.words.values())
 
 
 def wait_for_effect(
     job_pass: JobPass, rows: Sequence[SentTransaction], is_missing: Callable[[], bool]
 ) -> Wait | None:
-    """Wait until these mined transactions show their effect. Reopen those that a reorg undid.
-
-    Returns None if a quorum sees no effect and no reorg explains it: it has to be proven again.
+    """Return what to wait for: nodes that do not show the effect of these mined transactions yet,
+    or transactions that a reorg undid and that are sent again. None: the caller has to send again.
     """
     lane = job_pass.lane
     if not is_missing():

@@ -23,7 +23,7 @@ from queries.config.limits import Limits
 from queries.database import bulk_sql, clock
 from queries.database.leases import Lease, Snooze, due_rows, recheck_pause
 from queries.models import Batch, Query
-from queries.prover.context import ProverContext, route_removed
+from queries.prover.context import ProverContext, route_removed_failure
 from queries.prover.outcomes import Attach, Reject
 from queries.statuses import StepName
 from queries.transitions import Failure
@@ -55,7 +55,7 @@ class RequestedBlock:
 
 
 @dataclass(eq=False)
-class UnprovableError(Exception):
+class RejectQueriesError(Exception):
     """These queries of a batch can certainly not be proven."""
 
     condition: Q
@@ -74,7 +74,7 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | Reject | At
         reason = _resolve_times(lease, blocks, context)
         if not reason and any(block.has_unresolved_names for block in blocks):
             reason = _resolve_names(lease, context)
-    except UnprovableError as error:
+    except RejectQueriesError as error:
         failing = Query.objects.filter(error.condition, batch=batch, has_ended=False)
         return Reject({batch.pk: error.failure}, list(failing))
     if reason:
@@ -82,7 +82,7 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | Reject | At
     if not blocks:
         return Attach(lease, Batch.objects.none())
     source = blocks[0].source
-    return Attach(lease, _similar_batches(batch, source, context.head(source).number))
+    return Attach(lease, _resolved_batches(batch, source, context.head(source).number))
 
 
 def _requested_blocks(batch: Batch) -> list[RequestedBlock]:
@@ -96,9 +96,11 @@ def _requested_blocks(batch: Batch) -> list[RequestedBlock]:
 
 
 def _check_provable(block: RequestedBlock, destination: int, context: ProverContext) -> None:
-    """Raises `UnprovableError` if the route is gone, or a quorum finds the block too far ahead."""
+    """Raise `RejectQueriesError` if the route is gone, or a quorum says: too far ahead."""
     if context.registry(block.source, destination) is None:
-        raise UnprovableError(Q(source=block.source), route_removed(block.source, destination))
+        raise RejectQueriesError(
+            Q(source=block.source), route_removed_failure(block.source, destination)
+        )
 
     def is_beyond(node: ChainClient, block: RequestedBlock) -> bool:
         return block.is_beyond(node.head(), context.limits)
@@ -109,7 +111,7 @@ def _check_provable(block: RequestedBlock, destination: int, context: ProverCont
         last = f"of {format_timestamp(head.timestamp)}" if is_time else f"block {head.number:,}"
         sentence = f"Chain {block.source} has no such block yet: the last one seen there is {last}."
         failure = Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
-        raise UnprovableError(block.condition, failure)
+        raise RejectQueriesError(block.condition, failure)
 
 
 def _lookup_failure(error: ChainError) -> Failure:
@@ -129,7 +131,7 @@ def _resolve_times(
             number, reason = context.block_at_time(block.source, block.seconds)
         except TimeTooEarlyError as error:
             _check_time_by_quorum(source, -1, block.seconds)
-            raise UnprovableError(block.condition, _lookup_failure(error)) from None
+            raise RejectQueriesError(block.condition, _lookup_failure(error)) from None
         if number is None or reason:
             return reason
         _check_time_by_quorum(source, number, block.seconds)
@@ -173,12 +175,12 @@ def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None
         except (EnsUnresolvedError, EnsOffChainError) as error:
             name = next(query.name for query in queries if not query.account)
             failing = Q(name=name, source=source, block=block)
-            raise UnprovableError(failing, _lookup_failure(error)) from None
+            raise RejectQueriesError(failing, _lookup_failure(error)) from None
         bulk_sql.update(queries, ["account"])
     return None
 
 
-def _similar_batches(batch: Batch, source: int, head: int) -> QuerySet[Batch]:
+def _resolved_batches(batch: Batch, source: int, head: int) -> QuerySet[Batch]:
     """Due batches of the same route whose accounts are known and whose blocks exist.
 
     Together with the batch they have at most `BATCH_ACCOUNTS` queries.

@@ -1,6 +1,6 @@
 """The Celery engine: tasks that do what the threads of `loop` do.
 
-A task that claims rows has another one look for more when the next row is due. A task that finds
+A task that claims rows sends the next task for the time when another row is due. A task that finds
 none sends nothing, so that messages do not multiply.
 """
 
@@ -28,11 +28,11 @@ from queries.prover.worker import OnClaim, deliver_once, work_once
 
 # Seconds. Tasks end soon, so that a worker can stop and all kinds of tasks get their turn.
 TASK_SECONDS = 1.0
-LOOK_AHEAD_SECONDS = 10.0  # beat's sweeps find what is due later
+MAX_COUNTDOWN_SECONDS = 10.0  # beat's sweeps find what is due later
 
 QUEUES = {PROVE: (Batch, BlockJob), DELIVER: (WebhookDelivery,)}
 
-new_contexts = cache(start_prover)  # once per worker: forked processes inherit it
+context_factory = cache(start_prover)  # once per worker: forked processes inherit it
 routes = cache(prover_routes)
 thread = threading.local()
 
@@ -41,7 +41,7 @@ thread = threading.local()
 def prepare(sender: Any, **_: object) -> None:
     """End a worker that cannot work, with a sentence. One that only delivers needs no signer."""
     try:
-        (new_contexts if PROVING in sender.app.amqp.queues.consume_from else routes)()
+        (context_factory if PROVING in sender.app.amqp.queues.consume_from else routes)()
     except (CommandError, RoutesFileError, SignerUnusableError, DatabaseError) as error:
         sys.exit(f"Tacitus cannot start. {error}")
     connections.close_all()
@@ -66,39 +66,39 @@ def watch() -> None:
 def _context() -> ProverContext:
     """The context of this thread, with its connections to nodes."""
     if not hasattr(thread, "context"):
-        thread.context = new_contexts()()
+        thread.context = context_factory()()
     context: ProverContext = thread.context
     return context
 
 
 def _work(task: str, work: Callable[[OnClaim], bool]) -> None:
     """Work on due rows until there are none, or another task may go on."""
-    end, next_look = time.monotonic() + TASK_SECONDS, math.inf
+    end, next_task_at = time.monotonic() + TASK_SECONDS, math.inf
 
-    def look_ahead() -> None:
-        nonlocal next_look
-        next_look = _send_before(next_look, task)
+    def send_next_task() -> None:
+        nonlocal next_task_at
+        next_task_at = _send_if_earlier(next_task_at, task)
 
     has_worked = False
     with log_errors():
-        while work(look_ahead):
+        while work(send_next_task):
             has_worked = True
             if time.monotonic() > end:
-                look_ahead()
+                send_next_task()
                 return
         if has_worked:
             for name in QUEUES:
-                _send_before(math.inf, name)
+                _send_if_earlier(math.inf, name)
 
 
-def _send_before(next_look: float, task: str) -> float:
-    """Send the task for the time when its next row is due, if that is before the next look.
+def _send_if_earlier(next_task_at: float, task: str) -> float:
+    """Send the task for when its next row is due, unless one was sent for an earlier time.
 
-    Returns the time of the next look.
+    Returns the earliest time.
     """
-    due = seconds_until_due(*(model.objects.all() for model in QUEUES[task]))
-    look = time.monotonic() + max(due or 0, 0)
-    if due is None or due > LOOK_AHEAD_SECONDS or look >= next_look:
-        return next_look
-    send(task, max(due, 0))
-    return look
+    seconds = seconds_until_due(*(model.objects.all() for model in QUEUES[task]))
+    due_at = time.monotonic() + max(seconds or 0, 0)
+    if seconds is None or seconds > MAX_COUNTDOWN_SECONDS or due_at >= next_task_at:
+        return next_task_at
+    send(task, max(seconds, 0))
+    return due_at

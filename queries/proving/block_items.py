@@ -107,7 +107,7 @@ def bloom_bits(item: bytes) -> int:
     return bits
 
 
-def is_silent(bloom: bytes, item: bytes) -> bool:
+def bloom_excludes(bloom: bytes, item: bytes) -> bool:
     """True if a bloom proves that no log has this emitter or topic."""
     bits = bloom_bits(item)
     return int.from_bytes(bloom, "big") & bits != bits

@@ -220,7 +220,7 @@ def _read_events(
             groups = read_event_witness(read_bytes(item, "the witness", _MAX_WITNESS_BYTES))
         _check_ascending([group.field for group in groups], item_place)
         for group in groups:
-            if not group.is_of(header):
+            if not group.matches(header):
                 _refuse(item_place, f"does not match the header's {group.field.name}")
             if requested.isdisjoint(group.words):
                 _refuse(item_place, f"has no facts under the header's {group.field.name}")

@@ -29,8 +29,8 @@ from queries.proving.block_items import (
     Log,
     Receipt,
     Withdrawal,
+    bloom_excludes,
     encode_item,
-    is_silent,
     logs_bloom,
 )
 from queries.proving.errors import CallMalformedError, NotAbsentError, WitnessMalformedError
@@ -183,7 +183,7 @@ class EventGroup:
     content: bytes  # its encoding without field and block
     logs: tuple[tuple[EventFact, Log], ...]  # of those facts that are about one
 
-    def is_of(self, header: Header) -> bool:
+    def matches(self, header: Header) -> bool:
         """True if the header has this root."""
         return header.has_field(self.field) and header.word(self.field) == self.root
 
@@ -261,20 +261,20 @@ class _GroupReader:
             return self._read_item(indexes[position])
 
         def mark_absent(position: int) -> None:
-            self._keep(EventFact(absence, indexes[position]))
+            self._add_fact(EventFact(absence, indexes[position]))
 
         return _IndexWalk(self.source, paths, read_leaf, mark_absent, {}).root()
 
-    def _keep(self, fact: EventFact, word: bytes = ABSENCE_WORD) -> None:
+    def _add_fact(self, fact: EventFact, word: bytes = ABSENCE_WORD) -> None:
         self.facts.append((fact, word))
 
     def _read_bloom(self) -> bytes:
         bloom = self.source.take(BLOOM_BYTES)
         for _ in range(self.source.number(2)):
             item = self.source.take(HASH_BYTES if self.source.number(1) else ADDRESS_BYTES)
-            if not is_silent(bloom, item):
+            if not bloom_excludes(bloom, item):
                 raise NotAbsentError(f"the bloom does not exclude 0x{item.hex()}")
-            self._keep(EventFact(FactKind.SILENT_BLOCK, item=item))
+            self._add_fact(EventFact(FactKind.SILENT_BLOCK, item=item))
         return keccak256(bloom)
 
     def _read_item(self, index: int) -> bytes:
@@ -285,14 +285,14 @@ class _GroupReader:
         number, validator = self.source.number(8), self.source.number(8)
         recipient, amount = self.source.take(ADDRESS_BYTES), self.source.number(8)
         withdrawal = Withdrawal(number, validator, recipient, amount)
-        self._keep(EventFact(FactKind.WITHDRAWAL, index), withdrawal.hash)
+        self._add_fact(EventFact(FactKind.WITHDRAWAL, index), withdrawal.hash)
         return withdrawal.encode()
 
     def _read_transaction(self, index: int) -> bytes:
         envelope = self.source.take(self.source.number(3))
         if not (b"\x01" <= envelope[:1] <= bytes((NEWEST_TYPE,)) or is_list(envelope)):
             raise WitnessMalformedError(f"the type of transaction {index} is not known")
-        self._keep(EventFact(FactKind.TRANSACTION, index), keccak256(envelope))
+        self._add_fact(EventFact(FactKind.TRANSACTION, index), keccak256(envelope))
         return envelope
 
     def _read_receipt(self, index: int) -> Receipt:
@@ -310,12 +310,12 @@ class _GroupReader:
             raise WitnessMalformedError(f"the bloom of receipt {index} is not that of its logs")
         receipt = Receipt(transaction_type, status, gas, logs)
         if form & IS_FACT:
-            self._keep(EventFact(FactKind.RECEIPT, index), receipt.word)
+            self._add_fact(EventFact(FactKind.RECEIPT, index), receipt.word)
         for _ in range(source.number(1)):
             absent = self._read_filter()
             if any(map(absent.matches, logs)):
                 raise NotAbsentError(f"receipt {index} has a log that is said to be absent")
-            self._keep(EventFact(FactKind.ABSENT_LOG, index, filter=absent))
+            self._add_fact(EventFact(FactKind.ABSENT_LOG, index, filter=absent))
         return receipt
 
     def _read_log(self, index: int, place: int) -> Log:
@@ -325,7 +325,7 @@ class _GroupReader:
         log = Log(emitter, topics, self.source.take(size))
         if form & IS_FACT:
             fact = EventFact(FactKind.LOG, index, place)
-            self._keep(fact, log.hash)
+            self._add_fact(fact, log.hash)
             self.logs.append((fact, log))
         return log
 

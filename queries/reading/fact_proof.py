@@ -36,18 +36,20 @@ class ProofNode:
 
 @dataclass(frozen=True, slots=True)
 class FactProof:
-    """What leads from a known block hash to a fact. Nodes stand root first."""
+    """The proof that leads from a block hash known to the registry to the fact. Trie nodes are
+    listed root first.
+    """
 
     header: ProofNode
     later_headers: tuple[ProofNode, ...]  # up to the one whose hash the registry knew
     hops: int
-    mined_block: int | None  # where our transaction proved the header, if there is one
+    mined_block: int | None  # in which our transaction proved the header; None: without one
     state: tuple[ProofNode, ...]  # empty for header fields
     storage: tuple[ProofNode, ...]  # empty unless the fact is a slot
     account: AccountState | None  # None if the proof shows that it does not exist
-    is_stored: bool  # otherwise the trie nodes, or the witness of an event, are not known
-    root: str = ""  # of the trie of an event, in the header
-    witness: int = 0  # its size in bytes
+    is_stored: bool  # False if the trie nodes or the event's witness are not stored
+    event_root: str = ""  # of the event's trie, in the header
+    witness_size: int = 0  # in bytes
 
     @property
     def proves_absence(self) -> bool:
@@ -55,10 +57,13 @@ class FactProof:
         return bool(self.state) and not self.account
 
 
-def read_fact_proof(query: int, fact: FactView) -> FactProof | None:
-    """`query`: the key of one that asked for the fact. None if the header is not stored."""
+def read_fact_proof(query_id: int, fact: FactView) -> FactProof | None:
+    """Read the proof from the stored calls. None if the block's header is not stored.
+
+    `query_id`: a query that asked for the fact.
+    """
     columns = ("job", "blockhash_transaction", "header_transaction", "account_transaction")
-    row = Query.objects.select_related("job").only(*columns).get(pk=query)
+    row = Query.objects.select_related("job").only(*columns).get(pk=query_id)
     if row.job is None or not row.job.header:
         return None
     keys = [row.blockhash_transaction_id, row.header_transaction_id, row.account_transaction_id]
@@ -90,14 +95,14 @@ def read_fact_proof(query: int, fact: FactView) -> FactProof | None:
         tuple(map(_node, storage)),
         proof.state if proof and proof.exists else None,
         is_stored=proof is not None or bool(witness) or not (has_account or fact.event),
-        root=root,
-        witness=len(witness),
+        event_root=root,
+        witness_size=len(witness),
     )
 
 
 def _find_event_call(job: BlockJob) -> tuple[bytes, bytes]:
-    """The section and the witness that the job sent to the events verifier; empty if it sent none,
-    or several, of which one proves the fact.
+    """The section and witness of the job's only `prove` call to the events verifier; empty unless
+    it sent exactly one.
     """
     calls = islice(stored_calls(job), MAX_CALLS)
     event_calls = {call for call in calls if call.startswith(PROVE_EVENTS_SELECTOR)}

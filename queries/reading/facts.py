@@ -138,7 +138,7 @@ class FactKey:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFact:
+class FactMatch:
     """A fact in the registry of one destination, and the batches that asked for it."""
 
     fact: FactView
@@ -151,8 +151,8 @@ class FoundFact:
     timestamp: int | None  # of the block
 
 
-def find_fact(key: FactKey) -> tuple[FoundFact, ...]:
-    """The fact on each destination, that of its own chain first; found by index."""
+def find_fact(key: FactKey) -> tuple[FactMatch, ...]:
+    """Find the fact on each destination, its own chain first. Reads by index."""
     queries: dict[tuple[int, int], list[tuple[int, str]]] = {}
     columns = ("pk", "batch_id", "batch__destination", "batch__status", "timestamp")
     for pk, batch, destination, status, timestamp in _matching_queries(key).values_list(*columns)[
@@ -194,13 +194,13 @@ def _matching_queries(key: FactKey) -> QuerySet[Query]:
     return rows.annotate(requested=F(column).bitand(bits)).filter(requested__gt=0)
 
 
-def _found_fact(key: FactKey, row: Query, batches: Iterable[str]) -> FoundFact | None:
+def _found_fact(key: FactKey, row: Query, batches: Iterable[str]) -> FactMatch | None:
     query_facts = list(_row_facts([row]))
     proven = next((entry for entry in query_facts if entry.fact.name in key.spellings), None)
     if proven is None:
         return None
     distinct = tuple(dict.fromkeys(batches))
-    return FoundFact(
+    return FactMatch(
         replace(proven.fact, account=key.account, name=key.name),
         proven,
         row.pk,
@@ -212,11 +212,11 @@ def _found_fact(key: FactKey, row: Query, batches: Iterable[str]) -> FoundFact |
     )
 
 
-MAX_NAMED_FACTS = 100
+MAX_MENTIONING_FACTS = 100
 
 
-def named_facts(source: int, name: str) -> tuple[FactView, ...]:
-    """Proven facts that name an address or a transaction's hash, newest block first.
+def facts_mentioning(source: int, name: str) -> tuple[FactView, ...]:
+    """Proven event facts that mention this address or transaction hash, newest block first.
 
     `name`: in lower case.
     """
@@ -224,7 +224,7 @@ def named_facts(source: int, name: str) -> tuple[FactView, ...]:
         name=name, source=source, query__values__isnull=False
     )
     columns = references.order_by("-block", "pk").values_list("block", "fact", "query")
-    keys = list(columns[:MAX_NAMED_FACTS])
+    keys = list(columns[:MAX_MENTIONING_FACTS])
     rows = Query.objects.select_related("batch", "job").in_bulk({query for *_, query in keys})
     facts = {
         (entry.fact.block, entry.fact.name): entry.fact for entry in _row_facts([*rows.values()])

@@ -90,7 +90,7 @@ def select_events(
         useful = {
             group.field: group
             for group in groups
-            if group.is_of(header) and group.words.keys() & missing.keys()
+            if group.matches(header) and group.words.keys() & missing.keys()
         }
         for fact in [fact for group in useful.values() for fact in group.words]:
             missing.pop(fact, None)

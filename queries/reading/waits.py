@@ -1,5 +1,5 @@
-"""What a batch waits for: the oldest reason of its jobs, or that no prover has taken it; how far
-the chain is from the awaited block, and who has not attested it.
+"""What a batch waits for: the reason of its first waiting query, or that no prover has claimed it;
+how far the chain is from the awaited block, and who has not attested it.
 """
 
 from collections.abc import Sequence

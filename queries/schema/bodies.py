@@ -195,12 +195,12 @@ _read_topic = _hex_reader(_WORD, "a topic: 0x and 64 hex digits")
 
 
 def _read_topics(value: object) -> list[list[str] | None]:
-    """The topics that each place may have, as `eth_getLogs` takes them; None: any."""
+    """The topics that each position may have, as in `eth_getLogs`; None: any."""
     if not isinstance(value, list) or len(value) > MAX_TOPICS:
         problem = f"must be a list of at most {MAX_TOPICS} topics; null is any topic."
         raise validation_error(RequestCode.EVENT_MALFORMED, problem)
-    places = (topics if isinstance(topics, list) else [topics] for topics in value)
-    return [None if topics in ([], [None]) else list(map(_read_topic, topics)) for topics in places]
+    lists = (topics if isinstance(topics, list) else [topics] for topics in value)
+    return [None if topics in ([], [None]) else list(map(_read_topic, topics)) for topics in lists]
 
 
 _INDEX_SCHEMA = {"type": "integer", "minimum": 0, "maximum": MAX_INDEX, "examples": [0]}
@@ -235,7 +235,7 @@ Topics = Annotated[
         }
     ),
 ]
-_TOPICS_MEANING = "By their places, as eth_getLogs takes them: null is any topic."
+_TOPICS_MEANING = "By position, as in eth_getLogs; null matches any topic."
 
 
 def _optional(description: str) -> Any:
@@ -257,8 +257,8 @@ class EventBody(Body):
 
 
 class LogBody(EventBody):
-    """A log, by its transaction and its place there or by its place in the block; or all logs of
-    the block that match a filter.
+    """A log, by its transaction and its index in the receipt, or by its index in the block; or all
+    logs of the block that match a filter.
     """
 
     forms = (
@@ -288,17 +288,17 @@ class AbsenceBody(EventBody):
         frozenset({"topic"}),
     )
     transaction: Transaction = _optional(
-        "Alone, an index that the block's transactions end before."
+        "Without `address`: an index at or beyond the end of the block's transactions."
     )
-    withdrawal: Index = _optional("An index that the block's withdrawals end before.")
+    withdrawal: Index = _optional("An index at or beyond the end of the block's withdrawals.")
     address: Emitter = _optional("The contract that emitted no such log.")
     topics: Topics = _optional(_TOPICS_MEANING)
-    topic: Topic = _optional("A topic that no log of the block has in any place.")
+    topic: Topic = _optional("A topic that no log of the block has at any position.")
 
     @model_validator(mode="after")
     def _check_topics(self) -> Self:
         if any(topics and len(topics) > 1 for topics in self.topics or ()):
-            problem = "has several topics for one place; ask for the absence of each."
+            problem = "has several topics for one position; ask for the absence of each."
             raise validation_error(RequestCode.EVENT_MALFORMED, problem, "topics")
         return self
 

@@ -62,7 +62,7 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], head: int) -> bool:
     node's answer.
     """
     is_pending, errors = False, list[Exception]()
-    deep_block = head - lane.destination.chain.depth + 1
+    confirmed_block = head - lane.destination.chain.depth + 1
     for row in rows:
         previous_block = row.mined_block
         try:
@@ -71,7 +71,7 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], head: int) -> bool:
                 _rebroadcast(lane, row, is_undone=previous_block is not None)
             # One node may make up a receipt. If its block changes, do not wait for the depth.
             elif poll and (
-                previous_block not in {None, row.mined_block} or row.mined_block <= deep_block
+                previous_block not in {None, row.mined_block} or row.mined_block <= confirmed_block
             ):
                 _confirm(lane, row, poll)
         except (NoQuorumError, *PERMANENT_SEND_ERRORS) as error:

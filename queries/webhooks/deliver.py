@@ -2,9 +2,9 @@
 
 All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. If a
 reorg changes facts after that, another event corrects it (`transitions.finish`). The URL is
-untrusted: its host is resolved once, all of its IP addresses must be on the public internet, the
-connection goes to an address that was checked. Of the response only the status is used; the first
-line of one that is not accepted is stored for the owner.
+untrusted: its host is resolved once, every IP address must be public, and the connection uses a
+checked address. Only the response's status counts. If the webhook was not accepted, the first line
+of the response is stored for the owner.
 """
 
 import time
@@ -77,16 +77,16 @@ def deliver(lease: Lease[WebhookDelivery]) -> Retry | None:
     if status in ACCEPTED_STATUSES:
         lease.owned_rows().update(delivered_at=started)
         return None
-    _let_others_go_first(delivery, shared_now(), timedelta(milliseconds=milliseconds))
+    _defer_account(delivery, shared_now(), timedelta(milliseconds=milliseconds))
     attempts = delivery.failures + 1
     if attempts > len(RETRY_PAUSES):
         return None
     return Retry(None, attempts, RETRY_PAUSES[attempts - 1])  # the log of attempts says why
 
 
-def _let_others_go_first(failed: WebhookDelivery, now: datetime, pause: timedelta) -> None:
-    """Claim none of the account's deliveries for as long as the failed attempt took, so that a
-    receiver that hangs does not hold up others. One due row counts as in progress until then.
+def _defer_account(failed: WebhookDelivery, now: datetime, pause: timedelta) -> None:
+    """Block the account's deliveries for as long as the failed attempt took, so that a hanging
+    receiver does not delay other accounts. Leases one due row until then.
     """
     rows = WebhookDelivery.objects.filter(owner=failed.owner_id, due_at__lte=now)
     if waiting := rows.exclude(pk=failed.pk).order_by("due_at", "pk").first():

@@ -192,7 +192,7 @@ def test_ctrl_c_stops_the_server_which_warns_of_missing_migrations(
         try:
             assert server.stdout
             line = server.stdout.readline()
-            match = re.fullmatch(r"Tacitus is at (http://\S+)/ \(Ctrl-C ends it\)\n", line)
+            match = re.fullmatch(r"Tacitus is at (http://\S+)/ \(press Ctrl-C to stop\)\n", line)
             assert match
             assert requests.get(f"{match[1]}/healthz", timeout=10).status_code == 200
             os.killpg(server.pid, signal.SIGINT)

@@ -154,7 +154,7 @@ def test_presence_is_never_taken_for_absence(shared_service: Service, sent: Tran
         batch = shared_service.submit({31337: {sent.block: {"absent": [absent]}}})
         rejection = shared_service.rejection(batch)
         assert rejection["code"] == "event_exists"
-        assert "log 0 of transaction 0 has it" in rejection["message"]
+        assert "log 0 of transaction 0 has this address or topic" in rejection["message"]
     in_receipt = {"transaction": 0, "address": sent.token, "topics": [TRANSFER]}
     batch = shared_service.submit({31337: {sent.block: {"absent": [in_receipt]}}})
     assert shared_service.rejection(batch)["code"] == "event_exists"

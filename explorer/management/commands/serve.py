@@ -58,7 +58,7 @@ class Command(BaseCommand):
 
         def print_address() -> None:
             host = f"[{address}]" if ":" in address else address
-            self.stdout.write(f"Tacitus is at http://{host}:{port}/ (Ctrl-C ends it)")
+            self.stdout.write(f"Tacitus is at http://{host}:{port}/ (press Ctrl-C to stop)")
             self.stdout.flush()
 
         when_ready = print_address if settings.DEVELOPMENT else lambda: None

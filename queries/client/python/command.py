@@ -310,7 +310,10 @@ def _run_routes(options: argparse.Namespace) -> None:
             fields["provesItsCode"] = fields.pop("proves_its_code")
             print(json.dumps(fields))
             continue
-        remark = "unverifiable: it, its events verifier or its lookup is not genuine code"
+        remark = (
+            "unverifiable: the address of the registry, its events verifier or its lookup does not "
+            "prove its code"
+        )
         if route.proves_its_code:
             unproven = ", but not which chain is its L1" if route.kind == "optimism" else ""
             remark = f"its address proves its code and its constructor's arguments{unproven}"

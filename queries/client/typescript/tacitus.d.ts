@@ -1,13 +1,13 @@
 export type AbsenceBody = {
-    /** Alone, an index that the block's transactions end before. */
+    /** Without `address`: an index at or beyond the end of the block's transactions. */
     transaction?: number | Hex;
-    /** An index that the block's withdrawals end before. */
+    /** An index at or beyond the end of the block's withdrawals. */
     withdrawal?: number;
     /** The contract that emitted no such log. */
     address?: Hex;
-    /** By their places, as eth_getLogs takes them: null is any topic. */
+    /** By position, as in eth_getLogs; null matches any topic. */
     topics?: ReadonlyArray<null | Hex | ReadonlyArray<Hex>>;
-    /** A topic that no log of the block has in any place. */
+    /** A topic that no log of the block has at any position. */
     topic?: Hex;
 };
 export type AccountBody = {
@@ -81,7 +81,7 @@ export type BlockEstimateResponse = {
     selectors: ReadonlyArray<string>;
     block: string | null;
     lastFinalBlock: string;
-    /** Whether the block could be proven now. If it is submitted, a block that is NOT_FINAL, or NOT_KNOWN to the destination, waits; one that is OUT_OF_REACH or FAILS is rejected. */
+    /** Whether the block could be proven now. A submitted batch waits for a block that is NOT_FINAL, or NOT_KNOWN to the destination, and is rejected for one that is OUT_OF_REACH or FAILS. */
     readiness: Readiness;
     waitsFor: string | null;
     error: string | null;
@@ -247,7 +247,7 @@ export type LogBody = {
     logIndex?: number;
     /** The contract that emitted the logs. */
     address?: Hex;
-    /** By their places, as eth_getLogs takes them: null is any topic. */
+    /** By position, as in eth_getLogs; null matches any topic. */
     topics?: ReadonlyArray<null | Hex | ReadonlyArray<Hex>>;
 };
 export type PriceResponse = {

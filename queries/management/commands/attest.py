@@ -14,7 +14,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 from accounts.shared.database_state import require_migrations
 from accounts.shared.errors import RefusalError
 from queries.attestations.body import SignedAttestation, read_attestation, read_line
-from queries.attestations.post import AttestationPostError, AttestationServer
+from queries.attestations.post import AttestationClient, AttestationPostError
 from queries.attestations.records import (
     attested_blocks,
     attested_registry,
@@ -60,16 +60,22 @@ class Command(OperatorCommand):
         blocks = parser.add_mutually_exclusive_group(required=True)
         blocks.add_argument("--block", type=int, help="block number")
         blocks.add_argument("--watch", action="store_true", help="each block that queries wait for")
-        blocks.add_argument("--take", action="store_true", help="store others' lines, from stdin")
+        blocks.add_argument(
+            "--take",
+            action="store_true",
+            help="store other signers' attestations from stdin, one a line",
+        )
         target = parser.add_mutually_exclusive_group()
-        target.add_argument("--keep", action="store_true", help="store for the provers here")
+        target.add_argument(
+            "--keep", action="store_true", help="store for the provers of this installation"
+        )
         add_url_argument(target, "post", "send to the Tacitus server at this address")
 
     def handle(self, **options: Any) -> None:
         try:
             self._handle(**options)
         except KeyboardInterrupt:
-            self.stdout.write("Ended.")
+            self.stdout.write("Stopped.")
 
     def _handle(self, *, watch: bool, keep: bool, post: str | None, **options: Any) -> None:
         routes = configured_routes()
@@ -85,7 +91,7 @@ class Command(OperatorCommand):
         registry = attested_registry(routes, options["source"], options["destination"])
         attester = Attester(routes, registry, _registry_signer(registry))
         local = LocalStore(routes, attester.signer)
-        target = AttestationServer(post, routes.limits) if post else local
+        target = AttestationClient(post, routes.limits) if post else local
         if watch:
             self._watch(attester, target)  # until it is interrupted
         attestation = attester.sign(options["block"])
@@ -99,9 +105,9 @@ class Command(OperatorCommand):
             signer = store_attestation(routes, attestation)
             self.stdout.write(f"Stored: block {attestation.attested.block:,}, by {signer}.")
 
-    def _watch(self, attester: Attester, target: AttestationServer | LocalStore) -> NoReturn:
+    def _watch(self, attester: Attester, target: AttestationClient | LocalStore) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        self.stdout.write(f"Signing as {attester.signer.address} (Ctrl-C ends it)")
+        self.stdout.write(f"Signing as {attester.signer.address} (press Ctrl-C to stop)")
         self.stdout.flush()
         finished: set[int] = set()  # blocks whose attestation was stored, or refused for good
         while True:
@@ -118,7 +124,7 @@ class Command(OperatorCommand):
                 close_old_connections()
             time.sleep(POLL_SECONDS if isinstance(target, LocalStore) else POST_POLL_SECONDS)
 
-    def _give(self, attestation: SignedAttestation, target: AttestationServer | LocalStore) -> None:
+    def _give(self, attestation: SignedAttestation, target: AttestationClient | LocalStore) -> None:
         """Raises AttestationPostError only if a retry can help."""
         try:
             target.submit(attestation.content())

@@ -16,7 +16,7 @@ from queries.config.limits import DAY, Limits
 from queries.config.measured_costs import (
     MEASURED_ACCOUNTS,
     MeasuredCost,
-    balance_cost,
+    account_cost,
     calls_per_fact,
     idle_calls,
 )
@@ -82,7 +82,7 @@ def _cost_lines(registry: Registry, destination: ChainClient, price: int | None)
     yield _deployment_line(registry, destination, price)
     costs = []
     for count in MEASURED_ACCOUNTS:
-        balance = balance_cost(registry.kind, count)
+        balance = account_cost(registry.kind, count)
         gas, data_fee = round(balance.gas), _data_fee(destination, balance)
         costs.append(gas * price + data_fee)
         fee = f", {_amount(data_fee)} of it the L1 data fee" if data_fee else ""

@@ -111,7 +111,7 @@ class Command(OperatorCommand):
     def _try_to_deploy(
         self, registry: Registry, routes: Routes, options: Mapping[str, Any]
     ) -> bool:
-        """Return whether both contracts are deployed now; report an error and go on."""
+        """Deploy the registry and its companions. If that fails, report it and return False."""
         try:
             self._deploy_registry(registry, routes, options)
         except (ChainError, CommandError, TransactionFailedError, SetupError) as error:
@@ -124,11 +124,12 @@ class Command(OperatorCommand):
     def _deploy_registry(
         self, registry: Registry, routes: Routes, options: Mapping[str, Any]
     ) -> None:
-        """Deploy the registry, and then what stands beside it and takes only one that exists."""
+        """Deploy the registry, then its events verifier and lookup, which need it."""
         source, chain = routes.chains[registry.source], routes.chains[registry.destination]
         if not proves_its_code(registry):
             raise SetupError(
-                f"ROUTES_FILE has {registry.address}; this version, {registry_address(registry)}."
+                f"ROUTES_FILE has the address {registry.address}, but this version's registry "
+                f"would be at {registry_address(registry)}."
             )
         with closing(ChainClient(chain)) as destination:
             _check_deployable(registry, destination)

@@ -35,7 +35,7 @@ class Command(OperatorCommand):
         workers = loop.run(new_context, options["threads"], alarm)
         try:
             count = format_count(len(context.routes.registries), "route")
-            self.stdout.write(f"Proving on {count} as {context.sender} (Ctrl-C ends it)")
+            self.stdout.write(f"Proving on {count} as {context.sender} (press Ctrl-C to stop)")
             self.stdout.flush()
             alarm.wait_until_stopped()
         finally:

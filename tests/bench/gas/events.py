@@ -8,7 +8,7 @@ from statistics import median
 from eth_abi.abi import encode
 
 from queries.contracts.abi import load_artifact
-from queries.proving.block_items import is_silent
+from queries.proving.block_items import bloom_excludes
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import prove_call
 from tests.bench.corpus import RecordedBlock as RegistryBlock
@@ -125,7 +125,7 @@ class _BlockCosts:
                 send(2, verify_call(b"", witness))
         bloom = block.header.payload(HeaderField.LOGS_BLOOM)
         emitters = [bytes([number]) * 20 for number in range(256)]
-        silent = [emitter for emitter in emitters if is_silent(bloom, emitter)]
+        silent = [emitter for emitter in emitters if bloom_excludes(bloom, emitter)]
         for emitter in silent[:20]:
             verify(4, BloomGroup(bloom, [emitter]))
         for index in range(len(block.transactions)):

@@ -73,7 +73,7 @@ def test_what_another_gateway_could_answer_is_503(name: str) -> None:
 
 
 def test_an_address_has_a_number_of_lookups_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookups, "LIMIT_PER_MINUTE", 2)
+    monkeypatch.setattr(lookups, "LOOKUPS_PER_MINUTE", 2)
     errors = [get(data_of()).json()["error"] for _ in range(3)]
     assert ["used them up" in error for error in errors] == [False, False, True]
     other = Client(REMOTE_ADDR="192.0.2.7").get(f"/ccip/{WALLET}/{data_of()}")

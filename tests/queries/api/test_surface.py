@@ -87,9 +87,9 @@ def existing(
 ) -> Iterator[ExistingObjects]:
     """No rate limit is reached, and the test's transaction outlives each request."""
     settings.REQUESTS_PER_MINUTE = UNLIMITED
-    monkeypatch.setattr(estimates, "LIMIT_PER_MINUTE", UNLIMITED)
-    monkeypatch.setattr(attestations, "LIMIT_PER_MINUTE", UNLIMITED)
-    monkeypatch.setattr(lookups, "LIMIT_PER_MINUTE", UNLIMITED)
+    monkeypatch.setattr(estimates, "ESTIMATES_PER_MINUTE", UNLIMITED)
+    monkeypatch.setattr(attestations, "ATTESTATION_REQUESTS_PER_MINUTE", UNLIMITED)
+    monkeypatch.setattr(lookups, "LOOKUPS_PER_MINUTE", UNLIMITED)
     monkeypatch.setattr(deliver, "REPLAYS_PER_HOUR", UNLIMITED)
     with existing_objects(shared_node) as objects:
         around = (signals.request_started, signals.request_finished)

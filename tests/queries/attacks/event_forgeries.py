@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from queries.proving.block_items import Withdrawal, is_silent
+from queries.proving.block_items import Withdrawal, bloom_excludes
 from queries.proving.event_witness import FactList
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
@@ -125,7 +125,7 @@ def _short(block: Block) -> list[Group]:
 def _more_silence_than_counted(block: Block) -> list[Group]:
     """Behind the last list lie the facts found before: the transaction's would be overwritten."""
     bloom = block.header.payload(BLOOM)
-    item = next(item for i in range(256) if is_silent(bloom, item := bytes([i]) * 20))
+    item = next(item for i in range(256) if bloom_excludes(bloom, item := bytes([i]) * 20))
     return [TransactionGroup(block.transactions, [1]), BloomGroup(bloom, [item] * 48)]
 
 

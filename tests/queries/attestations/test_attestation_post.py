@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from queries.attestations.post import AttestationPostError, AttestationServer
+from queries.attestations.post import AttestationClient, AttestationPostError
 from queries.config.limits import Limits
 from queries.config.registries import Registry, RegistryKind
 from tests.rigs.stub_node import INVALID_ANSWERS, stub_node
@@ -22,7 +22,7 @@ ROUTE: dict[str, object] = {
 def test_a_server_that_does_not_answer_properly_is_given_up_in_time(kind: str) -> None:
     begin = time.monotonic()
     with stub_node(INVALID_ANSWERS[kind]) as address:
-        server = AttestationServer(address, Limits(request_timeout=0.5))
+        server = AttestationClient(address, Limits(request_timeout=0.5))
         with suppress(AttestationPostError):  # some of these answers are accepted
             server.submit({"signature": "0x"})
     assert time.monotonic() < begin + 15
@@ -38,7 +38,7 @@ def test_a_server_that_does_not_answer_properly_is_given_up_in_time(kind: str) -
 def test_a_malformed_list_of_wanted_blocks_is_an_error(
     wanted: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = AttestationServer("http://127.0.0.1:1", Limits())
+    server = AttestationClient("http://127.0.0.1:1", Limits())
     monkeypatch.setattr(server, "_request", lambda *_: {"wanted": wanted})
     with pytest.raises(AttestationPostError):
         server.wanted_blocks(REGISTRY)

@@ -16,7 +16,7 @@ from queries.config.registries import (
 from queries.contracts.abi import BUILD, load_artifact
 from queries.contracts.compiler import (
     OUTPUTS,
-    SMALL_SETTINGS,
+    SIZE_OPTIMISED_SETTINGS,
     SOURCES,
     read_sources,
     standard_input,
@@ -46,7 +46,7 @@ def test_the_build_is_reproducible_from_the_published_input() -> None:
 
 def test_the_verifier_is_built_from_the_same_sources_for_size() -> None:
     selected = {"EventsVerifier.sol": {"EventsVerifier": OUTPUTS}}
-    settings = SMALL_SETTINGS | {"outputSelection": selected}
+    settings = SIZE_OPTIMISED_SETTINGS | {"outputSelection": selected}
     output = compile_cached(read_sources(), settings)["contracts"]
     built, artifact = (
         output["EventsVerifier.sol"]["EventsVerifier"],

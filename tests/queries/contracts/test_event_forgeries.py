@@ -7,8 +7,8 @@ import pytest
 
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
-from queries.contracts.compiler import SMALL_SOURCES
-from queries.proving.block_items import Log, Receipt, Withdrawal, is_silent
+from queries.contracts.compiler import SIZE_OPTIMISED_SOURCES
+from queries.proving.block_items import Log, Receipt, Withdrawal, bloom_excludes
 from queries.proving.errors import ProofError
 from queries.proving.event_witness import (
     encode_event_groups,
@@ -58,7 +58,7 @@ def facts_offline(block: RecordedBlock, fields: Sequence[HeaderField], witness: 
     groups = read_event_witness(witness)
     if [group.field for group in groups] != list(fields):
         raise ProofError("other fields")
-    if not all(group.is_of(block.header) for group in groups):
+    if not all(group.matches(block.header) for group in groups):
         raise ProofError("another root")
     return sorted((fact.name, word) for group in groups for fact, word in group.facts)
 
@@ -90,7 +90,7 @@ def groups_of_everything(block: RecordedBlock) -> list[Group]:
     bloom = block.header.payload(HeaderField.LOGS_BLOOM)
     chosen = random.Random(block.number)
     items = [chosen.randbytes(20 + 12 * (i % 2)) for i in range(40)]
-    silent = [item for item in items if is_silent(bloom, item)]
+    silent = [item for item in items if bloom_excludes(bloom, item)]
     count = len(block.transactions)
     groups: list[Group] = [TransactionGroup(block.transactions, [0, count // 2, count, 70])]
     if block.receipts:
@@ -302,7 +302,7 @@ def test_a_forged_list_is_refused(name: str, verifier: Verifier) -> None:
 @pytest.fixture(scope="module")
 def switched(shared_node: LocalNode) -> Verifier:
     """A verifier in which every check can be switched off."""
-    build = switched_build(EVENT_CHECKS, SMALL_SOURCES)["EventsVerifier"]
+    build = switched_build(EVENT_CHECKS, SIZE_OPTIMISED_SOURCES)["EventsVerifier"]
     return Verifier(shared_node, build)
 
 

@@ -12,7 +12,7 @@ from eth_abi.abi import decode
 
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data, load_artifact
-from queries.proving.block_items import Receipt, is_silent
+from queries.proving.block_items import Receipt, bloom_excludes
 from queries.proving.event_witness import FactList
 from queries.proving.facts import LogFilter
 from queries.proving.keccak import keccak256
@@ -209,7 +209,7 @@ def test_absence_of_all_recorded_emitters_that_the_bloom_can_show(
         for receipt in other.receipts
         for log in receipt.logs
     }
-    silent = sorted(emitter for emitter in emitters if is_silent(bloom, emitter))
+    silent = sorted(emitter for emitter in emitters if bloom_excludes(bloom, emitter))
     assert not present & set(silent)
     facts = verifier.facts(block, BloomGroup(bloom, silent))
     assert [bytes(item[12:]) for *_, item in facts[FactList.SILENT_BLOCKS]] == silent

@@ -210,7 +210,7 @@ class _Case:
         if self.sources.foreign in blocks:
             return None
         for group, block in zip(groups, blocks, strict=True):
-            if not group.is_of(block.header):
+            if not group.matches(block.header):
                 return None
             facts += [(block.number, fact, word) for fact, word in group.facts]
         return facts

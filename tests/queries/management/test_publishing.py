@@ -19,7 +19,7 @@ from queries.chain.registry import FactRead, accumulated_slot
 from queries.config.registries import constructor_arguments, verifier_address
 from queries.contracts.abi import load_artifact
 from queries.proving.attestations import BlockAttestation
-from queries.proving.block_items import is_silent
+from queries.proving.block_items import bloom_excludes
 from queries.proving.bundles import BlockProof, ClaimedRegistry
 from queries.proving.event_witness import encode_event_groups, read_event_witness
 from queries.proving.facts import EventFact, FactKind
@@ -176,10 +176,10 @@ def test_wrong_nodes_registries_and_files_are_refused(
         assert sentence.endswith("it is of another chain, or too old for the registry.")
     assert "does not report its chain id" in _refusal(file, "--node", "http://127.0.0.1:1/x")
     assert _refusal(file, *target, nowhere) == (
-        f"At {nowhere} on chain 31337 is no contract. Name a registry with --registry."
+        f"The address {nowhere} on chain 31337 has no code. Name a registry with --registry."
     )
     sentence = _refusal(file, *target, _deploy_registry(node, "L1BlockStandIn"))
-    assert "another contract than this version's registries" in sentence
+    assert "is not a registry of this version" in sentence
     assert "with its checksum" in _refusal(file, *target, nowhere.lower())
     sentence = _refusal(file, *target, _deploy_registry(node))
     assert "has 0 ETH on chain 31337; the transaction may cost 0." in sentence
@@ -279,7 +279,7 @@ def test_only_missing_events_are_sent(funded_node: LocalNode, tmp_path: Path) ->
     deploy_verifier(funded_node, address := to_checksum_address(block.registry.address))
     silent = [bytes([number]) * 20 for number in range(9)]
     bloom = block.header.payload(HeaderField.LOGS_BLOOM)
-    item = next(item for item in silent if is_silent(bloom, item))
+    item = next(item for item in silent if bloom_excludes(bloom, item))
     other = read_event_witness(build_group_witness([BloomGroup(bloom, [item])]))
     events = tuple(sorted((*block.events, other), key=encode_event_groups))
     silence = EventFact(FactKind.SILENT_BLOCK, item=item)

@@ -125,8 +125,8 @@ def test_its_calls_prove_the_facts_to_a_verifier(
         log_hash = "logHash(uint256,uint256,uint256)"
         log = verifier.read(log_hash, recorded.number, 25, 0, returns="bytes32")
         assert log == recorded.receipts[25].logs[0].hash
-        is_silent = "isBlockSilent(uint256,bool,bytes32)"
-        assert verifier.read(is_silent, recorded.number, True, TOPIC, returns="bool")
+        bloom_excludes = "isBlockSilent(uint256,bool,bytes32)"
+        assert verifier.read(bloom_excludes, recorded.number, True, TOPIC, returns="bool")
     assert not proof.calls
     assert len(times.calls) == 1
 
