@@ -205,4 +205,4 @@ def test_a_block_before_the_history_window_is_reached_from_an_accumulated_one(
     # Earlier blocks need a hop, and thus a state that this node no longer has.
     batch = service.submit({31337: {older: {"header": ["TIMESTAMP"]}}})
     status = service.wait_for(batch, "block_unknown")
-        assert f"the state of block {accumulated}, which no node" in status["waitsFor"]
+    assert f"the state of block {accumulated}, which no node" in status["waitsFor"]
