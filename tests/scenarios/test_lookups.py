@@ -185,7 +185,7 @@ def test_check_setup_reads_through_each_gateway(native: Service) -> None:
     chain.mine(20)
     dead, alive = lookup_lines()
     assert dead.startswith("hint ")
-    assert "gateway 1 of" in dead
+    assert "Gateway 1 of" in dead
     assert alive.startswith("ok ")
     assert f"read at block {chain.head - 4}" in alive
     code = chain.rpc("eth_getCode", lookup, "latest")
