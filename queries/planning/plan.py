@@ -19,7 +19,7 @@ from queries.proving.headers import Header
 
 @dataclass(frozen=True)
 class BlockPlan:
-    """What is asked about a block, what a registry holds of that, and how it gets the rest."""
+    """The requested facts of a block: those that a registry has, and how it gets the rest."""
 
     chains: ChainReaders
     registry: Registry
@@ -30,8 +30,9 @@ class BlockPlan:
     def read(
         cls, chains: ChainReaders, registry: Registry, block: int, queries: Sequence[Query]
     ) -> Self:
-        """Read the block, and its facts in the registry. Sets what unsaved queries ask by ENS names
-        and by filters of events. Raises `ChainError`.
+        """Read the block, and which of its facts the registry has. Raises `ChainError`.
+
+        Unsaved queries get the accounts and events that they name by ENS names or filters.
         """
         source = chains.client(registry.source)
         content = BlockContent(source, source.header(block))
