@@ -24,7 +24,7 @@ from tests.operating.drill import (
 from tests.operating.guide import SUDO, find_commands, run, write_stand_in
 from tests.operating.postgres import Postgres, new_postgres
 from tests.rigs.service import wait_until
-from tests.scenarios.test_engines import BROKERS, require_broker
+from tests.scenarios.test_engines import BROKERS, alone_at, require_broker
 
 pytestmark = pytest.mark.no_database
 _, RABBITMQ = BROKERS
@@ -62,6 +62,7 @@ def test_the_guides_commands_set_up_a_service_that_survives_a_restore(
     password = (tmp_path / "secrets" / "postgres_password").read_text().strip()
     broker = (tmp_path / "secrets" / "celery_broker").read_text()
     with ExitStack() as stack:
+        stack.enter_context(alone_at(RABBITMQ))
         chain = stack.enter_context(closing(guide_chain()))
         signer = fund_signer(chain, (tmp_path / "secrets" / "signer_key").read_text())
         stack.callback(background.stop, "*", machine.state)

@@ -81,6 +81,7 @@ def installation(template: Template, folder: Path) -> Iterator[Service]:
         closing(Service(folder, database, template.keys, broker)) as service,
     ):
         yield service
+        print(service.logs())  # pytest shows it if the scenario fails
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -53,10 +53,9 @@ def installed(service: Service, chain: Chain, broker: str, *nodes: str) -> Itera
         return
     require_broker(broker)
     service.settings |= {"PROVER_ENGINE": "celery", "CELERY_BROKER": broker}
-    with alone_at(broker):
+    with alone_at(broker), closing(service):
         service.serve()
         yield service.work
-        service.close()
 
 
 @pytest.fixture(params=ENGINES)
@@ -85,7 +84,7 @@ def test_two_provers_prove_a_batch_within_seconds(
 
     with installed(service, chain, broker) as start:
         provers = [start(), start()]
-        # On a busy machine a batch may take longer, and a message may be lost.
+        # On a busy machine a batch may take longer.
         wait_until(lambda: all(is_done_soon() for _ in range(3)))
         assert all(prover.runs for prover in provers), service.logs()
 
@@ -144,7 +143,6 @@ def test_work_goes_on_when_the_broker_is_back(
         gate.open()
         service.wait(batch)
         assert all(program.runs for program in programs), service.logs()
-        service.close()
 
 
 @celery_broker
@@ -178,7 +176,6 @@ def test_a_worker_keeps_running_if_the_broker_is_lost_in_mid_proof(
         for _ in range(4):
             service.wait(lose_broker(gate))
         assert worker.runs, worker.log
-        service.close()
 
 
 @celery_broker
