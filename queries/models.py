@@ -253,7 +253,7 @@ class JobTransaction(models.Model):
     job = models.ForeignKey(BlockJob, models.PROTECT, related_name="+")
     transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="job_links")
     proves_header = models.BooleanField(default=False)
-    pieces = models.CharField(max_length=64, default="")  # digest of what it proves for the job
+    pieces_digest = models.CharField(max_length=64, default="")  # of what it proves for the job
     # False once the transaction counts, or is replaced by an empty one.
     open = models.BooleanField(default=True)
 
@@ -262,8 +262,8 @@ class JobTransaction(models.Model):
             models.UniqueConstraint(name="queries_jobtx_job", fields=["transaction", "job"]),
             models.UniqueConstraint(
                 name="queries_jobtx_open_pieces",
-                fields=["job", "pieces"],
-                condition=models.Q(open=True) & ~models.Q(pieces=""),
+                fields=["job", "pieces_digest"],
+                condition=models.Q(open=True) & ~models.Q(pieces_digest=""),
             ),
         ]
 

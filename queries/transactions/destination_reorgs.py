@@ -75,7 +75,7 @@ def reopen(row: SentTransaction) -> None:
         )
         # Pieces that a later transaction has by now stay linked to it.
         links = JobTransaction.objects.filter(open=True)
-        later = links.filter(job=OuterRef("job"), pieces=OuterRef("pieces"))
+        later = links.filter(job=OuterRef("job"), pieces_digest=OuterRef("pieces_digest"))
         row.job_links.filter(~Exists(later)).update(open=True)
         if row.mined_hash:  # otherwise it was given up, and had proven nothing
             proven_queries = Query.objects.filter(job__in=jobs, values__isnull=False)

@@ -169,7 +169,7 @@ class Lane:
                     job=job,
                     transaction=row,
                     proves_header=any(piece.proves_header for piece in job_pieces),
-                    pieces=_pieces_digest(recipient, job_pieces),
+                    pieces_digest=_digest_pieces(recipient, job_pieces),
                 )
         if not pieces and offer.shares:  # horizon evidence has no shares, and belongs to no step
             open_queries = Query.objects.filter(job__in=jobs, has_ended=False)
@@ -243,7 +243,7 @@ def _is_used_elsewhere(
     return node.nonce(sender) > nonce and not any(map(node.receipt, hashes))
 
 
-def _pieces_digest(to: str, pieces: Sequence[Piece]) -> str:
+def _digest_pieces(to: str, pieces: Sequence[Piece]) -> str:
     facts = [to.lower(), *sorted(piece.facts_key for piece in pieces)]
     return sha256("\n".join(facts).encode()).hexdigest() if pieces else ""
 
