@@ -180,7 +180,7 @@ class RegistryBlock:
         return not self.has_conflict and all(self.words[read] is not None for read in reads)
 
 
-class RegistryFacts:
+class RegistryReader:
     """Reads from a registry, for one thread."""
 
     def __init__(self, client: ChainClient, registry: Registry) -> None:
@@ -298,7 +298,7 @@ def read_live_fact(chain: Chain, registry: Registry, read: FactRead) -> tuple[in
     """Return the newest block and the fact's word there, within `visitor_timeout`."""
     with ChainClient.open_for_visitor(chain) as destination:
         block = destination.head().number
-        return block, RegistryFacts(destination, registry).word(read, block)
+        return block, RegistryReader(destination, registry).word(read, block)
 
 
 def accumulated_override(registry: str, leaves: Mapping[int, bytes]) -> StateOverride:

@@ -10,7 +10,7 @@ from queries.chain.answers import read_hex
 from queries.chain.client import ChainClient
 from queries.chain.errors import BlockUnknownError, CallRevertedError
 from queries.chain.games import INVALID_STATES
-from queries.chain.registry import HASH_HISTORY, L1_BLOCK, RegistryFacts
+from queries.chain.registry import HASH_HISTORY, L1_BLOCK, RegistryReader
 from queries.config.registries import (
     CONSTRUCTORS,
     Registry,
@@ -79,7 +79,7 @@ def visible_l1_block(registry: Registry, source: ChainClient, destination: Chain
     Raises `SetupError` if the source has another block of that number. No optimism registry knows
     which chain its L1 is, so the hash has to be compared.
     """
-    number, block_hash = RegistryFacts(destination, registry).latest_l1_block()
+    number, block_hash = RegistryReader(destination, registry).latest_l1_block()
     try:
         is_same = source.header(number).hash == block_hash
     except BlockUnknownError:

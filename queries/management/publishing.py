@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError
-from queries.chain.registry import FactGroups, FactRead, RegistryBlock, RegistryFacts, group_facts
+from queries.chain.registry import FactGroups, FactRead, RegistryBlock, RegistryReader, group_facts
 from queries.chain.registry_checks import (
     SetupError,
     deployed_registry,
@@ -90,7 +90,7 @@ def check_l1(registry: Registry, context: PublishContext) -> None:
 
 def publish_block(block: BlockProof, registry: Registry, context: PublishContext) -> int:
     """Prove the block's facts. Returns the cost in wei: 0 if the registry has all of them."""
-    facts = RegistryFacts(context.destination, registry)
+    registry_reader = RegistryReader(context.destination, registry)
     proofs = [entry.proof for entry in block.accounts]
     accounts = {
         entry.proof.address or b"": (entry.fields, tuple(slot.slot for slot in entry.proof.slots))
@@ -109,7 +109,7 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
     cost = 0
     # Record a hash, hop to the block, prove its header, then its accounts, and then its events.
     last_state: object = None
-    while (known := _read_known_facts(facts, block, proven)).unproven_facts:
+    while (known := _read_known_facts(registry_reader, block, proven)).unproven_facts:
         anchor = _find_anchor(block, registry, context, known)
         state = known.words, known.leaf, anchor.hops if isinstance(anchor, Preparation) else None
         if state == last_state:  # the node lags behind, or lies
@@ -146,9 +146,9 @@ def _revert_sentence(error: CallRevertedError, registry: Registry) -> str:
 
 
 def _read_known_facts(
-    facts: RegistryFacts, block: BlockProof, proven: Mapping[FactRead, bytes]
+    registry_reader: RegistryReader, block: BlockProof, proven: Mapping[FactRead, bytes]
 ) -> RegistryBlock:
-    known = facts.read_block(block.header, proven)
+    known = registry_reader.read_block(block.header, proven)
     for read, word in known.words.items():
         if word not in {None, proven[read]}:
             raise NotPublishedError(

@@ -26,7 +26,7 @@ from queries.chain.errors import (
 )
 from queries.chain.offchain_lookup import READ_HEADER_RECENT, GatewayError, follow_lookup
 from queries.chain.proof_window import first_block_distance, proof_window
-from queries.chain.registry import RegistryFacts
+from queries.chain.registry import RegistryReader
 from queries.chain.registry_checks import (
     HISTORY_WINDOW,
     SetupError,
@@ -348,7 +348,7 @@ def _read_by_gateway(lookup: str, destination: ChainClient, url: str) -> int:
 
 def _check_horizon(registry: Registry, destination: ChainClient) -> str:
     """Check until when it takes headers. Raises if that is over, or was lowered for accounts."""
-    state_horizon = format_time(RegistryFacts(destination, registry).state_horizon())
+    state_horizon = format_time(RegistryReader(destination, registry).state_horizon())
     if state_horizon != (horizon := format_time(registry.horizon)):
         raise SetupError(
             f"Accounts cannot be proven from {state_horizon} on: a header of that time was shown "

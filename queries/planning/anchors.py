@@ -26,7 +26,7 @@ from queries.chain.errors import (
     StateNotAvailableError,
 )
 from queries.chain.games import Game, Games
-from queries.chain.registry import EMPTY_WORD, HASH_HISTORY, RegistryBlock, RegistryFacts
+from queries.chain.registry import EMPTY_WORD, HASH_HISTORY, RegistryBlock, RegistryReader
 from queries.chain.registry_checks import BLOCKHASH_WINDOW, HISTORY_WINDOW
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data, selector
@@ -105,8 +105,8 @@ class AnchorSearch:
     use_own_records: bool = True  # whether this server's jobs and attestations count
 
     @property
-    def facts(self) -> RegistryFacts:
-        return RegistryFacts(self.destination, self.registry)
+    def registry_reader(self) -> RegistryReader:
+        return RegistryReader(self.destination, self.registry)
 
     @cached_property
     def games(self) -> Games:
@@ -194,10 +194,10 @@ class AnchorSearch:
         return is_native and has_root and len(header.payload(HeaderField.EXTRA_DATA)) <= HASH_BYTES
 
     def _known_output_window(self, target: Header) -> range:
-        if self.facts.is_recorded(target.hash):
+        if self.registry_reader.is_recorded(target.hash):
             return range(target.number, target.number + 1)
         game = self.games.valid_game(target)
-        if game and self.facts.is_recorded(self._fetch_header(game.block).hash):
+        if game and self.registry_reader.is_recorded(self._fetch_header(game.block).hash):
             return range(game.block, game.block + 1)
         return range(0)
 
@@ -205,7 +205,7 @@ class AnchorSearch:
         """The lowest of these blocks that the registry knows."""
         if nearby.start in window:
             return nearby.start
-        numbers = [*self.facts.anchor_blocks(nearby), *window[:1]]
+        numbers = [*self.registry_reader.anchor_blocks(nearby), *window[:1]]
         return min((number for number in numbers if number in nearby), default=None)
 
     def _hop_starts(self, target: Header, window: range) -> dict[int, bool]:
@@ -216,13 +216,13 @@ class AnchorSearch:
         own_blocks = _own_blocks(self.registry, first, limit) if self.use_own_records else []
         candidates = set(own_blocks)
         if self.registry.kind is RegistryKind.OPTIMISM:
-            l1_block, _ = self.facts.latest_l1_block()
+            l1_block, _ = self.registry_reader.latest_l1_block()
             candidates |= {*range(max(l1_block - BLOCKHASH_WINDOW, first), l1_block + 1)}
-        starts = self.facts.anchor_blocks(sorted(candidates - {first}))
+        starts = self.registry_reader.anchor_blocks(sorted(candidates - {first}))
         # Hops stop at multiples of 8,191; the lowest known one is enough.
         stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
         for offset in range(0, min(len(stops), limit * limit), limit):
-            if known := self.facts.anchor_blocks(stops[offset : offset + limit]):
+            if known := self.registry_reader.anchor_blocks(stops[offset : offset + limit]):
                 starts[min(known)] = known[min(known)]
                 break
         if window:
@@ -309,7 +309,7 @@ class AnchorSearch:
         if self.registry.kind is not RegistryKind.OPTIMISM:
             return None
         # Anyone can have the registry record the L1 hash that an OP-stack chain holds now.
-        number, block_hash = self.facts.latest_l1_block()
+        number, block_hash = self.registry_reader.latest_l1_block()
         if block_hash == EMPTY_WORD or number not in blocks:
             return None
         return Preparation(selector("recordHash()"), number)
@@ -336,7 +336,7 @@ class AnchorSearch:
         """
         nearest = window.start
         if self.registry.kind is RegistryKind.OPTIMISM:
-            nearest, _ = self.facts.latest_l1_block()
+            nearest, _ = self.registry_reader.latest_l1_block()
         if self.registry.kind is RegistryKind.OUTPUT and (game := self.games.valid_game(target)):
             nearest = game.block
         if nearest < nearby.stop:

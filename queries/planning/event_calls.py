@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Self
 
 from queries.chain.errors import EventNotProvableError
-from queries.chain.registry import FactRead, RegistryFacts
+from queries.chain.registry import FactRead, RegistryReader
 from queries.contracts.abi import call_data
 from queries.models import Query
 from queries.planning.calls import Anchor, Piece
@@ -86,22 +86,22 @@ def cut_events(
     anchor: Anchor,
     events: Sequence[EventFact],
     content: BlockContent,
-    facts: RegistryFacts,
+    registry_reader: RegistryReader,
 ) -> list[Piece]:
     """Cut the missing events into pieces that fit. Raises `EventNotProvableError`."""
     if not events:
         return []
-    header, rules = anchor.header, facts.chain.gas_rules
+    header, rules = anchor.header, registry_reader.chain.gas_rules
     fields = {fact.field for fact in events}
     roots = [FactRead(FactKind.HEADER_FIELD, field, header.number) for field in fields]
     whole = EventPiece(
         job_key,
         anchor,
         rules=rules,
-        to=facts.verifier,
+        to=registry_reader.verifier,
         content=content,
         events=tuple(events),
-        are_roots_stored=facts.read_block(header, roots).is_complete,
+        are_roots_stored=registry_reader.read_block(header, roots).is_complete,
     )
 
     def build(group: Sequence[EventFact]) -> bytes:

@@ -39,7 +39,7 @@ class BlockPlan:
         chains.set_accounts(content.header, queries)
         set_events(content, queries)
         reads = [read for query in queries for read in fact_reads(query).values()]
-        state = chains.facts(registry).read_block(content.header, reads)
+        state = chains.registry_reader(registry).read_block(content.header, reads)
         return cls(chains, registry, content, state)
 
     @property
@@ -73,5 +73,5 @@ class BlockPlan:
         """Cut the missing facts into pieces that fit. Raises `EventNotProvableError`."""
         rules = self.chains.chain(self.registry.destination).gas_rules
         pieces = cut_into_pieces(job_key, anchor, missing, proofs, rules)
-        facts = self.chains.facts(self.registry)
-        return pieces + cut_events(job_key, anchor, missing.events, self.content, facts)
+        registry_reader = self.chains.registry_reader(self.registry)
+        return pieces + cut_events(job_key, anchor, missing.events, self.content, registry_reader)

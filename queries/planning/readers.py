@@ -16,7 +16,7 @@ from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.ens import resolve_names
 from queries.chain.errors import ChainError
-from queries.chain.registry import FactRead, RegistryFacts
+from queries.chain.registry import FactRead, RegistryReader
 from queries.config.limits import Limits
 from queries.config.registries import Registry
 from queries.config.routes import Chain, Routes
@@ -65,8 +65,8 @@ class ChainReaders:
         """The `from` of dry runs."""
         return NO_SIGNER
 
-    def facts(self, registry: Registry) -> RegistryFacts:
-        return RegistryFacts(self.client(registry.destination), registry)
+    def registry_reader(self, registry: Registry) -> RegistryReader:
+        return RegistryReader(self.client(registry.destination), registry)
 
     def estimator(self, registry: Registry) -> CallEstimator:
         return CallEstimator(self.client(registry.destination), registry.address, self.sender)

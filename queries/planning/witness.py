@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
-from queries.chain.registry import FactRead, RegistryFacts, group_facts
+from queries.chain.registry import FactRead, RegistryReader, group_facts
 from queries.chain.registry_checks import visible_own_hashes
 from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import call_data
@@ -206,7 +206,9 @@ def _last_valid_block(
         anchor for anchor in anchors if not anchor.is_accumulated or anchor.newer_headers
     ]
     blocks = {anchor.known_block for anchor in hash_anchors}
-    expiring_blocks = blocks.difference(chains.facts(registry).anchor_blocks(sorted(blocks)))
+    expiring_blocks = blocks.difference(
+        chains.registry_reader(registry).anchor_blocks(sorted(blocks))
+    )
     if not expiring_blocks:
         return None
     return min(expiring_blocks) + visible_own_hashes(chains.client(registry.destination))
@@ -222,15 +224,17 @@ def recent_block(chains: ChainReaders, registry: Registry, head: int) -> tuple[i
     final = chains.provable_head(registry).final_number
     if registry.kind is RegistryKind.NATIVE:
         return max(min(head - NATIVE_LAG, final), 0), None
-    facts = chains.facts(registry)
+    registry_reader = chains.registry_reader(registry)
     if registry.kind is RegistryKind.OPTIMISM:
         own_head = chains.latest(registry.destination).number
-        l1_block, _ = facts.latest_l1_block(min(head, own_head))
+        l1_block, _ = registry_reader.latest_l1_block(min(head, own_head))
         return min(l1_block, final), l1_block
-    return _newest_known(facts, registry, final, chains.limits.max_batch_calls), None
+    return _newest_known(registry_reader, registry, final, chains.limits.max_batch_calls), None
 
 
-def _newest_known(facts: RegistryFacts, registry: Registry, final: int, limit: int) -> int:
+def _newest_known(
+    registry_reader: RegistryReader, registry: Registry, final: int, limit: int
+) -> int:
     """The newest block that signers have attested, or that this server has accumulated."""
     route = {"source": registry.source, "destination": registry.destination, "block__lte": final}
     jobs = BlockJob.objects.filter(**route).exclude(header=b"")
@@ -240,7 +244,7 @@ def _newest_known(facts: RegistryFacts, registry: Registry, final: int, limit: i
         for rows in (jobs, attested)
         for block in rows.order_by("-block").values_list("block", flat=True)[:limit]
     }
-    known = facts.anchor_blocks(sorted(blocks))
+    known = registry_reader.anchor_blocks(sorted(blocks))
     if not known:
         raise NotProvableError("The registry knows no block yet. Submit a batch first.")
     return max(known)

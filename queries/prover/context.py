@@ -100,7 +100,7 @@ class JobPass:
         self.source = self.context.client(self.registry.source)
         self.destination = self.context.client(self.registry.destination)
         self.lane = self.context.lane(self.registry.destination)
-        self.facts = self.context.facts(self.registry)
+        self.registry_reader = self.context.registry_reader(self.registry)
         self.estimator = self.context.estimator(self.registry)
 
     @cached_property

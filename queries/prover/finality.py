@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from queries.chain.client import ChainClient
 from queries.chain.errors import AnotherBlockAccumulatedError, StateRootEmptyError
-from queries.chain.registry import EMPTY_WORD, RegistryFacts
+from queries.chain.registry import EMPTY_WORD, RegistryReader
 from queries.config.registries import Registry
 from queries.database.leases import Snooze, Wait, recheck_pause
 from queries.prover.context import JobPass
@@ -35,7 +35,7 @@ def pin_final_header(job_pass: JobPass) -> Header | Wait | Reject:
         header = job_pass.source.header(job.block)
         if pinned is None or header.hash != pinned.hash:
             # An accumulated header stays, because other facts were proven from it.
-            if pinned and job_pass.facts.leaves([header.number]) == [block_leaf(pinned)]:
+            if pinned and job_pass.registry_reader.leaves([header.number]) == [block_leaf(pinned)]:
                 return resolve_conflict(job_pass, header)
             pinned = job_pass.pin(header)
     return _check_state_root(job_pass, pinned)
@@ -63,7 +63,7 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
     """Reject if, by quorum, the registry holds another header of the block."""
 
     def read_confirmed_leaf(node: ChainClient, registry: Registry, number: int) -> bytes:
-        return RegistryFacts(node, registry).leaves([number], job_pass.confirmed_block(node))[0]
+        return RegistryReader(node, registry).leaves([number], job_pass.confirmed_block(node))[0]
 
     number, destination = header.number, job_pass.destination
     leaf = destination.ask_quorum(read_confirmed_leaf, job_pass.registry, number)

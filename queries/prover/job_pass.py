@@ -107,7 +107,7 @@ def _read_back_or_prove(
     if confirmed_state and confirmed_state.is_complete:
         state = confirmed_state
     else:
-        state = job_pass.facts.read_block(header, job_pass.all_reads)
+        state = job_pass.registry_reader.read_block(header, job_pass.all_reads)
     if state.is_verified:
         rows = job_pass.transactions(
             job_links__job=job_pass.job, job_links__proves_header=True, succeeded=True

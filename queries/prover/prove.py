@@ -14,7 +14,7 @@ from queries.chain.errors import (
     EventNotProvableError,
     TransactionRefusedError,
 )
-from queries.chain.registry import RegistryFacts, group_facts
+from queries.chain.registry import RegistryReader, group_facts
 from queries.chain.signer import decode_transaction
 from queries.config.registries import Registry
 from queries.contracts.abi import selector
@@ -90,7 +90,7 @@ def fetch_proofs(
     call = horizon_evidence(source, headers, proofs.pop()) if history else None
 
     def has_later_horizon(node: ChainClient, registry: Registry, timestamp: int) -> bool:
-        return RegistryFacts(node, registry).state_horizon() > timestamp
+        return RegistryReader(node, registry).state_horizon() > timestamp
 
     ask = job_pass.destination.ask_quorum
     is_needed = partial(ask, has_later_horizon, job_pass.registry, header.timestamp)

@@ -18,7 +18,7 @@ from queries.chain.errors import (
     RegistryAbsentError,
     RegistryMisreadError,
 )
-from queries.chain.registry import EMPTY_WORD, FactRead, RegistryBlock, RegistryFacts, group_facts
+from queries.chain.registry import EMPTY_WORD, FactRead, RegistryBlock, RegistryReader, group_facts
 from queries.config.registries import Registry
 from queries.database.leases import Wait
 from queries.facts import BLOCK_AT_TIME
@@ -86,9 +86,9 @@ def read_back(
 def _read_confirmed_block(
     node: ChainClient, header: Header, reads: tuple[FactRead, ...], *, job_pass: JobPass
 ) -> RegistryBlock:
-    facts = RegistryFacts(node, job_pass.registry)
+    registry_reader = RegistryReader(node, job_pass.registry)
     try:
-        return facts.read_block(header, reads, job_pass.confirmed_block(node))
+        return registry_reader.read_block(header, reads, job_pass.confirmed_block(node))
     except RegistryAbsentError:  # it was deployed after that block
         return RegistryBlock(dict.fromkeys(reads), EMPTY_WORD, block_leaf(header))
 
@@ -122,7 +122,9 @@ def _check_and_prove_values(
     missing_events = select_events(stored_calls, header, facts.events)[1]
     anchor, content = Anchor(header, is_accumulated=True), job_pass.content(header)
     with suppress(ChainError):  # the nodes may no longer have the block's content
-        pieces = cut_events(job_pass.job.pk, anchor, missing_events, content, job_pass.facts)
+        pieces = cut_events(
+            job_pass.job.pk, anchor, missing_events, content, job_pass.registry_reader
+        )
         calls += [piece.own_call for piece in pieces]
     if facts.timestamps and header.hash not in stored_calls.children:
         with suppress(BlockUnknownError):
@@ -161,7 +163,7 @@ def _has_no_new_facts(
     state: RegistryBlock,
 ) -> bool:
     """Whether, at this destination block, the registry has none of what `state` lacks."""
-    current = RegistryFacts(node, registry).read_block(header, state.unproven_facts, block)
+    current = RegistryReader(node, registry).read_block(header, state.unproven_facts, block)
     if current.is_accumulated and not state.is_accumulated:
         return False
     return all(word is None for word in current.words.values())

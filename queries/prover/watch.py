@@ -89,7 +89,7 @@ class Watch:
 
     def _state_horizons(self, chain_id: int) -> dict[str, int]:
         return {
-            registry.address: self._context.facts(registry).state_horizon()
+            registry.address: self._context.registry_reader(registry).state_horizon()
             for registry in self._context.routes.registries.values()
             if registry.destination == chain_id
         }

@@ -12,7 +12,7 @@ from accounts.shared.wording import format_count
 from queries.amounts import short_amount
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError
-from queries.chain.registry import RegistryFacts
+from queries.chain.registry import RegistryReader
 from queries.config.registries import format_time, proves_its_code
 from queries.config.routes import GWEI
 from queries.management.base import (
@@ -108,7 +108,7 @@ class Command(OperatorCommand):
         block_name = f"block {block.header.number:,} of chain {block.chain}"
         self.report(f"The {registry.kind} registry {address}, {block_name} …")
         horizon = format_time(registry.horizon)
-        accounts_end = format_time(RegistryFacts(context.destination, registry).state_horizon())
+        accounts_end = format_time(RegistryReader(context.destination, registry).state_horizon())
         limit = f", and accounts of headers before {accounts_end}" * (accounts_end != horizon)
         self.report(f"It takes headers before {horizon}{limit}.")
         if not proves_its_code(registry):
