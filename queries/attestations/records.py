@@ -43,7 +43,7 @@ def store_attestation(
     if only_wanted and block not in attested_blocks(signer, registry, block):
         _check_is_wanted(registry, block)
     row, is_new = Attestation.objects.get_or_create(
-        **registry.route,
+        **registry.route_filter,
         registry=registry.address,
         block=block,
         signer=signer,
@@ -61,7 +61,7 @@ def store_attestation(
         )
     if is_new:
         now = shared_now()
-        jobs = BlockJob.objects.filter(**registry.route, block__lte=block, due_at__gt=now)
+        jobs = BlockJob.objects.filter(**registry.route_filter, block__lte=block, due_at__gt=now)
         jobs.update(due_at=now)
     return signer
 
@@ -75,13 +75,15 @@ def wanted_blocks(registry: Registry) -> QuerySet[BlockJob, int]:
     waiting = Query.objects.filter(job=OuterRef("pk"), has_ended=False)
     has_time = Exists(waiting.filter(timestamp__isnull=False))
     number = F("block") + Case(When(has_time, then=1), default=0)
-    rows = BlockJob.objects.filter(Exists(waiting), **registry.route).annotate(number=number)
+    rows = BlockJob.objects.filter(Exists(waiting), **registry.route_filter).annotate(number=number)
     return rows.order_by("-number").values_list("number", flat=True).distinct()
 
 
 def attested_blocks(signer: str, registry: Registry, *blocks: int) -> set[int]:
     """The blocks that this signer has attested; if blocks are given, only among these."""
-    rows = Attestation.objects.filter(**registry.route, registry=registry.address, signer=signer)
+    rows = Attestation.objects.filter(
+        **registry.route_filter, registry=registry.address, signer=signer
+    )
     if blocks:
         rows = rows.filter(block__in=blocks)
     return set(rows.values_list("block", flat=True))
@@ -125,7 +127,7 @@ def _check_is_wanted(registry: Registry, block: int) -> None:
 
 def find_attest_call(registry: Registry, blocks: range) -> tuple[bytes, int] | None:
     """The `attest` call for the lowest block that enough signers agree on, and its number."""
-    rows = Attestation.objects.filter(**registry.route, registry=registry.address)
+    rows = Attestation.objects.filter(**registry.route_filter, registry=registry.address)
     rows = rows.filter(
         signer__in=registry.signers, block__range=(blocks.start, blocks.stop - 1)
     ).order_by("block", "block_hash")

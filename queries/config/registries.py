@@ -71,8 +71,8 @@ class Registry:
     ] = ()
 
     @property
-    def route(self) -> dict[str, int]:
-        """By the names of columns."""
+    def route_filter(self) -> dict[str, int]:
+        """Arguments for `filter()` of rows that belong to this route."""
         return {"source": self.source, "destination": self.destination}
 
     @property

@@ -356,8 +356,12 @@ class AnchorSearch:
 
 def _own_blocks(registry: Registry, first: int, limit: int) -> list[int]:
     """Blocks within a hop's reach that this server may have accumulated, and attested blocks."""
-    jobs = BlockJob.objects.filter(**registry.route, block__range=(first, first + HISTORY_RING))
+    jobs = BlockJob.objects.filter(
+        **registry.route_filter, block__range=(first, first + HISTORY_RING)
+    )
     jobs = jobs.exclude(header=b"").order_by("-block")
-    rows = Attestation.objects.filter(**registry.route, registry=registry.address, block__gte=first)
+    rows = Attestation.objects.filter(
+        **registry.route_filter, registry=registry.address, block__gte=first
+    )
     attested = rows.order_by("block").values_list("block", flat=True)
     return [*jobs.values_list("block", flat=True)[:limit], *attested[:limit]]

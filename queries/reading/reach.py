@@ -178,4 +178,4 @@ class _RouteState:
         return any(proven[:MAX_JOBS])
 
     def _rows_above(self, rows: QuerySet[Any], block: int) -> QuerySet[Any]:
-        return rows.filter(**self.registry.route, block__range=(block, block + HISTORY_RING))
+        return rows.filter(**self.registry.route_filter, block__range=(block, block + HISTORY_RING))

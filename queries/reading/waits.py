@@ -98,6 +98,8 @@ def awaited_block(batch_id: str, reason: Reason) -> AwaitedBlock | None:
 
 def missing_signers(registry: Registry, block: int) -> Sequence[str]:
     """The signers who have attested no block at or above this one."""
-    rows = Attestation.objects.filter(**registry.route, registry=registry.address, block__gte=block)
+    rows = Attestation.objects.filter(
+        **registry.route_filter, registry=registry.address, block__gte=block
+    )
     signers = set(rows.values_list("signer", flat=True)[:MAX_ATTESTATIONS])
     return [signer for signer in registry.signers if signer not in signers]
