@@ -20,9 +20,9 @@ from queries.config.registries import (
     RegistryKind,
     deployment_calldata,
     lookup_address,
-    lookup_code,
+    lookup_init_code,
     registry_address,
-    verifier_code,
+    verifier_init_code,
 )
 from queries.contracts.abi import call_data, load_artifact
 
@@ -161,9 +161,9 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys, site: str) -> DemoChai
 
 def _deployments(registry: Registry) -> list[tuple[str, bytes, int]]:
     """The transactions that deploy a registry and what stands beside it."""
-    calls = [deployment_calldata(registry), SALT + verifier_code(registry_address(registry))]
+    calls = [deployment_calldata(registry), SALT + verifier_init_code(registry_address(registry))]
     if registry.lookup_urls:
-        calls.append(SALT + lookup_code(registry))
+        calls.append(SALT + lookup_init_code(registry))
     return [(FACTORY, call, 0) for call in calls]
 
 

@@ -98,20 +98,20 @@ def create2_address(init_code: bytes) -> str:
 @lru_cache
 def verifier_address(registry: str) -> str:
     """The address of the events verifier beside the registry at this address."""
-    return create2_address(verifier_code(registry))
+    return create2_address(verifier_init_code(registry))
 
 
-def verifier_code(registry: str) -> bytes:
+def verifier_init_code(registry: str) -> bytes:
     """The init code of the events verifier beside a registry."""
     return load_artifact("EventsVerifier").bytecode + encode(["address"], [registry])
 
 
 def lookup_address(registry: Registry) -> str:
     """The address of the lookup beside a registry."""
-    return create2_address(lookup_code(registry))
+    return create2_address(lookup_init_code(registry))
 
 
-def lookup_code(registry: Registry) -> bytes:
+def lookup_init_code(registry: Registry) -> bytes:
     """The init code of the lookup beside a registry and its events verifier."""
     return load_artifact("FactsLookup").bytecode + lookup_arguments(registry)
 
@@ -136,14 +136,14 @@ def _registry_init_code(registry: Registry) -> bytes:
     return registry_artifact(registry.kind).bytecode + constructor_arguments(registry)
 
 
-def router_code(registries: Iterable[Registry]) -> bytes:
+def router_init_code(registries: Iterable[Registry]) -> bytes:
     """The init code of a router for these registries of a destination."""
     ordered = sorted(registries, key=lambda registry: registry.source)
     words = [[registry.source for registry in ordered], [registry.address for registry in ordered]]
     return load_artifact("FactsRouter").bytecode + encode(["uint256[]", "address[]"], words)
 
 
-def events_router_code(registries: Iterable[Registry]) -> bytes:
+def events_router_init_code(registries: Iterable[Registry]) -> bytes:
     """The init code of a router for the events verifiers beside these registries."""
     ordered = sorted(registries, key=lambda registry: registry.source)
     verifiers = [verifier_address(registry.address) for registry in ordered]

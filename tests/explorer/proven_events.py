@@ -6,7 +6,7 @@ from typing import Any
 from eth_abi.abi import encode
 from eth_utils.address import to_checksum_address
 
-from queries.config.registries import FACTORY, SALT, verifier_address, verifier_code
+from queries.config.registries import FACTORY, SALT, verifier_address, verifier_init_code
 from queries.contracts.abi import call_data, load_artifact
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service
 
@@ -33,7 +33,7 @@ def mine_transfer(service: Service) -> Transfer:
     """The registry has a verifier then."""
     node = service.node
     if node.rpc.ask("eth_getCode", verifier_address(service.registry.address), "latest") == "0x":
-        node.send(FACTORY, SALT + verifier_code(service.registry.address))
+        node.send(FACTORY, SALT + verifier_init_code(service.registry.address))
     sender = to_checksum_address(node.rpc.ask("eth_accounts")[0])
     arguments = encode(["address[]", "uint256[]"], [[sender], [10**18]])
     token = to_checksum_address(node.deploy(load_artifact("DemoToken").bytecode, arguments))

@@ -13,7 +13,7 @@ from eth_utils.abi import function_signature_to_4byte_selector
 from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import local_node
-from queries.config.registries import FACTORY, SALT, verifier_code
+from queries.config.registries import FACTORY, SALT, verifier_init_code
 
 BUILDS = Path(__file__).parents[2] / "queries" / "contracts" / "build"
 ETHER = 10**18
@@ -148,7 +148,7 @@ class Chain:
 
     def deploy_verifier(self, registry: str) -> None:
         """Deploy the events verifier beside a registry."""
-        self.send(FACTORY, f"0x{(SALT + verifier_code(registry)).hex()}")
+        self.send(FACTORY, f"0x{(SALT + verifier_init_code(registry)).hex()}")
 
     def call(self, to: str, signature: str, *values: Any) -> bytes:
         """Call a view function; a revert raises `RpcError`."""

@@ -1,7 +1,7 @@
 """Blocks of a local node with logs, and the events verifier beside a registry."""
 
 from explorer.demo.local_node import LocalNode
-from queries.config.registries import FACTORY, SALT, verifier_code
+from queries.config.registries import FACTORY, SALT, verifier_init_code
 from queries.proving.block_items import Receipt, receipt_from_json
 from queries.proving.headers import Header, HeaderField, header_from_json
 from queries.proving.index_tries import IndexTrie
@@ -13,7 +13,7 @@ EMITTER_CODE = bytes.fromhex("60aa5f5fa160015ff3")
 
 def deploy_verifier(node: LocalNode, registry: str) -> None:
     """Deploy the verifier at its own address."""
-    node.send(FACTORY, SALT + verifier_code(registry))
+    node.send(FACTORY, SALT + verifier_init_code(registry))
 
 
 def emit_log(node: LocalNode) -> int:

@@ -26,7 +26,7 @@ from queries.config.registries import (
     Registry,
     deployment_calldata,
     verifier_address,
-    verifier_code,
+    verifier_init_code,
 )
 from queries.config.routes import GWEI
 from queries.management.base import OperatorCommand, configured_routes
@@ -109,7 +109,7 @@ def _deployment_line(registry: Registry, destination: ChainClient, price: int) -
     if not destination.code(FACTORY):
         return f"Nothing can be deployed: there is no CREATE2 factory at {FACTORY}."
     # The verifier's constructor takes only a contract, and costs the same whichever it is.
-    calls = [SALT + verifier_code(registry.address if is_deployed else FACTORY)]
+    calls = [SALT + verifier_init_code(registry.address if is_deployed else FACTORY)]
     subject = "the events verifier"
     if not is_deployed:
         calls.append(deployment_calldata(registry))

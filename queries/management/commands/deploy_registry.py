@@ -29,12 +29,12 @@ from queries.config.registries import (
     deployment_calldata,
     format_time,
     lookup_address,
-    lookup_code,
+    lookup_init_code,
     proves_its_code,
     registry_address,
     route_lines,
     verifier_address,
-    verifier_code,
+    verifier_init_code,
 )
 from queries.config.routes import Routes, read_registry
 from queries.management.base import (
@@ -137,11 +137,11 @@ class Command(OperatorCommand):
             data = deployment_calldata(registry)
             self.report(self.deploy(title, registry.address, data, destination, options))
             verifier = verifier_address(registry.address)
-            title, data = f"events verifier {verifier}", SALT + verifier_code(registry.address)
+            title, data = f"events verifier {verifier}", SALT + verifier_init_code(registry.address)
             self.report(self.deploy(title, verifier, data, destination, options))
             if registry.lookup_urls:
                 lookup = lookup_address(registry)
-                title, data = f"lookup {lookup}", SALT + lookup_code(registry)
+                title, data = f"lookup {lookup}", SALT + lookup_init_code(registry)
                 self.report(self.deploy(title, lookup, data, destination, options))
 
     def deploy(

@@ -10,8 +10,8 @@ from queries.chain.client import ChainClient
 from queries.config.registries import (
     SALT,
     create2_address,
-    events_router_code,
-    router_code,
+    events_router_init_code,
+    router_init_code,
     verifier_address,
 )
 from queries.management.base import configured_routes
@@ -45,15 +45,15 @@ class Command(DeployRegistry):
         ]
         if not registries:
             raise CommandError(f"ROUTES_FILE has no registry on chain {chain_id}.")
-        code = events_router_code(registries) if events else router_code(registries)
+        init_code = events_router_init_code(registries) if events else router_init_code(registries)
         title, subject = ("events router", "events verifier") if events else ("router", "registry")
-        address = create2_address(code)
+        address = create2_address(init_code)
         with closing(ChainClient(routes.chains[chain_id])) as destination:
             for registry in registries:
                 routed = verifier_address(registry.address) if events else registry.address
                 if not destination.code(routed):
                     name = f"The {subject} of chain {registry.source}"
                     raise CommandError(f"{name} is not deployed. Run manage.py deploy_registry.")
-            sentence = self.deploy(title, address, SALT + code, destination, options)
+            sentence = self.deploy(title, address, SALT + init_code, destination, options)
         self.report(sentence)
         self.stdout.write(address)

@@ -21,7 +21,7 @@ from queries.config.registries import (
     deployment_calldata,
     registry_address,
     verifier_address,
-    verifier_code,
+    verifier_init_code,
 )
 from queries.config.routes import read_routes
 from queries.contracts.abi import call_data, load_artifact
@@ -101,7 +101,7 @@ def deploy_by_factory(
     if node.rpc.ask("eth_getCode", address, "latest") == "0x":
         node.send(FACTORY, deployment_calldata(registry))
         if has_verifier:
-            node.send(FACTORY, SALT + verifier_code(address))
+            node.send(FACTORY, SALT + verifier_init_code(address))
     return address
 
 

@@ -16,7 +16,7 @@ from queries.config.registries import (
     RegistryKind,
     deployment_calldata,
     registry_address,
-    verifier_code,
+    verifier_init_code,
 )
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
 from tests.rigs.deployed_contracts import reverted_at_end
@@ -65,7 +65,7 @@ def test_cost_prints_single_and_bundled_facts_at_a_given_gas_price(setup: LocalS
 def test_cost_includes_what_is_not_deployed_yet(setup: LocalSetup, node: LocalNode) -> None:
     setup.add_registry("native", CHAIN_ID, CHAIN_ID)
     native = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID)
-    deployments = deployment_calldata(native), SALT + verifier_code(registry_address(native))
+    deployments = deployment_calldata(native), SALT + verifier_init_code(registry_address(native))
     costs = {}
     with reverted_at_end(node):
         for subject, data in zip(

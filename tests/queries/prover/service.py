@@ -21,7 +21,7 @@ from explorer.demo.local_node import LocalNode
 from queries.api import endpoints as api
 from queries.chain.signer import Signer
 from queries.config.limits import Limits
-from queries.config.registries import FACTORY, SALT, Registry, RegistryKind, verifier_code
+from queries.config.registries import FACTORY, SALT, Registry, RegistryKind, verifier_init_code
 from queries.config.routes import Chain, NodeAddress, Routes
 from queries.contracts.abi import load_artifact
 from queries.database.clock import shared_now
@@ -219,7 +219,7 @@ def running_service(
     address = to_checksum_address(
         node.deploy(load_artifact("NativeRegistry").bytecode, HORIZON_WORD)
     )
-    node.send(FACTORY, SALT + verifier_code(address))
+    node.send(FACTORY, SALT + verifier_init_code(address))
     settings = {"finality": 0, "free": True, **chain}
     here = Chain(CHAIN_ID, "Local", (NodeAddress(node.url),), **settings)
     registry = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID, address)
