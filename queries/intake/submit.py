@@ -30,7 +30,7 @@ from queries.engines.wake import wake_provers
 from queries.error_codes import EndpointCode, RequestCode, SubmissionCode
 from queries.facts import fact_count, header_bits
 from queries.models import Batch, ChainRecord, Query
-from queries.schema.checked_batch import AccountRequest, BlockRequest, CheckedBatch, Selector
+from queries.schema.checked_batch import CheckedAccount, CheckedBatch, CheckedBlock, Selector
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
@@ -146,7 +146,7 @@ def _check_fee(request: CheckedBatch, *, free: bool) -> None:
         )
 
 
-def refuse_blocks_beyond_head(blocks: Iterable[BlockRequest], limits: Limits) -> None:
+def refuse_blocks_beyond_head(blocks: Iterable[CheckedBlock], limits: Limits) -> None:
     """Refuse a block too far above the head that a prover recorded lately."""
     earliest = timezone.now() - timedelta(seconds=MAX_HEAD_AGE_POLLS * limits.poll_interval)
     recent = ChainRecord.objects.filter(recorded_at__gt=earliest)
@@ -202,7 +202,7 @@ def _new_batch(owner: Account, request: CheckedBatch, key: str | None, digest: s
     )
 
 
-def build_queries(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Query]:
+def build_queries(batch: Batch, blocks: Iterable[CheckedBlock]) -> Iterator[Query]:
     """Build the rows of the queries, unsaved."""
     positions = count()
     for block in blocks:
@@ -224,7 +224,7 @@ def build_queries(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Quer
             yield query
 
 
-def _account_query(account: AccountRequest) -> Query:
+def _account_query(account: CheckedAccount) -> Query:
     query = Query(props=sum(1 << prop for prop in account.props))
     if "." in account.account:
         query.name = account.account

@@ -19,10 +19,10 @@ from queries.proving.witnesses import AccountField
 from queries.schema import bodies
 from queries.schema.bodies import slot_word
 from queries.schema.checked_batch import (
-    AccountRequest,
     BatchWarning,
-    BlockRequest,
+    CheckedAccount,
     CheckedBatch,
+    CheckedBlock,
     Selector,
     is_ens_name,
 )
@@ -115,11 +115,11 @@ def _warn_of_unknown_fields(content: Mapping[str, object], check: _Check) -> Non
         check.warn(f"Fields that are not known here were ignored: {join_names(names)}.", WHOLE_BODY)
 
 
-def _read_data(data: bodies.Blocks, destination: int, check: _Check) -> tuple[BlockRequest, ...]:
+def _read_data(data: bodies.Blocks, destination: int, check: _Check) -> tuple[CheckedBlock, ...]:
     path = WHOLE_BODY.child("data")
     _check_not_empty(data, path, "one source chain")
     keys_by_chain: dict[int, str] = {}
-    blocks: list[BlockRequest] = []
+    blocks: list[CheckedBlock] = []
     for key, entry in data.items():
         entry_path = path.child(key)
         source = read_chain(key, entry_path, check.routes)
@@ -150,7 +150,7 @@ def _check_not_empty(requested: object, path: JsonPath, needed: str) -> None:
 
 def _read_block(
     key: str, block: bodies.BlockBody, path: JsonPath, source: int, check: _Check
-) -> BlockRequest:
+) -> CheckedBlock:
     check.count("block", path)
     selector = _read_selector(key, path)
     items = block.model_dump(include={*bodies.EVENT_MEMBERS}, exclude_unset=True)
@@ -162,7 +162,7 @@ def _read_block(
         check.count("event", path.child(name), len(members))
     fields = tuple(dict.fromkeys(block.header))
     accounts = _read_accounts(block.accounts, path.child("accounts"), source, check)
-    return BlockRequest(source, selector, fields, accounts, events, path.text)
+    return CheckedBlock(source, selector, fields, accounts, events, path.text)
 
 
 def _read_selector(key: str, path: JsonPath) -> Selector:
@@ -193,7 +193,7 @@ def _time_problem(number: int) -> str:
 
 def _read_accounts(
     accounts: Mapping[str, bodies.AccountBody], path: JsonPath, source: int, check: _Check
-) -> tuple[AccountRequest, ...]:
+) -> tuple[CheckedAccount, ...]:
     """Merge spellings of one account, and keep the order of the request."""
     merged: dict[str, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
     spellings: dict[str, dict[str, list[str]]] = {}
@@ -227,7 +227,7 @@ def _read_accounts(
         check.check_limit("slot", len(entry.slots), slots_path)
     check.check_limit("account", len(accounts), path)
     return tuple(
-        AccountRequest(account, tuple(props), tuple(slots), spellings[account])
+        CheckedAccount(account, tuple(props), tuple(slots), spellings[account])
         for account, (props, slots) in merged.items()
     )
 

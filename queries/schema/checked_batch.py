@@ -39,7 +39,7 @@ def selector_of(block: int | None, timestamp: int | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class AccountRequest:
+class CheckedAccount:
     """What to prove of an account: at least one property or slot."""
 
     account: str  # its checksummed address, or its ENS name
@@ -50,13 +50,13 @@ class AccountRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockRequest:
+class CheckedBlock:
     """What to prove of a block: at least one fact."""
 
     source: int
     selector: Selector
     header_fields: tuple[str, ...]  # their names
-    accounts: tuple[AccountRequest, ...]
+    accounts: tuple[CheckedAccount, ...]
     events: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # by member of the body
     path: str = field(default="", compare=False)
     chain: str = field(default="", compare=False)  # the source's key in the request
@@ -76,7 +76,7 @@ class CheckedBatch:
 
     destination: int
     fee: int  # wei
-    blocks: tuple[BlockRequest, ...]
+    blocks: tuple[CheckedBlock, ...]
     webhook: WebhookBody | None
     warnings: tuple[BatchWarning, ...]
     content: object = None  # the parsed body

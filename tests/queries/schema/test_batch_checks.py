@@ -8,7 +8,7 @@ import pytest
 
 from accounts.shared.errors import RefusalError
 from queries.proving.witnesses import AccountField
-from queries.schema.checked_batch import AccountRequest, BatchWarning
+from queries.schema.checked_batch import BatchWarning, CheckedAccount
 from queries.schema.paths import JsonPath
 from tests.queries.schema.example_batches import (
     ADDRESS,
@@ -43,12 +43,12 @@ def test_spellings_of_one_account_are_merged() -> None:
         CHECKSUMMED: {"props": ["CODE_HASH"]},
     }
     request = read(block_batch({"accounts": accounts}))
-    first = AccountRequest(
+    first = CheckedAccount(
         CHECKSUMMED,
         (AccountField.NONCE, AccountField.BALANCE, AccountField.CODE_HASH),
         (word(2), word(1)),
     )
-    second = AccountRequest(other, (), (word(2),))
+    second = CheckedAccount(other, (), (word(2),))
     assert request.blocks[0].accounts == (first, second)
     assert not request.warnings
 
