@@ -16,8 +16,8 @@ from queries.reading.service_status import (
     MAX_COUNTED,
     ChainStatus,
     chain_statuses,
-    late_batches,
-    open_batches,
+    late_batch_count,
+    open_batch_count,
 )
 
 
@@ -27,7 +27,7 @@ def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
     statuses = chain_statuses(chains, with_budgets=is_full)
     context = {
         "chains": [(row, *chain_state(row)) for row in statuses],
-        "waiting": open_batches(),
+        "waiting": open_batch_count(),
         "max_counted": MAX_COUNTED,
         "usual_seconds": usual_seconds(timezone.now().date()),
         "is_full": is_full,
@@ -49,7 +49,7 @@ def problems(statuses: Sequence[ChainStatus]) -> list[str]:
         sentences = [f"Nothing is proven at the moment: no prover has been seen {seen}."]
     else:
         sentences = [sentence for row in statuses if (sentence := chain_state(row)[2])]
-    if late := late_batches():
+    if late := late_batch_count():
         count = quantity(min(late, MAX_COUNTED), "batch,batches")
         have = "has" if late == 1 else "have"
         sentences.append(f"{count} {have} waited more than {LATE_FACTOR} times as long as usual.")

@@ -70,7 +70,7 @@ def chain_statuses(
     return tuple(statuses)
 
 
-def late_batches() -> int:
+def late_batch_count() -> int:
     """Count open batches of more than LATE_FACTOR times the usual age, up to MAX_COUNTED + 1.
 
     Batches that wait as expected, such as for a block that is not final yet, do not count.
@@ -85,7 +85,7 @@ def late_batches() -> int:
     return late.exclude(Exists(waiting)).count()
 
 
-def open_batches() -> int:
+def open_batch_count() -> int:
     """Count open batches, up to MAX_COUNTED + 1."""
     return _open_batches(timezone.now())[: MAX_COUNTED + 1].count()
 
