@@ -25,9 +25,9 @@ from explorer.pages.lists import chain_parameter
 from explorer.pages.sentences import batch_sentences
 from queries.reading import chain_objects as reading
 from queries.reading import fact_lists, search
+from queries.reading.chain_heads import chain_heads
 from queries.reading.fact_lists import FactList
 from queries.reading.facts import facts_mentioning
-from queries.reading.figures import chain_heads
 
 
 def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> HttpResponse:

@@ -10,9 +10,9 @@ from explorer.pages.formatting import format_wei
 from explorer.pages.links import PageLinks
 from queries.amounts import short_amount
 from queries.proving.facts import EVENT_KINDS, FactKind
+from queries.reading.chain_heads import HeadView
 from queries.reading.chain_objects import AccountView, BlockView, TransactionView
 from queries.reading.fact_lists import FactList, ListedFact
-from queries.reading.figures import HeadView
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ from queries.config.routes import Chain
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.batch_details import stored_request
-from queries.reading.figures import HeadView, RouteFigures, chain_heads, route_figures
+from queries.reading.chain_heads import HeadView, chain_heads
+from queries.reading.figures import RouteFigures, route_figures
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.strict_json import read_json
 

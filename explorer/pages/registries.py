@@ -21,13 +21,8 @@ from queries.config.registries import (
     proves_its_code,
 )
 from queries.reading import chain_objects as reading
-from queries.reading.figures import (
-    HeadView,
-    RouteFigures,
-    chain_heads,
-    route_figures,
-    state_horizon,
-)
+from queries.reading.chain_heads import HeadView, chain_heads, state_horizon
+from queries.reading.figures import RouteFigures, route_figures
 
 NEWEST_BLOCKS = 10  # on a registry's first page
 BLOCKS_PER_PAGE = 50

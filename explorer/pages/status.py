@@ -60,7 +60,7 @@ def chain_state(row: ChainStatus) -> tuple[str, str, str]:
     """Its mark, a few words, and a sentence if something is wrong."""
     delayed = f"Proving with {row.chain.name} is delayed"
     if not row.is_answered:
-        since = silence(row.head.seen) if row.head else "yet"
+        since = silence(row.head.recorded_at) if row.head else "yet"
         words = f"no answer {since}" if row.head else "not seen yet"
         return "rejected", words, f"{delayed}: none of its nodes has answered {since}."
     if row.stalled_since:

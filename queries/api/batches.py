@@ -43,7 +43,7 @@ from queries.proving.bundles import FORMAT, VERSION
 from queries.reading import batches as reading
 from queries.reading.batch_details import requested_data
 from queries.reading.batches import BatchView, QueryPage, QueryView
-from queries.reading.figures import HeadView, chain_heads, last_final_block, state_horizon
+from queries.reading.chain_heads import HeadView, chain_heads, last_final_block, state_horizon
 from queries.reading.proof_file import build_proof_file
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import slot_word
@@ -218,7 +218,7 @@ def _connection(
         state_horizon=datetime.fromtimestamp(state_horizon(registry, heads), UTC),
         newest_block=head.number if head else None,
         final_block=last_final_block(head, source, registry.destination) if head else None,
-        blocks_back=head.window if head else None,
+        blocks_back=head.proof_window if head else None,
     )
 
 

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from queries.attestations.body import AttestationBody
 from queries.config.routes import Chain, Routes
-from queries.reading.figures import chain_heads, last_final_block
+from queries.reading.chain_heads import chain_heads, last_final_block
 from queries.schema.json_schema import example_of
 
 # These stand in all examples; `fill_in` puts the server's own values in their places.

@@ -1,17 +1,15 @@
-"""Figures for pages: results by day, what routes took, heads of chains, and use of an account."""
+"""Figures for pages: results by day, what routes took, newest proven blocks, use of an account."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, timedelta
 from statistics import median_high
 from typing import Any
 
 from django.db.models import Min, OuterRef, Q, Subquery, Sum
 
 from accounts.models import Account
-from queries.config.registries import Registry
-from queries.config.routes import Chain
 from queries.database.daily_counts import (
     DONE,
     DONE_OVERFLOW,
@@ -25,8 +23,7 @@ from queries.database.daily_counts import (
     route_facts_key,
     route_gas_key,
 )
-from queries.models import Batch, BlockJob, ChainRecord, DailyCount, NodeRecord, Query
-from queries.proving.registry_calls import HISTORY_RING
+from queries.models import Batch, BlockJob, DailyCount, Query
 from queries.statuses import BatchStatus
 
 DAYS = 30
@@ -130,60 +127,6 @@ def _newest_batches(destination: int) -> Collection[Mapping[str, Any]]:
     return [batch for batch in newest if batch["source_count"] == 1]
 
 
-@dataclass(frozen=True, slots=True)
-class HeadView:
-    """The newest block of a chain, and the newest final one."""
-
-    number: int
-    final: int
-    timestamp: int
-    seen: datetime
-    new_block_at: datetime | None  # when a prover first saw the newest block; None: not known
-    # How many blocks back the best node proves accounts: at most the 8,191 that are measured, and
-    # 8,191 as well if it proves all blocks of a younger chain; -1: none; None: not measured yet.
-    window: int | None
-    state_horizons: Mapping[str, int]
-    block_seconds: float | None  # on average; None: not known yet
-
-    @property
-    def oldest(self) -> int | None:
-        """The first block whose accounts the nodes prove; None: not known, or beyond one proof."""
-        if self.window is None or self.window < 0 or self.window >= HISTORY_RING:
-            return 0 if self.proves_all_blocks else None
-        return max(self.number - self.window, 0)
-
-    @property
-    def proves_all_blocks(self) -> bool:
-        return self.window is not None and self.window >= HISTORY_RING >= self.number
-
-
-def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
-    """Read the heads of chains in one statement; a chain that no prover has polled has none."""
-    nodes = NodeRecord.objects.filter(chain=OuterRef("chain"), proof_window__isnull=False)
-    best = nodes.order_by("-proof_window").values("proof_window")[:1]
-    rows = ChainRecord.objects.filter(chain__in=chains).annotate(window=Subquery(best))
-    return {
-        row.chain: HeadView(
-            row.number,
-            row.final_number,
-            row.timestamp,
-            row.recorded_at,
-            row.new_block_at,
-            row.window,
-            row.state_horizons,
-            row.block_seconds,
-        )
-        for row in rows
-        if row.recorded_at
-    }
-
-
-def last_final_block(head: HeadView, source: Chain, destination: int) -> int:
-    """The newest block that is final enough to be proven on the route."""
-    finality = source.finality_for(destination)
-    return head.final if finality is None else max(head.number - finality, 0)
-
-
 MAX_NEWEST_JOBS = 50  # that are read to find a proven one
 
 
@@ -197,13 +140,6 @@ def newest_proven_blocks(sources: Collection[int]) -> Mapping[int, int]:
         if (newest := next(proven, None)) is not None:
             blocks[source] = newest
     return blocks
-
-
-def state_horizon(registry: Registry, heads: Mapping[int, HeadView]) -> int:
-    """The time from which on the registry takes no accounts, as a prover saw it last."""
-    head = heads.get(registry.destination)
-    lowered_horizon = head.state_horizons.get(registry.address) if head else None
-    return registry.horizon if lowered_horizon is None else min(lowered_horizon, registry.horizon)
 
 
 # Databases cannot add amounts of 256 bits, so this many are read and added here.

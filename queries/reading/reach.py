@@ -11,7 +11,7 @@ from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Routes
 from queries.models import Attestation, BlockJob, Query
 from queries.proving.registry_calls import HISTORY_RING
-from queries.reading.figures import HeadView, last_final_block, state_horizon
+from queries.reading.chain_heads import HeadView, last_final_block, state_horizon
 from queries.reading.service_status import chain_statuses
 from queries.schema.checked_batch import Selector
 
@@ -134,12 +134,12 @@ class _RouteState:
 
     def _existing_block_reach(self, block: int, last: int, timestamp: int | None) -> Reach:
         """`last` is the last block that has to be final; `timestamp` may be estimated."""
-        head, oldest = self.head, self.head.oldest
+        head, oldest = self.head, self.head.oldest_provable_block
         obstacles = {
             ReachCode.PAST_HORIZON: timestamp is not None and timestamp >= self.horizon,
-            ReachCode.NO_STATE: head.window == -1 or (oldest or 0) > self.final > 0,
+            ReachCode.NO_STATE: head.proof_window == -1 or (oldest or 0) > self.final > 0,
             ReachCode.NOT_FINAL: last > self.final,
-            ReachCode.UNKNOWN_WINDOW: head.window is None,
+            ReachCode.UNKNOWN_WINDOW: head.proof_window is None,
             ReachCode.TOO_OLD: block < (oldest or 0),
             ReachCode.HOPS: block < head.number - HISTORY_RING,
         }

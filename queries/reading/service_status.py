@@ -10,7 +10,8 @@ from ulid import ULID
 
 from queries.config.routes import Chain
 from queries.models import Batch, ChainRecord, NodeRecord, Query
-from queries.reading.figures import HeadView, chain_heads, usual_seconds
+from queries.reading.chain_heads import HeadView, chain_heads
+from queries.reading.figures import usual_seconds
 from queries.reading.metrics import budget_spent
 from queries.reading.waits import PROVER_TIMEOUT
 from queries.statuses import ENDED_STATUSES, BatchStatus
@@ -38,7 +39,9 @@ class ChainStatus:
     def is_answered(self) -> bool:
         """Whether a node answered the last poll, and one gave the chain's head lately."""
         is_usable = self.is_polled and (self.usable_nodes or not self.nodes)
-        return bool(is_usable and self.head and timezone.now() - self.head.seen < PROVER_TIMEOUT)
+        return bool(
+            is_usable and self.head and timezone.now() - self.head.recorded_at < PROVER_TIMEOUT
+        )
 
     @property
     def stalled_since(self) -> datetime | None:
@@ -47,7 +50,7 @@ class ChainStatus:
         if not (head and head.new_block_at and head.block_seconds):
             return None
         expected = max(timedelta(seconds=MISSED_BLOCKS * head.block_seconds), PROVER_TIMEOUT)
-        return head.new_block_at if head.seen - head.new_block_at > expected else None
+        return head.new_block_at if head.recorded_at - head.new_block_at > expected else None
 
     @property
     def usable_nodes(self) -> int:

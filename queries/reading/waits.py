@@ -12,7 +12,7 @@ from django.db.models.expressions import RawSQL
 
 from queries.config.registries import Registry
 from queries.models import Attestation, Batch, Query
-from queries.reading.figures import chain_heads
+from queries.reading.chain_heads import chain_heads
 from queries.statuses import ENDED_STATUSES, BatchStatus
 from queries.wait_reasons import Reason, WaitCode
 

@@ -1,0 +1,73 @@
+"""Heads of chains, as a prover saw them last, and what can be proven from there."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import OuterRef, Subquery
+
+from queries.config.registries import Registry
+from queries.config.routes import Chain
+from queries.models import ChainRecord, NodeRecord
+from queries.proving.registry_calls import HISTORY_RING
+
+
+@dataclass(frozen=True, slots=True)
+class HeadView:
+    """The newest block of a chain, and the newest final one."""
+
+    number: int
+    final: int
+    timestamp: int
+    recorded_at: datetime  # when a prover read the head
+    new_block_at: datetime | None  # when a prover first saw the newest block; None: not known
+    # How many blocks back the best node proves accounts: at most the 8,191 that are measured, and
+    # 8,191 as well if it proves all blocks of a younger chain; -1: none; None: not measured yet.
+    proof_window: int | None
+    state_horizons: Mapping[str, int]
+    block_seconds: float | None  # on average; None: not known yet
+
+    @property
+    def oldest_provable_block(self) -> int | None:
+        """The first block whose accounts the nodes prove; None: not known, or beyond one proof."""
+        if self.proof_window is None or self.proof_window < 0 or self.proof_window >= HISTORY_RING:
+            return 0 if self.proves_all_blocks else None
+        return max(self.number - self.proof_window, 0)
+
+    @property
+    def proves_all_blocks(self) -> bool:
+        return self.proof_window is not None and self.proof_window >= HISTORY_RING >= self.number
+
+
+def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
+    """Read the heads of chains in one statement; a chain that no prover has polled has none."""
+    nodes = NodeRecord.objects.filter(chain=OuterRef("chain"), proof_window__isnull=False)
+    best = nodes.order_by("-proof_window").values("proof_window")[:1]
+    rows = ChainRecord.objects.filter(chain__in=chains).annotate(best_window=Subquery(best))
+    return {
+        row.chain: HeadView(
+            row.number,
+            row.final_number,
+            row.timestamp,
+            row.recorded_at,
+            row.new_block_at,
+            row.best_window,
+            row.state_horizons,
+            row.block_seconds,
+        )
+        for row in rows
+        if row.recorded_at
+    }
+
+
+def last_final_block(head: HeadView, source: Chain, destination: int) -> int:
+    """The newest block that is final enough to be proven on the route."""
+    finality = source.finality_for(destination)
+    return head.final if finality is None else max(head.number - finality, 0)
+
+
+def state_horizon(registry: Registry, heads: Mapping[int, HeadView]) -> int:
+    """The time from which on the registry takes no accounts, as a prover saw it last."""
+    head = heads.get(registry.destination)
+    lowered_horizon = head.state_horizons.get(registry.address) if head else None
+    return registry.horizon if lowered_horizon is None else min(lowered_horizon, registry.horizon)
