@@ -87,7 +87,7 @@ def ask_registry(fact: FactView, routes: Routes) -> RegistryAnswer:
     if registry is None:
         return RegistryAnswer(RegistryOutcome.NO_REGISTRY)
     account = bytes.fromhex(fact.account[2:])
-    read = FactRead(fact.kind, fact.key, fact.block, account, fact.event)
+    read = FactRead(fact.kind, fact.registry_key, fact.block, account, fact.event)
     try:
         with thread_slot() as acquired:
             if not acquired:

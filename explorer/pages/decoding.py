@@ -61,7 +61,7 @@ def _same_text(text: str, unit_text: str = "", *, remark: str = "") -> DecodedVa
 
 def decode_fact(fact: FactView, currency: str) -> DecodedValue:
     if fact.kind is FactKind.BLOCK_AT_TIME:
-        text, requested = f"block {int(fact.word, 16):,}", _decode_time(fact.key)
+        text, requested = f"block {int(fact.word, 16):,}", _decode_time(fact.registry_key)
         remark = f"The last block that is not later than {requested.exact}."
         return DecodedValue(text, text, requested.unit_text, remark, requested.moment)
     if event := fact.event:

@@ -69,7 +69,7 @@ def _row(proven_fact: ProvenFact, links: PageLinks) -> Mapping[str, str]:
         links.registry_address(fact.source, fact.destination),
         f"{fact.destination}",
         proven_fact.transaction_hash,
-        proven_fact.proven.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        proven_fact.proven_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     )
     return dict(zip(COLUMNS, values, strict=True))
 

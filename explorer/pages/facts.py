@@ -61,7 +61,7 @@ def fact_url(fact: FactView, page: str = "") -> str:
     """
     is_time = fact.kind is FactKind.BLOCK_AT_TIME
     key = FactKey(fact.source, fact.block, "" if is_time else fact.account, fact.name)
-    query = {"at": fact.key} if is_time else {}
+    query = {"at": fact.registry_key} if is_time else {}
     if fact.destination != fact.source:
         query["to"] = fact.destination
     return key_url(key) + page + (f"?{urlencode(query)}" if query else "")
@@ -160,7 +160,7 @@ def _fact_context(
             entry
             for entry in matches
             if destination in {None, entry.fact.destination}
-            and (seconds is None or seconds == entry.fact.key)
+            and (seconds is None or seconds == entry.fact.registry_key)
         ),
         None,
     )

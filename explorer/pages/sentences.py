@@ -47,7 +47,7 @@ def fact_sentence(fact: FactView, links: PageLinks) -> Sentence:
     """Such as `balance of 0xd8dA…6045`, its block and its value."""
     key = FactKey(fact.source, fact.block, fact.account, fact.name)
     if fact.kind is FactKind.BLOCK_AT_TIME:
-        subject = f"block at {format_timestamp(fact.key)}"
+        subject = f"block at {format_timestamp(fact.registry_key)}"
         return Sentence(subject, links.chain_name(fact.source), f"block {fact.block:,}")
     result = decode_fact(fact, links.currency(fact.source)).short
     return replace(key_sentence(key, links), result=result)

@@ -76,13 +76,17 @@ class Snippet:
 def fact_call(fact: FactView) -> ContractCall:
     abi = load_artifact("EventsVerifier" if fact.event else "NativeRegistry").abi
     view = next(entry for entry in abi if entry.get("name") == VIEWS[fact.kind])
-    note, field = "", fact.key
+    note, field = "", fact.registry_key
     if fact.event:
         values, field = _event_values(fact, fact.event), fact.event.field
     elif fact.kind is FactKind.BLOCK_AT_TIME:
-        values = {"timestamp": fact.key}
+        values = {"timestamp": fact.registry_key}
     else:
-        values = {"account": fact.account, "field": fact.key, "slot": f"0x{fact.key:064x}"}
+        values = {
+            "account": fact.account,
+            "field": fact.registry_key,
+            "slot": f"0x{fact.registry_key:064x}",
+        }
     values |= {"blockNumber": fact.block}
     inputs = view["inputs"]
     if "field" in [entry["name"] for entry in inputs]:

@@ -32,7 +32,7 @@ class FactView:
     account: str  # empty for facts of the block
     ens_name: str
     name: str  # the field's name, the slot with 0x, or an event's name
-    key: int  # the registry's parameter: the field's number, the slot, or the seconds
+    registry_key: int  # the registry's parameter: the field's number, the slot, or the seconds
     word: str
     details: Mapping[str, Any] = field(default_factory=dict)  # of an event, as answers have them
 
@@ -48,7 +48,7 @@ class ProvenFact:
     fact: FactView
     block_hash: str  # empty if it is no longer stored
     transaction_hash: str  # empty if the registry had the fact already
-    proven: datetime
+    proven_at: datetime
 
 
 def query_facts(query: QueryView, destination: int) -> tuple[FactView, ...]:
@@ -301,5 +301,5 @@ def _distinct_facts(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
     for entry in proven_facts(queries):
         fact = entry.fact
         about = (fact.source, fact.destination, fact.block, fact.account, fact.ens_name)
-        facts[about, fact.name, fact.key] = entry
+        facts[about, fact.name, fact.registry_key] = entry
     yield from facts.values()
