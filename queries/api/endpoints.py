@@ -8,10 +8,10 @@ from queries.api import (
     batches,
     estimates,
     event_proofs,
-    later_api,
     lookups,
     openapi,
     responses,
+    second_generation,
     webhooks,
 )
 from queries.api.endpoint import PAGE_PARAMETERS, Endpoint, Link, Parameter, path_parameter
@@ -30,7 +30,12 @@ from queries.ids import ID_PATTERN
 from queries.intake.cancel import CANCELLED
 from queries.intake.submit import IDEMPOTENCY_KEY, MAX_IDEMPOTENCY_KEY_LENGTH
 from queries.schema.batch_checks import BatchLimits
-from queries.schema.bodies import CHAIN_PATTERN, BatchRequest, EstimateRequest, LaterRequest
+from queries.schema.bodies import (
+    CHAIN_PATTERN,
+    BatchRequest,
+    EstimateRequest,
+    SecondGenerationRequest,
+)
 from queries.statuses import BatchStatus
 from queries.webhooks.deliver import REPLAYS_PER_HOUR
 from queries.webhooks.log import MAX_ATTEMPTS
@@ -276,17 +281,17 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/submit-request",
-        later_api.submit_request,
-        "Submit without a fee, for clients of the hosted service's later API. Accepted where "
-        "proving is free or has a daily budget.",
-        body=LaterRequest,
+        second_generation.submit_request,
+        "Submit without a fee, for clients of the hosted service's second-generation API. Accepted "
+        "where proving is free or has a daily budget.",
+        body=SecondGenerationRequest,
         own_errors=(*SUBMISSION_ERRORS, EndpointCode.FEE_MISSING),
         links=(Link("getQueries", "request_id", "/request_id"),),
     ),
     Endpoint(
         "GET",
         "/get_queries/{request_id}",
-        later_api.get_queries,
+        second_generation.get_queries,
         "The queries of a request. The request is DONE if all are COMPLETED, and has failed if any "
         "is FAILED.",
         parameters=(
@@ -304,10 +309,12 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/get_actions/{query_id}",
-        later_api.get_actions,
+        second_generation.get_actions,
         "One action for each step of a query; PENDING until the step begins.",
         parameters=(
-            path_parameter("query_id", "The internal_id of a query.", later_api.QUERY_ID_PATTERN),
+            path_parameter(
+                "query_id", "The internal_id of a query.", second_generation.QUERY_ID_PATTERN
+            ),
         ),
         own_errors=(EndpointCode.BATCH_UNKNOWN,),
     ),
@@ -329,7 +336,11 @@ ENDPOINTS = (
         ),
     ),
     Endpoint(
-        "GET", "/is-alive", later_api.is_alive, "Answers while the server runs.", needs_key=False
+        "GET",
+        "/is-alive",
+        second_generation.is_alive,
+        "Answers while the server runs.",
+        needs_key=False,
     ),
     Endpoint(
         "GET",

@@ -45,7 +45,9 @@ BODIES: dict[str, dict[str, dict[str, Any]]] = {
         "All that can be asked for": _FULL_REQUEST,
     },
     "EstimateRequest": {"One balance": {"destinationChainId": DESTINATION, "data": _BALANCE}},
-    "LaterRequest": {"One balance": {"destination_chain_id": DESTINATION, "data": _BALANCE}},
+    "SecondGenerationRequest": {
+        "One balance": {"destination_chain_id": DESTINATION, "data": _BALANCE}
+    },
     "AttestationBody": {"A signer's attestation": example_of(AttestationBody, "validation")},
 }
 

@@ -80,7 +80,7 @@ def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) ->
 def _schemas(endpoints: Sequence[Endpoint], limits: BatchLimits) -> dict[str, Schema]:
     bodies = [endpoint.body for endpoint in endpoints if endpoint.body is not None]
     schemas = schemas_of(bodies, "validation")
-    for name in ("BatchRequest", "EstimateRequest", "LaterRequest"):
+    for name in ("BatchRequest", "EstimateRequest", "SecondGenerationRequest"):
         schemas[name]["description"] += (
             f" At most {limits.body_bytes:,} bytes, {limits.blocks:,} blocks, {limits.accounts:,} "
             f"accounts and {limits.slots:,} slots in all."

@@ -461,8 +461,8 @@ class BatchRequest(EstimateRequest):
     )
 
 
-class LaterRequest(Body):
-    """A request of the retired service's later API, which has no fee."""
+class SecondGenerationRequest(Body):
+    """A request of the retired service's second-generation API, which has no fee."""
 
     model_config = ConfigDict(extra="ignore")
 

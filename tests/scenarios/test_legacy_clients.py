@@ -239,7 +239,7 @@ def test_the_key_may_be_a_bearer_token(place: LegacyService) -> None:
         assert requests.get(url, headers=headers, timeout=30).status_code == status
 
 
-def test_the_later_api_submits_and_polls(place: LegacyService) -> None:
+def test_the_second_generation_api_submits_and_polls(place: LegacyService) -> None:
     alive = requests.get(f"{place.service.url}/is-alive", timeout=30)
     assert alive.json() == {"message": "Alive!"}
 
@@ -289,7 +289,7 @@ def test_the_later_api_submits_and_polls(place: LegacyService) -> None:
     assert sum(query["message"].startswith("Another query failed: ") for query in queries) == 1
 
 
-def test_the_later_api_answers_with_page_and_warnings(place: LegacyService) -> None:
+def test_the_second_generation_api_answers_with_page_and_warnings(place: LegacyService) -> None:
     content = {"destination_chain_id": "31337", "data": {"31337": {"block:1": accounts(HOLDER)}}}
     answer = place.ask("POST", "/submit-request", KeyPlace.HEADER, json=content | {"label": "x"})
     content = answer.json()
@@ -321,7 +321,7 @@ def test_get_queries_has_all_queries_unless_pages_are_requested(place: LegacySer
     assert whole == {"31337": {"block:2": many}}
 
 
-def test_facts_of_the_later_api_are_read_through_the_router(place: LegacyService) -> None:
+def test_facts_of_the_second_generation_are_read_through_the_router(place: LegacyService) -> None:
     service, chain = place.service, place.service.chain
     router = service.manage("deploy_router", "--destination", "31337").stdout.strip()
     block, timestamp, contract = (place.words[word] for word in ("BLOCK", "TIME", "CONTRACT"))

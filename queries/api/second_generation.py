@@ -1,4 +1,4 @@
-"""The later API of the retired service, which has no fees: requests, queries, actions."""
+"""The retired service's second-generation API, which has no fees: requests, queries, actions."""
 
 import re
 from datetime import datetime
@@ -25,7 +25,7 @@ from queries.ids import ID_PATTERN
 from queries.reading import batches as reading
 from queries.reading.batches import BatchView
 from queries.schema.batch_checks import BatchLimits, read_chain
-from queries.schema.bodies import LaterRequest, read_body
+from queries.schema.bodies import SecondGenerationRequest, read_body
 from queries.schema.json_schema import text_schema
 from queries.schema.paths import WHOLE_BODY
 from queries.statuses import BatchStatus, StepName
@@ -90,7 +90,7 @@ def submit_request(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> LaterSubmissionResponse:
     content = json_body(request, limits.body_bytes)
-    name = read_body(LaterRequest, content).destination_chain_id
+    name = read_body(SecondGenerationRequest, content).destination_chain_id
     chain = routes.chains[read_chain(name, WHOLE_BODY.child(DESTINATION), routes)]
     rest = dict(content)  # type: ignore[call-overload]
     del rest[DESTINATION]
