@@ -36,9 +36,9 @@ class WantedAttestationsResponse(ApiModel):
 
 def submit_attestation(request: HttpRequest, routes: Routes) -> AttestationResponse:
     _count_request(request)
-    attestation = body.read_attestation(json_body(request, MAX_BYTES))
-    signer = records.store_attestation(routes, attestation, only_wanted=True)
-    return AttestationResponse(signer=signer, block=attestation.attested.block)
+    signed = body.read_attestation(json_body(request, MAX_BYTES))
+    signer = records.store_attestation(routes, signed, only_wanted=True)
+    return AttestationResponse(signer=signer, block=signed.attestation.block)
 
 
 def wanted_attestations(request: HttpRequest, routes: Routes) -> WantedAttestationsResponse:

@@ -49,16 +49,16 @@ _MEMBERS = f"An attestation has {', '.join(map(to_camel, AttestationBody.model_f
 class SignedAttestation:
     """An attestation with its signature."""
 
-    attested: BlockAttestation
+    attestation: BlockAttestation
     signature: bytes
 
     def content(self) -> dict[str, str]:
         return {
-            "originChainId": str(self.attested.source),
-            "destinationChainId": str(self.attested.destination),
-            "registry": f"0x{self.attested.registry.hex()}",
-            "block": str(self.attested.block),
-            "blockHash": f"0x{self.attested.block_hash.hex()}",
+            "originChainId": str(self.attestation.source),
+            "destinationChainId": str(self.attestation.destination),
+            "registry": f"0x{self.attestation.registry.hex()}",
+            "block": str(self.attestation.block),
+            "blockHash": f"0x{self.attestation.block_hash.hex()}",
             "signature": f"0x{self.signature.hex()}",
         }
 
@@ -84,11 +84,11 @@ def read_attestation(content: object) -> SignedAttestation:
         raise RefusalError(
             AttestationCode.ATTESTATION_MALFORMED, f"{wrong} {_MEMBERS}", path=path
         ) from None
-    attested = BlockAttestation(
+    attestation = BlockAttestation(
         int(body.origin_chain_id),
         int(body.destination_chain_id),
         bytes.fromhex(body.registry[2:]),
         int(body.block),
         bytes.fromhex(body.block_hash[2:]),
     )
-    return SignedAttestation(attested, bytes.fromhex(body.signature[2:]))
+    return SignedAttestation(attestation, bytes.fromhex(body.signature[2:]))

@@ -37,7 +37,7 @@ def store_attestation(
 
     `only_wanted`: refuse it unless a query waits for it, so that no signer can fill the database.
     """
-    attestation, block_hash = signed.attested, signed.attested.block_hash.hex()
+    attestation, block_hash = signed.attestation, signed.attestation.block_hash.hex()
     registry = attested_registry(routes, attestation.source, attestation.destination)
     signer, block = _check_signer(registry, signed), attestation.block
     if only_wanted and block not in attested_blocks(signer, registry, block):
@@ -90,13 +90,13 @@ def attested_blocks(signer: str, registry: Registry, *blocks: int) -> set[int]:
 
 
 def _check_signer(registry: Registry, signed: SignedAttestation) -> str:
-    if signed.attested.registry != bytes.fromhex(registry.address[2:]):
+    if signed.attestation.registry != bytes.fromhex(registry.address[2:]):
         raise RefusalError(
             AttestationCode.ATTESTATION_UNTRUSTED,
             "The attestation is for another registry than the one configured for this route.",
             path="registry",
         )
-    signer = recover_signer(signed.attested.digest, signed.signature)
+    signer = recover_signer(signed.attestation.digest, signed.signature)
     if signer is None or signer not in registry.signers:
         raise RefusalError(
             AttestationCode.ATTESTATION_UNTRUSTED,

@@ -94,16 +94,16 @@ class Command(OperatorCommand):
         target = AttestationClient(post, routes.limits) if post else local
         if watch:
             self._watch(attester, target)  # until it is interrupted
-        attestation = attester.sign(options["block"])
+        signed = attester.sign(options["block"])
         if keep or post:
-            target.submit(attestation.content())
-        self.stdout.write(attestation.line())
+            target.submit(signed.content())
+        self.stdout.write(signed.line())
 
     def _take(self, routes: Routes) -> None:
         for line in filter(str.strip, sys.stdin):
-            attestation = read_line(line)
-            signer = store_attestation(routes, attestation)
-            self.stdout.write(f"Stored: block {attestation.attested.block:,}, by {signer}.")
+            signed = read_line(line)
+            signer = store_attestation(routes, signed)
+            self.stdout.write(f"Stored: block {signed.attestation.block:,}, by {signer}.")
 
     def _watch(self, attester: Attester, target: AttestationClient | LocalStore) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -114,9 +114,9 @@ class Command(OperatorCommand):
             try:
                 requested = set(target.wanted_blocks(attester.registry))
                 finished &= requested
-                for attestation in attester.sign_final(requested - finished):
-                    self._give(attestation, target)
-                    finished.add(attestation.attested.block)
+                for signed in attester.sign_final(requested - finished):
+                    self._submit(signed, target)
+                    finished.add(signed.attestation.block)
             except (ChainError, AttestationPostError) as error:
                 self.stderr.write(add_advice(error))
             except (OperationalError, InterfaceError) as error:
@@ -124,16 +124,16 @@ class Command(OperatorCommand):
                 close_old_connections()
             time.sleep(POLL_SECONDS if isinstance(target, LocalStore) else POST_POLL_SECONDS)
 
-    def _give(self, attestation: SignedAttestation, target: AttestationClient | LocalStore) -> None:
+    def _submit(self, signed: SignedAttestation, target: AttestationClient | LocalStore) -> None:
         """Raises AttestationPostError only if a retry can help."""
         try:
-            target.submit(attestation.content())
+            target.submit(signed.content())
         except AttestationPostError as error:
             if error.retryable:
                 raise
-            self.stderr.write(f"Block {attestation.attested.block:,}: {error}")
+            self.stderr.write(f"Block {signed.attestation.block:,}: {error}")
         else:
-            self.stdout.write(attestation.line())
+            self.stdout.write(signed.line())
             self.stdout.flush()
 
 

@@ -39,7 +39,7 @@ def test_signers_who_disagree_do_not_reach_the_threshold(
     batch = ask_balance(attested, block)
     honest = sign_attestation(attested, chains, SIGNERS[0], block)
     store_attestation(attested.routes, honest)
-    wrong = replace(honest.attested, block_hash=32 * b"\7")
+    wrong = replace(honest.attestation, block_hash=32 * b"\7")
     store_attestation(
         attested.routes, SignedAttestation(wrong, SIGNERS[1].sign_digest(wrong.digest))
     )
@@ -66,8 +66,8 @@ def test_the_command_signs_final_blocks_only(
     out = io.StringIO()
     route = ["--source", str(SOURCE), "--destination", str(CHAIN_ID)]
     call_command("attest", *route, "--block", str(block), stdout=out)
-    attestation = read_line(out.getvalue())
-    assert attestation.attested.block_hash == chains.hash_of(block)
+    signed = read_line(out.getvalue())
+    assert signed.attestation.block_hash == chains.hash_of(block)
     assert not Attestation.objects.exists()
     monkeypatch.setattr("sys.stdin", io.StringIO(out.getvalue()))
     call_command("attest", "--take", stdout=io.StringIO())
