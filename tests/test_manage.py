@@ -57,7 +57,7 @@ def test_a_database_that_is_not_migrated_is_one_sentence(manage: Manage, tmp_pat
         f'kind = "native"\nsource = 1\ndestination = 1\naddress = "0x{40 * "0"}"\n'
     )
     settings = {"DEVELOPMENT": "1", "ROUTES_FILE": str(routes), "SIGNER_KEY": 64 * "1"}
-    for command in (["run_prover"], ["attest", "--take"], ["changepassword", "x"]):
+    for command in (["run_prover"], ["attest", "--import", "-"], ["changepassword", "x"]):
         completed = manage(*command, **settings)
         assert completed.returncode == 1, command
         assert completed.stderr.endswith("The database is not migrated. Run: manage.py migrate\n")

@@ -11,7 +11,7 @@ from explorer.demo.chains import CHAIN_A, CHAIN_B, THRESHOLD, DemoChains, Keys
 from explorer.demo.local_node import LocalNode
 from explorer.demo.processes import DemoError, Programs
 
-ATTESTER_OPTIONS = ("--watch", "--keep", "--source", str(CHAIN_B), "--destination", str(CHAIN_A))
+ATTESTER_OPTIONS = ("--watch", "--store", "--source", str(CHAIN_B), "--destination", str(CHAIN_A))
 
 TIMEOUT = 30  # seconds, for signing in
 

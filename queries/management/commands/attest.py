@@ -5,6 +5,7 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NoReturn
 
 from django.conf import settings
@@ -61,13 +62,14 @@ class Command(OperatorCommand):
         blocks.add_argument("--block", type=int, help="block number")
         blocks.add_argument("--watch", action="store_true", help="each block that queries wait for")
         blocks.add_argument(
-            "--take",
-            action="store_true",
-            help="store other signers' attestations from stdin, one a line",
+            "--import",
+            dest="import_file",
+            metavar="FILE",
+            help="store other signers' attestations from this file, one a line; - is stdin",
         )
         target = parser.add_mutually_exclusive_group()
         target.add_argument(
-            "--keep", action="store_true", help="store for the provers of this installation"
+            "--store", action="store_true", help="store for the provers of this installation"
         )
         add_url_argument(target, "post", "send to the Tacitus server at this address")
 
@@ -77,14 +79,15 @@ class Command(OperatorCommand):
         except KeyboardInterrupt:
             self.stdout.write("Stopped.")
 
-    def _handle(self, *, watch: bool, keep: bool, post: str | None, **options: Any) -> None:
+    def _handle(self, *, watch: bool, store: bool, post: str | None, **options: Any) -> None:
         routes = configured_routes()
-        if options["take"] and (keep or post):
-            raise CommandError("--take stores the lines itself; leave --keep and --post out.")
-        if options["take"] or keep or (watch and not post):
+        import_file = options["import_file"]
+        if import_file and (store or post):
+            raise CommandError("--import stores the lines itself; leave --store and --post out.")
+        if import_file or store or (watch and not post):
             require_migrations()
-        if options["take"]:
-            self._take(routes)
+        if import_file:
+            self._import(routes, import_file)
             return
         if options["source"] is None or options["destination"] is None:
             raise CommandError("Name the chains: --source ID --destination ID.")
@@ -95,12 +98,18 @@ class Command(OperatorCommand):
         if watch:
             self._watch(attester, target)  # until it is interrupted
         signed = attester.sign(options["block"])
-        if keep or post:
+        if store or post:
             target.submit(signed.content())
         self.stdout.write(signed.line())
 
-    def _take(self, routes: Routes) -> None:
-        for line in filter(str.strip, sys.stdin):
+    def _import(self, routes: Routes, file: str) -> None:
+        try:
+            content = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
+        except UnicodeDecodeError:
+            raise CommandError(f"{file} is not UTF-8 text.") from None
+        for line in filter(str.strip, content.splitlines()):
             signed = read_line(line)
             signer = store_attestation(routes, signed)
             self.stdout.write(f"Stored: block {signed.attestation.block:,}, by {signer}.")

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,7 +59,11 @@ def test_a_malformed_line_is_refused(line: str) -> None:
 
 
 def test_the_command_signs_final_blocks_only(
-    attested: Service, chains: TwoChains, settings: Any, monkeypatch: pytest.MonkeyPatch
+    attested: Service,
+    chains: TwoChains,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setattr("queries.management.base.read_routes", lambda _: attested.routes)
     settings.ATTESTER_KEY = "0x" + 32 * "01"
@@ -69,8 +74,8 @@ def test_the_command_signs_final_blocks_only(
     signed = read_line(out.getvalue())
     assert signed.attestation.block_hash == chains.hash_of(block)
     assert not Attestation.objects.exists()
-    monkeypatch.setattr("sys.stdin", io.StringIO(out.getvalue()))
-    call_command("attest", "--take", stdout=io.StringIO())
+    (tmp_path / "attestations").write_text(out.getvalue())
+    call_command("attest", "--import", str(tmp_path / "attestations"), stdout=io.StringIO())
     assert Attestation.objects.get().signer in {signer.address for signer in SIGNERS}
     with pytest.raises(CommandError, match="is not final"):
         call_command("attest", *route, "--block", str(block + 2))
