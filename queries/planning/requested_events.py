@@ -94,14 +94,14 @@ class BlockContent:
 
 
 def set_events(content: BlockContent, queries: Iterable[Query]) -> None:
-    """Set the facts of queries for the block's content, unsaved. Raises as `find_events`."""
+    """Set the facts of queries for the block's content, unsaved. Raises as `find_requested_events`."""
     for query in queries:
         if query.event_request is not None:
-            query.events = find_events(content, query.event_request)
+            query.events = find_requested_events(content, query.event_request)
             query.event_count = len(query.events)
 
 
-def find_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event]:
+def find_requested_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event]:
     """The requested facts, each once. Raises a `ChainError` if a node does not answer, and an
     `EventError` if one cannot be proven."""
     events: dict[str, Event] = {}

@@ -21,10 +21,10 @@ from queries.planning.plan import BlockPlan
 from queries.prover import prove
 from queries.prover.context import JobPass, ProverContext, route_removed_failure
 from queries.prover.finality import pin_final_header, resolve_conflict
-from queries.prover.find_events import find_requested_events
 from queries.prover.outcomes import Findings, Outcome, Reject
 from queries.prover.prove import ReadyJob
 from queries.prover.readback import check_missing_by_quorum, read_back, read_confirmed_state
+from queries.prover.store_events import store_events
 from queries.proving.headers import Header
 from queries.statuses import StepName
 from queries.transactions.follow import follow, unconfirmed_transactions
@@ -96,7 +96,7 @@ def _read_back_or_prove(
     job_pass: JobPass, header: Header, *, is_confirmed: bool, is_pending: bool
 ) -> ReadyJob | Outcome:
     """Read back the queries whose facts are all in the registry, and prove the others."""
-    result = find_requested_events(job_pass, header)
+    result = store_events(job_pass, header)
     if isinstance(result, Reject):
         return result
     job_pass = result

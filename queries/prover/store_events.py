@@ -1,4 +1,4 @@
-"""Find the facts that queries ask for about the content of the pass's block."""
+"""Find and store the facts that queries ask for about the content of the pass's block."""
 
 from collections import Counter
 from dataclasses import replace
@@ -17,7 +17,7 @@ from queries.statuses import StepName
 from queries.transitions import Failure
 
 
-def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject:
+def store_events(job_pass: JobPass, header: Header) -> JobPass | Reject:
     """Return the pass with the events of its queries, found once for each pinned header.
 
     Rejects the batch of a query if one of its events cannot be proven. Drops queries for which no
