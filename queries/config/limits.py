@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
-from queries.config.routes_file import bounded, read_table, refuse
+from queries.config.routes_file import bounded, raise_routes_error, read_table
 
 DAY = 86_400
 
@@ -74,5 +74,5 @@ def read_limits(table: object) -> Limits:
         ("resend_after", "replace_after"),
     ):
         if getattr(limits, smaller) > getattr(limits, larger):
-            refuse(f"limits.{smaller}", f"it must not exceed {larger}")
+            raise_routes_error(f"limits.{smaller}", f"it must not exceed {larger}")
     return limits

@@ -22,9 +22,9 @@ from queries.config.routes_file import (
     check_keys,
     matching,
     parse_toml,
+    raise_routes_error,
     read_table,
     redact_key,
-    refuse,
 )
 from queries.proving.packing import OSAKA, GasRules
 
@@ -179,7 +179,7 @@ def read_routes(path: Path | None) -> Routes:
     for key, table in check_keys("chains", tables, tables).items():
         if not re.fullmatch("[1-9][0-9]{0,18}", key) or int(key) > MAX_CHAIN_ID:
             hint = f"use an id from 1 to {MAX_CHAIN_ID}, such as [chains.1]"
-            refuse("chains", f"{redact_key(key)} is not a chain id; {hint}")
+            raise_routes_error("chains", f"{redact_key(key)} is not a chain id; {hint}")
         chain = read_table(Chain, f"chains.{key}", table, path.parent, id=int(key), limits=limits)
         chains[chain.id] = chain
     _check_unique_names(chains)
@@ -191,49 +191,59 @@ def _check_unique_names(chains: Mapping[int, Chain]) -> None:
     aliases = [alias for chain in chains.values() for alias in chain.aliases]
     for chain in chains.values():
         if names.count(chain.name.casefold()) > 1:
-            refuse(f"chains.{chain.id}.name", "another chain has the same name")
+            raise_routes_error(f"chains.{chain.id}.name", "another chain has the same name")
         for alias in chain.aliases:
             if aliases.count(alias) > 1:
-                refuse(f"chains.{chain.id}.aliases", f"{redact_key(alias)} is used twice")
+                raise_routes_error(
+                    f"chains.{chain.id}.aliases", f"{redact_key(alias)} is used twice"
+                )
 
 
 def _read_registries(
     tables: object, chains: Mapping[int, Chain]
 ) -> dict[tuple[int, int], Registry]:
     if not isinstance(tables, list):
-        refuse("registries", "each registry is a table that begins with [[registries]]")
+        raise_routes_error("registries", "each registry is a table that begins with [[registries]]")
     registries: dict[tuple[int, int], Registry] = {}
     for number, table in enumerate(tables, 1):
-        place = f"registries, entry {number}"
-        registry = read_registry(place, table, chains)
+        location = f"registries, entry {number}"
+        registry = read_registry(location, table, chains)
         for other in registries.values():
             if (other.source, other.destination) == (registry.source, registry.destination):
-                refuse(place, "another registry has the same source and destination")
+                raise_routes_error(location, "another registry has the same source and destination")
             if (other.destination, other.address) == (registry.destination, registry.address):
-                refuse(f"{place}.address", "another registry has the same one on this chain")
+                raise_routes_error(
+                    f"{location}.address", "another registry has the same one on this chain"
+                )
         registries[registry.source, registry.destination] = registry
     return registries
 
 
-def read_registry(place: str, table: object, chains: Mapping[int, Chain]) -> Registry:
+def read_registry(location: str, table: object, chains: Mapping[int, Chain]) -> Registry:
     """Read a table of the file's `[[registries]]`."""
-    registry = read_table(Registry, place, table)
+    registry = read_table(Registry, location, table)
     arguments = {name for name, *_ in CONSTRUCTORS[registry.kind]}
     keys = {"kind", "source", "destination", "address", "lookup_urls", *arguments}
-    table = check_keys(place, table, keys)
+    table = check_keys(location, table, keys)
     for end in ("source", "destination"):
         if getattr(registry, end) not in chains:
             ids = ", ".join(map(str, chains)) or "none"
-            refuse(f"{place}.{end}", f"it must be the id of a chain in the file ({ids})")
+            raise_routes_error(
+                f"{location}.{end}", f"it must be the id of a chain in the file ({ids})"
+            )
     if (registry.kind is RegistryKind.NATIVE) != (registry.source == registry.destination):
-        refuse(place, "source and destination are equal for native registries only")
+        raise_routes_error(location, "source and destination are equal for native registries only")
     for key in ("signers", "threshold", "anchor_state_registry"):
         if key in arguments - table.keys():
-            refuse(f"{place}.{key}", f"it must be set, because the kind is {registry.kind}")
+            raise_routes_error(
+                f"{location}.{key}", f"it must be set, because the kind is {registry.kind}"
+            )
     if registry.kind is RegistryKind.ATTESTED:
         count = len(registry.signers)
         if len(set(registry.signers)) < count:
-            refuse(f"{place}.signers", "an address is listed twice")
+            raise_routes_error(f"{location}.signers", "an address is listed twice")
         if not 1 <= registry.threshold <= count:
-            refuse(f"{place}.threshold", f"it must be a whole number from 1 to {count}")
+            raise_routes_error(
+                f"{location}.threshold", f"it must be a whole number from 1 to {count}"
+            )
     return registry if registry.address else replace(registry, address=registry_address(registry))

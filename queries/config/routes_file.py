@@ -1,4 +1,4 @@
-"""Read tables of the operator's TOML file by pydantic; each error's sentence names the place.
+"""Read tables of the operator's TOML file by pydantic; each error's sentence names the table and key.
 
 No sentence repeats a node's address or the name of a secret file, which may be a secret by mistake.
 """
@@ -24,8 +24,8 @@ class RoutesFileError(Exception):
     """The routes file is missing or wrong; the sentence says where."""
 
 
-def refuse(place: str, sentence: str) -> NoReturn:
-    raise RoutesFileError(f"ROUTES_FILE, {place}: {sentence}.") from None
+def raise_routes_error(location: str, sentence: str) -> NoReturn:
+    raise RoutesFileError(f"ROUTES_FILE, {location}: {sentence}.") from None
 
 
 def parse_toml(path: Path) -> object:
@@ -40,8 +40,8 @@ def parse_toml(path: Path) -> object:
         raise RoutesFileError(f"ROUTES_FILE cannot be read: {error.strerror}. {where}") from None
     except tomllib.TOMLDecodeError as error:
         # Only the position, because the parser's message may quote the file.
-        place = re.search(r"line \d+, column \d+", str(error))
-        where = place[0] if place else "its end"
+        position = re.search(r"line \d+, column \d+", str(error))
+        where = position[0] if position else "its end"
         raise RoutesFileError(f"ROUTES_FILE is not TOML: look at {where}.") from None
     except RecursionError:
         raise RoutesFileError("ROUTES_FILE is nested too deeply.") from None
@@ -51,12 +51,14 @@ def parse_toml(path: Path) -> object:
         raise RoutesFileError("ROUTES_FILE holds a number that is too long.") from None
 
 
-def check_keys(place: str, table: object, known: Collection[str]) -> dict[str, Any]:
+def check_keys(location: str, table: object, known: Collection[str]) -> dict[str, Any]:
     if not isinstance(table, dict):
-        refuse(place, "it must be a table")
+        raise_routes_error(location, "it must be a table")
     for key in table:
         if key not in known:
-            refuse(place, f"{redact_key(key)} is unknown; the keys are {', '.join(sorted(known))}")
+            raise_routes_error(
+                location, f"{redact_key(key)} is unknown; the keys are {', '.join(sorted(known))}"
+            )
     return table
 
 
@@ -67,14 +69,14 @@ def redact_key(key: str) -> str:
 
 def read_table(
     model: Callable[..., Model],
-    place: str,
+    location: str,
     table: object,
     folder: Path = Path(),
     **fixed_fields: object,
 ) -> Model:
     """Read a table as this dataclass; the file does not name `fixed_fields`."""
     adapter, schemas = _adapter_and_schemas(model)
-    values = check_keys(place, table, schemas.keys() - fixed_fields.keys())
+    values = check_keys(location, table, schemas.keys() - fixed_fields.keys())
     try:
         content: Model = adapter.validate_python(values | fixed_fields, context=folder)
     except ValidationError as invalid:
@@ -82,11 +84,11 @@ def read_table(
     else:
         return content
     key, *entry = error["loc"]
-    place, schema = f"{place}.{key}", schemas[str(key)]
+    location, schema = f"{location}.{key}", schemas[str(key)]
     if entry:
-        place, schema = f"{place}, entry {int(entry[0]) + 1}", schema["items"]
+        location, schema = f"{location}, entry {int(entry[0]) + 1}", schema["items"]
     # A validator raises `ValueError`, with a sentence if the description says too little.
-    refuse(place, str(error.get("ctx", {}).get("error", "")) or _requirement(schema))
+    raise_routes_error(location, str(error.get("ctx", {}).get("error", "")) or _requirement(schema))
 
 
 @cache
