@@ -26,7 +26,7 @@ from queries.proving.bundles import (
     canonical_json,
 )
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError, ProofError
-from queries.proving.event_witness import EventWitness, read_event_witness
+from queries.proving.event_witness import EventGroups, read_event_witness
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import MAX_HEADER_BYTES, Header, HeaderField, decode_header
 from queries.proving.json_values import (
@@ -211,7 +211,7 @@ def _read_accounts(
 
 def _read_events(
     content: object, header: Header, requested: frozenset[EventFact], place: str
-) -> tuple[EventWitness, ...]:
+) -> tuple[EventGroups, ...]:
     witnesses = []
     items = _read_list(content, place)
     for index, item in enumerate(items):

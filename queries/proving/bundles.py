@@ -31,7 +31,7 @@ from operator import attrgetter
 
 from queries.proving.accounts import AccountProof
 from queries.proving.block_items import Log
-from queries.proving.event_witness import EventWitness, encode_event_groups, prove_events_call
+from queries.proving.event_witness import EventGroups, encode_event_groups, prove_events_call
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.json_values import encode_hex
@@ -86,7 +86,7 @@ class BlockProof:
     accounts: tuple[AccountToStore, ...]
     registry: ClaimedRegistry
     transactions: tuple[ClaimedTransaction, ...]
-    events: tuple[EventWitness, ...] = ()  # ascending
+    events: tuple[EventGroups, ...] = ()  # ascending
     event_facts: frozenset[EventFact] = frozenset()  # that these witnesses prove
 
     @property

@@ -124,8 +124,8 @@ def encode_list_group(items: Sequence[BlockItem], facts: Sequence[EventFact]) ->
         )
         for index in indexes
     ]
-    named = b"".join(map(encode_count, (len(indexes), *indexes)))
-    return named + encode_nodes(keys)
+    encoded_indexes = b"".join(map(encode_count, (len(indexes), *indexes)))
+    return encoded_indexes + encode_nodes(keys)
 
 
 def encode_leaf(items: Sequence[BlockItem], facts: Sequence[EventFact], index: int) -> bytes:
@@ -192,10 +192,10 @@ class EventGroup:
         return dict(self.facts)
 
 
-EventWitness = tuple[EventGroup, ...]
+EventGroups = tuple[EventGroup, ...]
 
 
-def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventWitness:
+def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventGroups:
     """Read the groups of a witness, which names blocks if no section states their header fields."""
     source, groups = WitnessBytes(content), list[EventGroup]()
     counts = [source.number(2) for _ in FactList]
@@ -305,7 +305,7 @@ class _GroupReader:
         if status == STATE_ROOT_STATUS:
             status = source.take(HASH_BYTES)
         bloom = source.take(BLOOM_BYTES) if form & BLOOM_SENT else None
-        logs = tuple(self._read_log(index, place) for place in range(source.number(2)))
+        logs = tuple(self._read_log(index, log_index) for log_index in range(source.number(2)))
         if bloom not in {None, logs_bloom(logs)}:
             raise WitnessMalformedError(f"the bloom of receipt {index} is not that of its logs")
         receipt = Receipt(transaction_type, status, gas, logs)
@@ -318,13 +318,13 @@ class _GroupReader:
             self._add_fact(EventFact(FactKind.ABSENT_LOG, index, filter=absent))
         return receipt
 
-    def _read_log(self, index: int, place: int) -> Log:
+    def _read_log(self, index: int, log_index: int) -> Log:
         form, size = self.source.number(1), self.source.number(3)
         emitter = self.source.take(ADDRESS_BYTES)
         topics = tuple(self.source.take(HASH_BYTES) for _ in range(form & ~IS_FACT))
         log = Log(emitter, topics, self.source.take(size))
         if form & IS_FACT:
-            fact = EventFact(FactKind.LOG, index, place)
+            fact = EventFact(FactKind.LOG, index, log_index)
             self._add_fact(fact, log.hash)
             self.logs.append((fact, log))
         return log
@@ -333,8 +333,8 @@ class _GroupReader:
         emitter, mask = self.source.take(ADDRESS_BYTES), self.source.number(1)
         if mask >> MAX_TOPICS:
             raise WitnessMalformedError(f"an absent log has more than {MAX_TOPICS} topics")
-        places = range(MAX_TOPICS)
-        topics = [self.source.take(HASH_BYTES) if mask >> place & 1 else None for place in places]
+        positions = range(MAX_TOPICS)
+        topics = [self.source.take(HASH_BYTES) if mask >> i & 1 else None for i in positions]
         return canonical_filter(emitter, topics)
 
 

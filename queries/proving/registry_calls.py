@@ -29,7 +29,7 @@ from queries.proving.block_items import BLOOM_BYTES
 from queries.proving.errors import ArgumentMalformedError, CallMalformedError, NodeMissingError
 from queries.proving.event_witness import (
     PROVE_EVENTS_SELECTOR,
-    EventWitness,
+    EventGroups,
     read_event_witness,
     read_events_call,
 )
@@ -205,7 +205,7 @@ class RecoveredProofs:
     headers: Mapping[int, Header] = field(default_factory=dict)  # that calls may abbreviate
     nodes: RebuiltNodes = field(default_factory=dict)
     children: dict[bytes, Header] = field(default_factory=dict)  # by their parent's hash
-    events: list[EventWitness] = field(default_factory=list)  # a call's groups, of any blocks
+    events: list[EventGroups] = field(default_factory=list)  # a call's groups, of any blocks
 
 
 def read_call(data: bytes, recovered: RecoveredProofs) -> None:

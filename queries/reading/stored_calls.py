@@ -15,7 +15,7 @@ from queries.chain.signer import decode_transaction
 from queries.models import BlockJob, SentTransaction, UnsentProof
 from queries.proving.accounts import AccountProof
 from queries.proving.errors import NodeMissingError, ProofError
-from queries.proving.event_witness import PROVE_EVENTS_SELECTOR, EventWitness, encode_event_groups
+from queries.proving.event_witness import PROVE_EVENTS_SELECTOR, EventGroups, encode_event_groups
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import Header, decode_header
 from queries.proving.registry_calls import RecoveredProofs, read_call, rebuild_account_proof
@@ -83,9 +83,9 @@ def rebuild_proofs(
 
 def select_events(
     recovered: RecoveredProofs, header: Header, wanted: Iterable[EventFact]
-) -> tuple[list[EventWitness], list[EventFact]]:
+) -> tuple[list[EventGroups], list[EventFact]]:
     """Select witnesses that prove these facts of the block, and return those that none proves."""
-    witnesses, missing = list[EventWitness](), dict.fromkeys(wanted)
+    witnesses, missing = list[EventGroups](), dict.fromkeys(wanted)
     for groups in recovered.events:
         useful = {
             group.field: group

@@ -14,7 +14,7 @@ from queries.contracts.abi import call_data
 from queries.proving.bundle_checks import check_bundle
 from queries.proving.bundles import BlockProof, Bundle
 from queries.proving.errors import BundleRefusedError, ProofError
-from queries.proving.event_witness import EventWitness, encode_event_groups, read_event_witness
+from queries.proving.event_witness import EventGroups, encode_event_groups, read_event_witness
 from queries.proving.facts import EventFact, LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import keccak256
@@ -50,7 +50,7 @@ def recorded() -> RecordedBlock:
     return recorded_block(22432102)
 
 
-def witness_of(*groups: Group) -> EventWitness:
+def witness_of(*groups: Group) -> EventGroups:
     return read_event_witness(build_group_witness(groups))
 
 
