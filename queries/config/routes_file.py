@@ -1,4 +1,4 @@
-"""Read tables of the operator's TOML file by pydantic; each error's sentence names the table and key.
+"""Read tables of the operator's TOML file by pydantic; its errors name the table and key.
 
 No sentence repeats a node's address or the name of a secret file, which may be a secret by mistake.
 """

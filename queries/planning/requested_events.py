@@ -94,7 +94,10 @@ class BlockContent:
 
 
 def set_events(content: BlockContent, queries: Iterable[Query]) -> None:
-    """Set the facts of queries for the block's content, unsaved. Raises as `find_requested_events`."""
+    """Set the queries' facts about the block's content, unsaved.
+
+    Raises as `find_requested_events`.
+    """
     for query in queries:
         if query.event_request is not None:
             query.events = find_requested_events(content, query.event_request)
