@@ -14,7 +14,7 @@ from tests.rigs.anvil import Chain
 from tests.rigs.service import HOLDER, OWNERS, REPOSITORY, Service
 
 PICTURES = REPOSITORY / "static" / "pictures"
-NO_SIGNER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"  # not used on the chain
+UNUSED_ADDRESS = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"  # not used on the chain
 WIDTH, BOTTOM_MARGIN = 1200, 40
 MAX_BYTES = 150_000
 CARD = Path(__file__).with_name("card.svg")
@@ -51,7 +51,7 @@ def _proven_batch(service: Service, chain: Chain) -> str:
     accounts = {
         HOLDER: {"props": ["BALANCE", "NONCE"], "slots": ["0x0"]},
         service.registries[chain.id, chain.id]: {"props": ["CODE_HASH", "STORAGE_ROOT"]},
-        NO_SIGNER: {"props": ["BALANCE"]},
+        UNUSED_ADDRESS: {"props": ["BALANCE"]},
     }
     entry = {"accounts": accounts, "header": ["TIMESTAMP", "STATE_ROOT"]}
     batch = service.submit({chain.id: {chain.mine(3) - 1: entry}})

@@ -31,7 +31,7 @@ from queries.wait_reasons import Reason, WaitCode
 Value = TypeVar("Value")
 
 # An address without funds: nodes do not check the balance if a call names no gas price.
-NO_SIGNER = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
+DRY_RUN_SENDER = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
 
 
 @dataclass
@@ -63,7 +63,7 @@ class ChainReaders:
     @property
     def sender(self) -> str:
         """The `from` of dry runs."""
-        return NO_SIGNER
+        return DRY_RUN_SENDER
 
     def registry_reader(self, registry: Registry) -> RegistryReader:
         return RegistryReader(self.client(registry.destination), registry)

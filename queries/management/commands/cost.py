@@ -31,7 +31,7 @@ from queries.config.registries import (
 from queries.config.routes import GWEI
 from queries.management.base import OperatorCommand, configured_routes
 from queries.management.commands.deploy_registry import estimate_deployment
-from queries.planning.readers import NO_SIGNER
+from queries.planning.readers import DRY_RUN_SENDER
 
 MONTH = 30  # days
 ROW_NAMES = {1: "one balance alone", 10: "10 of a block, each", 100: "100 of a block, each"}
@@ -115,7 +115,7 @@ def _deployment_line(registry: Registry, destination: ChainClient, price: int) -
         calls.append(deployment_calldata(registry))
         subject = "the registry and its events verifier"
     try:
-        needs = [estimate_deployment(destination, NO_SIGNER, data) for data in calls]
+        needs = [estimate_deployment(destination, DRY_RUN_SENDER, data) for data in calls]
     except CallRevertedError:
         return f"Deploying {subject} would revert."
     gas = sum(need.gas for need in needs)

@@ -22,7 +22,7 @@ from tests.rigs.relay import Change, RequestLog, chain_with_nodes, refusal, rela
 pytestmark = pytest.mark.no_database
 
 BLOCK_TIMES = (100, 101, 113, 113, 125, 125, 126, 400, 401, 1000)  # seconds after the first block
-NO_SIGNER = b"\x77" * 20
+UNUSED_ADDRESS = b"\x77" * 20
 Answer = dict[str, Any]
 
 
@@ -205,7 +205,7 @@ def requests_of(forked: ForkedChain) -> list[tuple[bytes, list[int]]]:
     many = [*range(10**6, 10**6 + 4 * Limits().max_batch_calls), *SLOTS]
     return [
         (forked.holder, [*SLOTS]),
-        (NO_SIGNER, []),
+        (UNUSED_ADDRESS, []),
         (forked.payer, [0, 2**256 - 1]),
         (forked.holder, many),
     ]
@@ -265,7 +265,7 @@ def test_only_the_wrong_proof_is_requested_from_the_next_node(
     def change(params: list[Any], answer: Any) -> Any:
         return PROOF_LIES[lie](forked, params, answer) if params[0] == holder else answer
 
-    requests = [(NO_SIGNER, []), (forked.payer, []), (forked.holder, [*SLOTS])]
+    requests = [(UNUSED_ADDRESS, []), (forked.payer, []), (forked.holder, [*SLOTS])]
     header = forked.headers[3]
     with (
         relay(forked.node.url, lying_in("eth_getProof", change)) as liar,

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.no_database
 
 # The first of the keys that every development node has.
 SIGNER = Signer("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
-NO_SIGNER = "0x" + "77" * 20
+UNUSED_ADDRESS = "0x" + "77" * 20
 GWEI = 10**9
 Answer = dict[str, Any]
 
@@ -47,7 +47,7 @@ def transaction(destination: ChainClient, **changes: Any) -> SignedTransaction:
     fields: dict[str, Any] = {
         "chain_id": 31_337,
         "nonce": destination.nonce(SIGNER.address),
-        "to": NO_SIGNER,
+        "to": UNUSED_ADDRESS,
         "data": b"",
         "gas_limit": 50_000,
         "fees": Fees(10 * GWEI, GWEI),
@@ -91,7 +91,8 @@ def test_gas_estimates_are_raised_to_the_calldata_floor(manual_node: LocalNode) 
     intrinsic = 21_000 + 4 * 10 + 16 * 90
     with lying_destination(manual_node, "eth_estimateGas", lambda _: hex(intrinsic)) as destination:
         assert (
-            destination.estimate_gas(SIGNER.address, NO_SIGNER, data) == 21_000 + 10 * 10 + 40 * 90
+            destination.estimate_gas(SIGNER.address, UNUSED_ADDRESS, data)
+            == 21_000 + 10 * 10 + 40 * 90
         )
 
 

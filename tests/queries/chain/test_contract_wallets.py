@@ -26,7 +26,7 @@ CHAIN_ID = 31337  # the local node's
 DIGEST = bytes(range(32))
 OWNER = Account.from_key(32 * b"\1")
 SIGNED = bytes(OWNER.unsafe_sign_hash(DIGEST).signature)
-NO_SIGNER = "0x00000000000000000000000000000000000000Aa"
+UNUSED_ADDRESS = "0x00000000000000000000000000000000000000Aa"
 
 
 @dataclass
@@ -109,7 +109,7 @@ def test_wallets_that_burn_gas_write_state_or_detect_simulations_do_not_accept(
 
 
 @pytest.mark.parametrize(
-    "address", [NO_SIGNER, OWNER.address, f"0x{0:040x}", f"0x{1:040x}", f"0x{4:040x}"]
+    "address", [UNUSED_ADDRESS, OWNER.address, f"0x{0:040x}", f"0x{1:040x}", f"0x{4:040x}"]
 )
 def test_an_account_without_code_is_not_a_wallet(ask: Asking, address: str) -> None:
     """Calls to it succeed with an empty answer."""
@@ -171,11 +171,11 @@ def test_malformed_wrappers_are_refused_even_if_the_wallet_accepts(
 ) -> None:
     signature = MALFORMED[kind] + WRAPPER_END
     assert ask(accepting_wallet, signature) is REFUSED
-    assert ask(NO_SIGNER, signature) is REFUSED
+    assert ask(UNUSED_ADDRESS, signature) is REFUSED
 
 
 def test_truncated_wrappers_are_refused(ask: Asking, accepting_wallet: str) -> None:
-    content = wrapped(NO_SIGNER, 40 * b"\7", 33 * b"\7").removesuffix(WRAPPER_END)
+    content = wrapped(UNUSED_ADDRESS, 40 * b"\7", 33 * b"\7").removesuffix(WRAPPER_END)
     padding = 31
     answers = [
         ask(accepting_wallet, content[:end] + WRAPPER_END) for end in range(len(content) + 1)

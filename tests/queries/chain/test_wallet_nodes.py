@@ -22,7 +22,7 @@ NO_CONTRACT = WalletAnswer.NO_CONTRACT
 UNREACHABLE = WalletAnswer.NODE_UNREACHABLE
 CHAIN_ID = 31337  # the local node's
 WALLET = "0x" + 20 * "11"
-YES, NO, NO_SIGNER = (f"0x{word:064x}" for word in (1, 2, 3))
+YES, NO, NO_CODE = (f"0x{word:064x}" for word in (1, 2, 3))
 NEWEST = "0x10"
 
 
@@ -67,7 +67,7 @@ def test_malformed_answers_are_not_counted(nodes: ExitStack, word: object) -> No
 
 
 GONE: Responder = INVALID_ANSWERS["nothing at all"]
-ACCEPTING, REFUSING, SEES_NO_CONTRACT = answering(YES), answering(NO), answering(NO_SIGNER)
+ACCEPTING, REFUSING, SEES_NO_CONTRACT = answering(YES), answering(NO), answering(NO_CODE)
 OTHER_CHAIN = answering(YES, "0x1")
 
 

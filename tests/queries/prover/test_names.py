@@ -16,7 +16,7 @@ from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, runni
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 NAME = "vitalik.eth"
-NO_SIGNER = "0x" + 40 * "0"
+ZERO_ADDRESS = "0x" + 40 * "0"
 
 
 class LocalEns:
@@ -94,7 +94,7 @@ def test_a_name_without_an_address_is_rejected_by_name(
     service: Service, ens: LocalEns, kind: str
 ) -> None:
     resolvers = {
-        "no resolver": NO_SIGNER,
+        "no resolver": ZERO_ADDRESS,
         "no address": ens.resolver,
         "no contract": Key.create().address,
         "another contract": service.registry.address,
@@ -133,7 +133,7 @@ def test_a_resolver_without_wildcards_is_not_asked_for_subnames(
 ) -> None:
     ens.set_address("plain.eth", HOLDER)
     ens.set_address("below.plain.eth", HOLDER)
-    ens.set_resolver("below.plain.eth", NO_SIGNER)
+    ens.set_resolver("below.plain.eth", ZERO_ADDRESS)
     service.mine(2)
     status = _expect_rejection(service, service.head() - 1, "below.plain.eth")
     assert status["code"] == "ens_unresolved"

@@ -24,7 +24,7 @@ from tests.rigs.deployed_contracts import day_old_genesis
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 ALL = ["NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH"]
 NEW = "0x00000000000000000000000000000000000000fF"
-NO_SIGNER = "0x000000000000000000000000000000000000dEaD"
+UNUSED_ADDRESS = "0x000000000000000000000000000000000000dEaD"
 
 
 def everything(service: Service) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def everything(service: Service) -> dict[str, Any]:
     block = service.head() - 1
     accounts = {
         contract: {"props": ALL, "slots": [f"0x{slot:x}" for slot in SLOTS]},
-        NO_SIGNER: {"props": ALL, "slots": ["0x0", "0x1"]},
+        UNUSED_ADDRESS: {"props": ALL, "slots": ["0x0", "0x1"]},
         HOLDER: {"props": ["BALANCE"]},
     }
     seconds = int(service.header(block - 1)["timestamp"], 16)

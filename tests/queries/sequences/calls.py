@@ -29,12 +29,12 @@ from tests.queries.sequences.chains import (
     HISTORY_SLOTS,
     LATE,
     NAMES,
-    NO_SIGNER,
     NUMBERS,
     RICH,
     SLOTS,
     TIMES,
     TRUE,
+    UNUSED_ADDRESS,
     SourceBlock,
     SourceChain,
 )
@@ -188,7 +188,7 @@ def absent_after_present() -> bytes:
     block, fields = TRUE.blocks[3], frozenset(AccountField)
     exist = block.witness({CONTRACT: SLOTS}, fields)
     words = (block.number, block.header.timestamp, block.header.hash)
-    absent = block.witness(dict.fromkeys((RICH, LATE, NO_SIGNER), SLOTS), fields)
+    absent = block.witness(dict.fromkeys((RICH, LATE, UNUSED_ADDRESS), SLOTS), fields)
     step = HeaderStep(block.header, exist, accumulate=True)
     return prove_call([headers_section([step]), accumulated_section(*words, absent)])
 

@@ -32,8 +32,8 @@ CONTRACT, RICH, LATE, GONE = (
     keccak256(name.encode())[:20] for name in ("contract", "rich", "late", "gone")
 )
 # An absent account and an absent slot end at the leaf of an existing one.
-NO_SIGNER = _prefix_twin(CONTRACT)
-ACCOUNTS = [CONTRACT, RICH, LATE, GONE, NO_SIGNER]
+UNUSED_ADDRESS = _prefix_twin(CONTRACT)
+ACCOUNTS = [CONTRACT, RICH, LATE, GONE, UNUSED_ADDRESS]
 _WORDS = [number.to_bytes(32, "big") for number in (0, 1, 2**255)]
 SLOTS = [_WORDS[0], _WORDS[1], _prefix_twin(_WORDS[1]), _WORDS[2]]
 # The history contract (EIP-2935), whose slots hold the hashes of earlier blocks.
@@ -163,7 +163,7 @@ def _state(variant: int, place: int, before: Sequence[SourceBlock]) -> BuiltStat
             _account(RICH, (tick, 2**184 - 1 + place), ()),
             _account(LATE, (tick, 3) if place + variant > 3 else None, (1, tick, 0, 9)),
             _account(GONE, (1, tick) if (place + variant) % 2 else None),
-            _account(NO_SIGNER, None),
+            _account(UNUSED_ADDRESS, None),
             _history(before),
             *(_account(name, (0, 1)) for name in _OTHER_ACCOUNTS),
         ]
