@@ -85,8 +85,8 @@ class ChainReaders:
             return self.head(chain_id)
         return self._read_cached(("latest", chain_id), partial(client.head, known_final=0))
 
-    def last_seen(self, chain_id: int) -> ChainHead:
-        """The latest block that was read, whatever its age."""
+    def last_read_head(self, chain_id: int) -> ChainHead:
+        """The newest head or latest block in the cache, whatever its age."""
         entries = [self._cache.get((name, chain_id)) for name in ("head", "latest")]
         _, head = max(filter(None, entries))
         return cast("ChainHead", head)

@@ -72,7 +72,7 @@ class ProverContext(ChainReaders):
                 self.block_waits.pop(other, None)
         self.block_waits[job.pk] = block_hash, start
         waited = now - start
-        age = max(time.time() - self.last_seen(job.destination).timestamp, waited)
+        age = max(time.time() - self.last_read_head(job.destination).timestamp, waited)
         until_expected = MIN_BLOCK_TIME_SHARE * self._block_seconds(job.destination) - age
         pauses = waited / limits.recheck_divisor, limits.initial_retry_delay, until_expected
         return timedelta(seconds=max(pauses))
