@@ -156,10 +156,10 @@ def _preparation_price(blocks: Sequence[BlockEstimate]) -> Price:
 def _estimate_blocks(
     chains: ChainReaders, destination: int, queries: Sequence[Query]
 ) -> Iterator[BlockEstimate]:
-    for (source, seconds), group in _group_queries(queries, "timestamp").items():
+    for (source, timestamp), group in _group_queries(queries, "timestamp").items():
         block_estimate = BlockEstimate(source, group, chains.head(source).final_number)
         try:
-            block, reason = chains.block_at_time(source, seconds)
+            block, reason = chains.block_at_time(source, timestamp)
         except ChainError as error:
             block_estimate.fail(error)
             yield block_estimate

@@ -115,15 +115,15 @@ class ChainReaders:
             return head
         return replace(head, final_number=max(head.number - finality, 0))
 
-    def block_at_time(self, source: int, seconds: int) -> tuple[int | None, Reason | None]:
+    def block_at_time(self, source: int, timestamp: int) -> tuple[int | None, Reason | None]:
         """The last block at a time, or None; and what that block still waits for."""
         head = self.head(source)
-        if head.timestamp <= seconds:
-            sentence = f"Chain {source} has no block after {format_timestamp(seconds)} yet."
+        if head.timestamp <= timestamp:
+            sentence = f"Chain {source} has no block after {format_timestamp(timestamp)} yet."
             return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
-        block, child = self.client(source).last_block_at(seconds, head)
+        block, child = self.client(source).last_block_at(timestamp, head)
         if child.number > head.final_number:
-            time_text = format_timestamp(seconds)
+            time_text = format_timestamp(timestamp)
             sentence = f"The block after {time_text} on chain {source} is not final yet."
             return block.number, Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
         return block.number, None

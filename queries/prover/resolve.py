@@ -38,19 +38,19 @@ class RequestedBlock:
 
     source: int
     block: int | None
-    seconds: int | None
+    timestamp: int | None
     has_unresolved_names: bool  # whether queries for it have ENS names to resolve
 
     @property
     def condition(self) -> Q:
-        if self.seconds is None:
+        if self.timestamp is None:
             return Q(source=self.source, block=self.block, timestamp=None)
-        return Q(source=self.source, timestamp=self.seconds)
+        return Q(source=self.source, timestamp=self.timestamp)
 
     def is_beyond(self, head: ChainHead, limits: Limits) -> bool:
         """Whether it exceeds the head by more than `max_blocks_ahead` or `max_seconds_ahead`."""
-        if self.seconds is not None:
-            return self.seconds > head.timestamp + limits.max_seconds_ahead
+        if self.timestamp is not None:
+            return self.timestamp > head.timestamp + limits.max_seconds_ahead
         return (self.block or 0) > head.number + limits.max_blocks_ahead
 
 
@@ -107,7 +107,7 @@ def _check_provable(block: RequestedBlock, destination: int, context: ProverCont
 
     head, source = context.head(block.source), context.client(block.source)
     if block.is_beyond(head, context.limits) and source.ask_quorum(is_beyond, block):
-        is_time = block.seconds is not None
+        is_time = block.timestamp is not None
         last = f"of {format_timestamp(head.timestamp)}" if is_time else f"block {head.number:,}"
         sentence = f"Chain {block.source} has no such block yet: the last one seen there is {last}."
         failure = Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
@@ -124,40 +124,40 @@ def _resolve_times(
     """Find and store the blocks that are named by a time. Returns what one of them waits for."""
     numbers: dict[tuple[int, int], int] = {}
     for block in blocks:
-        if block.block is not None or block.seconds is None:
+        if block.block is not None or block.timestamp is None:
             continue
         source = context.client(block.source)
         try:
-            number, reason = context.block_at_time(block.source, block.seconds)
+            number, reason = context.block_at_time(block.source, block.timestamp)
         except TimeTooEarlyError as error:
-            _check_time_by_quorum(source, -1, block.seconds)
+            _check_time_by_quorum(source, -1, block.timestamp)
             raise RejectQueriesError(block.condition, _lookup_failure(error)) from None
         if number is None or reason:
             return reason
-        _check_time_by_quorum(source, number, block.seconds)
-        numbers[block.source, block.seconds] = number
+        _check_time_by_quorum(source, number, block.timestamp)
+        numbers[block.source, block.timestamp] = number
     lease.extend()
-    for (chain, seconds), number in numbers.items():
-        rows = Query.objects.filter(batch=lease.row, source=chain, timestamp=seconds)
+    for (chain, timestamp), number in numbers.items():
+        rows = Query.objects.filter(batch=lease.row, source=chain, timestamp=timestamp)
         rows.filter(block=None, has_ended=False).update(block=number)
     return None
 
 
-def _check_time_by_quorum(source: ChainClient, block: int, seconds: int) -> None:
+def _check_time_by_quorum(source: ChainClient, block: int, timestamp: int) -> None:
     """Raises `InvalidAnswersError` unless a quorum agrees on the last block at the time.
 
     `block`: that block, or -1 if the chain began later.
     """
-    if not source.ask_quorum(_is_last_block, block, seconds):
-        time = format_timestamp(seconds)
+    if not source.ask_quorum(_is_last_block, block, timestamp):
+        time = format_timestamp(timestamp)
         raise InvalidAnswersError(
             f"The nodes do not agree on which block was the last one at {time}."
         )
 
 
-def _is_last_block(node: ChainClient, block: int, seconds: int) -> bool:
+def _is_last_block(node: ChainClient, block: int, timestamp: int) -> bool:
     *last, child = node.headers(max(block, 0), block + 1)
-    return all(header.timestamp <= seconds for header in last) and seconds < child.timestamp
+    return all(header.timestamp <= timestamp for header in last) and timestamp < child.timestamp
 
 
 def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None:
