@@ -21,7 +21,7 @@ class WaitCode(StrEnum):
         return member
 
     # A prover
-    NOT_CLAIMED = "not_claimed", "No prover has taken the batch yet."
+    NOT_CLAIMED = "not_claimed", "No prover has claimed the batch yet."
     NO_PROVER = "no_prover", "No prover has run for some time; the operator has to start one."
     FEE_BELOW_GAS_PRICE = (
         "fee_below_gas_price",

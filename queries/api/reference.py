@@ -23,7 +23,7 @@ from queries.webhooks.post import REQUEST_SECONDS
 
 # What each status means, and what to do.
 STATUS_MEANINGS = {
-    BatchStatus.RECEIVED: ("The batch is stored. No prover has taken it yet.", "Wait."),
+    BatchStatus.RECEIVED: ("The batch is stored. No prover has claimed it yet.", "Wait."),
     BatchStatus.ACCEPTED: (
         "A prover has resolved its names, times and blocks, and adds its facts to the queue.",
         "Wait.",

@@ -18,7 +18,7 @@ from queries.wait_reasons import Reason, WaitCode
 
 # Provers poll each chain more often.
 PROVER_TIMEOUT = timedelta(minutes=2)
-NOT_CLAIMED_SENTENCE = "No prover has taken it yet"
+NOT_CLAIMED_SENTENCE = "No prover has claimed it yet"
 START_HINT = "the operator starts one with manage.py run_prover."
 
 # Once a batch is accepted, one of its jobs has the reason for waiting. Raw SQL, because each poll
@@ -52,15 +52,15 @@ def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
         return None
     columns = vars(row)
     reason = parse_reason(columns["job_reason"]) or parse_reason(f"{row.wait_code} {row.waits_for}")
-    is_taken = row.status != BatchStatus.RECEIVED or bool(row.lease_token or reason)
+    is_claimed = row.status != BatchStatus.RECEIVED or bool(row.lease_token or reason)
     last_poll: datetime | None = columns["last_poll"]
     if last_poll is not None and columns["read_at"] - last_poll < PROVER_TIMEOUT:
-        return reason if is_taken else Reason(WaitCode.NOT_CLAIMED, f"{NOT_CLAIMED_SENTENCE}.")
+        return reason if is_claimed else Reason(WaitCode.NOT_CLAIMED, f"{NOT_CLAIMED_SENTENCE}.")
     if last_poll is None:
         never = f"{NOT_CLAIMED_SENTENCE}, and none has been seen so far: {START_HINT}"
-        return reason if is_taken else Reason(WaitCode.NO_PROVER, never)
+        return reason if is_claimed else Reason(WaitCode.NO_PROVER, never)
     since = f"has been seen since {last_poll:%Y-%m-%d %H:%M} UTC: {START_HINT}"
-    sentence = f"No prover {since}" if is_taken else f"{NOT_CLAIMED_SENTENCE}, and none {since}"
+    sentence = f"No prover {since}" if is_claimed else f"{NOT_CLAIMED_SENTENCE}, and none {since}"
     return Reason(WaitCode.NO_PROVER, sentence)
 
 

@@ -157,12 +157,12 @@ def test_a_batch_says_that_it_waits_for_a_prover() -> None:
         return code, sentence
 
     start = "the operator starts one with manage.py run_prover."
-    never = f"No prover has taken it yet, and none has been seen so far: {start}"
+    never = f"No prover has claimed it yet, and none has been seen so far: {start}"
     assert result() == ("no_prover", never)
     record_head(SEPOLIA, number=1, timestamp=1)
-    assert result() == ("not_claimed", "No prover has taken it yet.")
+    assert result() == ("not_claimed", "No prover has claimed it yet.")
     since = set_last_poll(timedelta(minutes=3))
-    lately = f"No prover has taken it yet, and none has been seen since {since}: {start}"
+    lately = f"No prover has claimed it yet, and none has been seen since {since}: {start}"
     assert result() == ("no_prover", lately)
     set_status(batch_id, BatchStatus.RECEIVED, lease_token="x")
     assert result() == ("no_prover", f"No prover has been seen since {since}: {start}")
