@@ -261,8 +261,8 @@ def _check_bloom_excludes(content: BlockContent, item: bytes) -> None:
                 )
     share = (int.from_bytes(content.bloom).bit_count() / (8 * BLOOM_BYTES)) ** 3
     raise BloomInconclusiveError(
-        "no log has it, but the block's bloom matches it, as it does one of "
-        f"{1 / share:,.0f} items by chance; ask about single receipts"
+        "no log has it, but the block's bloom cannot show that: by chance it matches one in "
+        f"{1 / share:,.0f} absent items; ask about single receipts"
     )
 
 
