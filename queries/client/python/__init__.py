@@ -43,18 +43,45 @@ from queries.client.python.responses import (
     SubmittedBatch,
     WitnessProof,
 )
-from queries.client.python.routes import Route, registry_address
+from queries.client.python.routes import Route, create2_address
 from queries.client.python.service import Tacitus
 from queries.client.python.version import __version__
 from queries.client.python.webhooks import verify_webhook
 from queries.proving.keccak import keccak256
 
 __all__ = [
-    "BatchNotDoneError", "BatchRejectedError", "BlockQuery", "CostEstimate", "Event", "Fact",
-    "FactsLostError", "NotProvenError", "Position", "RequestRefusedError", "Route",
-    "ServerUnreachableError", "Status", "StepProgress", "SubmittedBatch", "Tacitus", "TacitusError",
-    "UnreadableResponseError", "UsageError", "Variable", "ViewCall", "WaitTimeoutError",
-    "WebhookNotGenuineError", "WitnessProof", "__version__", "build_batch", "find_variable",
-    "keccak256", "log_filter", "main", "mapping_key", "registry_address", "verify_proof",
+    "BatchNotDoneError",
+    "BatchRejectedError",
+    "BlockQuery",
+    "CostEstimate",
+    "Event",
+    "Fact",
+    "FactsLostError",
+    "NotProvenError",
+    "Position",
+    "RequestRefusedError",
+    "Route",
+    "ServerUnreachableError",
+    "Status",
+    "StepProgress",
+    "SubmittedBatch",
+    "Tacitus",
+    "TacitusError",
+    "UnreadableResponseError",
+    "UsageError",
+    "Variable",
+    "ViewCall",
+    "WaitTimeoutError",
+    "WebhookNotGenuineError",
+    "WitnessProof",
+    "__version__",
+    "build_batch",
+    "create2_address",
+    "find_variable",
+    "keccak256",
+    "log_filter",
+    "main",
+    "mapping_key",
+    "verify_proof",
     "verify_webhook",
 ]  # fmt: skip

@@ -50,9 +50,9 @@ NAMES_SOURCE_IN_ARGUMENTS = {"output", "attested"}  # in the second argument
 FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")
 
 
-def registry_address(code: bytes) -> str:
-    """The CREATE2 address of a contract with this bytecode and encoded constructor arguments."""
-    factory_input = b"\xff" + bytes.fromhex(FACTORY[2:]) + SALT + keccak256(code)
+def create2_address(init_code: bytes) -> str:
+    """The CREATE2 address of a contract with this bytecode, followed by its encoded arguments."""
+    factory_input = b"\xff" + bytes.fromhex(FACTORY[2:]) + SALT + keccak256(init_code)
     return f"0x{keccak256(factory_input)[12:].hex()}"
 
 
@@ -73,7 +73,7 @@ def parse_route(body: dict[str, Any], creation_code: Callable[[str], bytes]) -> 
 
     def is_at(address: str, name: str, words: bytes) -> bool:
         code = creation_code(name)
-        return bool(code) and address.lower() == registry_address(code + words)
+        return bool(code) and address.lower() == create2_address(code + words)
 
     registry_word = response_bytes(registry).rjust(WORD, b"\0")
     verifier_word = response_bytes(verifier).rjust(WORD, b"\0")

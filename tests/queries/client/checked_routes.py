@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from eth_abi.abi import encode
 
-from queries.client.python import registry_address
 from queries.config.registries import create2_address, verifier_address
 from queries.contracts.abi import load_artifact
 
@@ -43,7 +42,7 @@ def checked_routes(kind: str) -> Iterator[tuple[Members, list[str], bool]]:
         *((genuine, genuine, first, change, False) for change in FALSE),
     ]
     for served_code, deployed_code, arguments, change, is_genuine in cases:
-        registry = registry_address(deployed_code + arguments)
+        registry = create2_address(deployed_code + arguments)
         route = {
             "originChainId": "1",
             "destinationChainId": "10",

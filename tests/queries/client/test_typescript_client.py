@@ -193,7 +193,7 @@ def test_a_program_uses_all_of_the_client(
     python = tacitus.Tacitus(shared_service.url, shared_service.keys[0])
     route = next(route for route in python.routes() if route.kind == "native")
     words = bytes.fromhex(route.arguments[2:])
-    genuine = tacitus.registry_address(load_artifact("NativeRegistry").bytecode + words)
+    genuine = tacitus.create2_address(load_artifact("NativeRegistry").bytecode + words)
     arguments = [
         shared_service.url, shared_service.keys[0], CHAIN_ID, block, contract,
         receipt["transactionHash"], genuine, verifier_address(genuine),
