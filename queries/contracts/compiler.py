@@ -57,7 +57,7 @@ def read_sources() -> dict[str, str]:
     return {file.relative_to(CONTRACTS).as_posix(): file.read_text() for file in sorted(files)}
 
 
-def standard_input(
+def standard_json_input(
     sources: Mapping[str, str], settings: Mapping[str, Any] = SETTINGS
 ) -> dict[str, Any]:
     """The compiler's input, from which anyone can repeat the build without Tacitus."""
@@ -100,7 +100,7 @@ def run_compiler(sources: Mapping[str, str], settings: Mapping[str, Any]) -> dic
         raise CompilerError("The Solidity compiler is not installed. Run: make contracts")
     # Through files, because with pipes the compiler sometimes reads or writes only a part.
     with tempfile.TemporaryFile("w+") as stdin, tempfile.TemporaryFile("w+") as stdout:
-        json.dump(standard_input(sources, settings), stdin)
+        json.dump(standard_json_input(sources, settings), stdin)
         stdin.seek(0)
         program = [node, str(COMPILER), "--standard-json"]
         subprocess.run(program, stdin=stdin, stdout=stdout, check=True, timeout=900)

@@ -20,7 +20,7 @@ from queries.contracts.compiler import (
     CompilerError,
     compile_contracts,
     read_sources,
-    standard_input,
+    standard_json_input,
 )
 
 
@@ -33,7 +33,10 @@ class Command(BaseCommand):
             built = compile_contracts(sources)
         except CompilerError as error:
             raise CommandError(str(error)) from error
-        files = built | {"standard-input": standard_input(sources), "addresses": _addresses(built)}
+        files = built | {
+            "standard-input": standard_json_input(sources),
+            "addresses": _addresses(built),
+        }
         for name, content in files.items():
             (BUILD / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
         for name, output in built.items():

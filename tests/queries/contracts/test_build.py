@@ -19,7 +19,7 @@ from queries.contracts.compiler import (
     SIZE_OPTIMISED_SETTINGS,
     SOURCES,
     read_sources,
-    standard_input,
+    standard_json_input,
 )
 from queries.proving.keccak import keccak256
 from tests.builds import compile_cached
@@ -33,7 +33,7 @@ REGISTRIES = ["NativeRegistry", "OptimismRegistry", "OutputRegistry", "AttestedR
 def test_the_build_is_reproducible_from_the_published_input() -> None:
     """Comments change no bytecode, and so no address."""
     published = json.loads((BUILD / "standard-input.json").read_text())
-    is_current = published == standard_input(read_sources())
+    is_current = published == standard_json_input(read_sources())
     assert is_current, "the build does not match the sources: run make contracts"
     sources = {name: file["content"] for name, file in published["sources"].items()}
     commented = {name: f"{text}\n// Another comment.\n" for name, text in sources.items()}
