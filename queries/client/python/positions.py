@@ -65,7 +65,7 @@ class Position:
         return self.dynamic_data().fixed_array_element(index, size)
 
     def dynamic_data(self) -> "Position":
-        """The first element of a dynamic array, or the data of a `bytes` or `string` over 31."""
+        """Where a dynamic array's elements begin, or the data of a `bytes` or `string` over 31 bytes."""
         self._check_starts_slot("array")
         return Position(int.from_bytes(keccak256(self.word), "big"))
 

@@ -51,7 +51,7 @@ FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry
 
 
 def create2_address(init_code: bytes) -> str:
-    """The CREATE2 address of a contract with this bytecode, followed by its encoded arguments."""
+    """The address at which the factory deploys this bytecode with its encoded arguments."""
     factory_input = b"\xff" + bytes.fromhex(FACTORY[2:]) + SALT + keccak256(init_code)
     return f"0x{keccak256(factory_input)[12:].hex()}"
 

@@ -348,7 +348,7 @@ export class Position {
     dynamicArrayElement(index, size = WORD) {
         return this.dynamicData().fixedArrayElement(index, size);
     }
-    /** The first element of a dynamic array, or the data of a `bytes` or `string` over 31. */
+    /** Where a dynamic array's elements begin, or the data of a `bytes` or `string` over 31 bytes. */
     dynamicData() {
         this.#checkStartsSlot("array");
         return new _a(BigInt(hashHex(this.word)));

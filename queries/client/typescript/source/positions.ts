@@ -55,7 +55,7 @@ export class Position {
     return this.dynamicData().fixedArrayElement(index, size);
   }
 
-  /** The first element of a dynamic array, or the data of a `bytes` or `string` over 31. */
+  /** Where a dynamic array's elements begin, or the data of a `bytes` or `string` over 31 bytes. */
   dynamicData(): Position {
     this.#checkStartsSlot("array");
     return new Position(BigInt(hashHex(this.word)));
