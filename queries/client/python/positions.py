@@ -65,7 +65,10 @@ class Position:
         return self.dynamic_data().fixed_array_element(index, size)
 
     def dynamic_data(self) -> "Position":
-        """Where a dynamic array's elements begin, or the data of a `bytes` or `string` over 31 bytes."""
+        """Where the elements of a dynamic array begin, or the data of a `bytes` or `string`.
+
+        A `bytes` or `string` of at most 31 bytes is in its own slot instead.
+        """
         self._check_starts_slot("array")
         return Position(int.from_bytes(keccak256(self.word), "big"))
 

@@ -2329,7 +2329,7 @@ export declare class Position {
     fixedArrayElement(index: bigint | number, size?: number): Position;
     /** An element of `T[]`; the array's own slot holds its length. */
     dynamicArrayElement(index: bigint | number, size?: number): Position;
-    /** Where a dynamic array's elements begin, or the data of a `bytes` or `string` over 31 bytes. */
+    /** Where the elements of a dynamic array begin, or the data of a `bytes` or `string` over 31 bytes. */
     dynamicData(): Position;
 }
 /** Encode a mapping's key as Solidity hashes it; `kind` is its type, such as uint64. */

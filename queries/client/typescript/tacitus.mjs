@@ -348,7 +348,7 @@ export class Position {
     dynamicArrayElement(index, size = WORD) {
         return this.dynamicData().fixedArrayElement(index, size);
     }
-    /** Where a dynamic array's elements begin, or the data of a `bytes` or `string` over 31 bytes. */
+    /** Where the elements of a dynamic array begin, or the data of a `bytes` or `string` over 31 bytes. */
     dynamicData() {
         this.#checkStartsSlot("array");
         return new _a(BigInt(hashHex(this.word)));

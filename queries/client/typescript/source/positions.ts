@@ -55,7 +55,7 @@ export class Position {
     return this.dynamicData().fixedArrayElement(index, size);
   }
 
-  /** Where a dynamic array's elements begin, or the data of a `bytes` or `string` over 31 bytes. */
+  /** Where the elements of a dynamic array begin, or the data of a `bytes` or `string` over 31 bytes. */
   dynamicData(): Position {
     this.#checkStartsSlot("array");
     return new Position(BigInt(hashHex(this.word)));
