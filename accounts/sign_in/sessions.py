@@ -1,6 +1,6 @@
 """Sessions of signed-in browsers, which their owner can list and end.
 
-The database holds only digests of cookies' keys, so a reader of it cannot sign in.
+The database holds digests of the cookies' keys, so read access to it is not enough to sign in.
 """
 
 import hashlib
@@ -36,13 +36,13 @@ def session_digest(session_key: str | None) -> str:
 
 
 class SessionStore(DatabaseSessions):
-    """Django's sessions, with digests for keys, and columns for the list of sessions."""
+    """Django's sessions, stored under digests of their keys, with what the list of them shows."""
 
     @classmethod
     def get_model_class(cls) -> type[Session]:
         return Session
 
-    last_seen: datetime | None = None  # from the row, once it is loaded
+    last_seen: datetime | None = None  # of the row, once it is loaded
 
     def load(self) -> dict[str, Any]:
         row = Session.objects.filter(
@@ -77,7 +77,7 @@ class SessionStore(DatabaseSessions):
 
 
 class SessionActivity:
-    """Middleware that stores every five minutes of use, which also extends the session."""
+    """Middleware that records the use of a session, at most every five minutes, and extends it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -97,7 +97,7 @@ class SessionActivity:
 
 
 def _store_last_seen(session: SessionStore, now: datetime) -> None:
-    """Best effort: a busy database must not fail the request."""
+    """Store the time, unless the database is busy: the request must not fail for it."""
     signed_in = parse_datetime(session[SIGNED_IN]) or now
     expire_date = min(session.get_expiry_date(), signed_in + MAX_AGE)
     try:
@@ -122,7 +122,7 @@ def active_sessions(account: Account) -> list[Session]:
 
 
 def delete_surplus_sessions(account: Account) -> None:
-    """Delete the sessions that were not seen for the longest time, so that one more fits."""
+    """Delete the least recently used sessions, so that one more fits."""
     newest_first = account.sessions.order_by(F("last_seen").desc(nulls_last=True), "pk")
     surplus = list(newest_first.values_list("pk", flat=True)[MAX_SESSIONS_PER_ACCOUNT - 1 :])
     Session.objects.filter(pk__in=surplus).delete()

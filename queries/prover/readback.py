@@ -172,8 +172,9 @@ def _has_no_new_facts(
 def wait_for_effect(
     job_pass: JobPass, rows: Sequence[SentTransaction], is_missing: Callable[[], bool]
 ) -> Wait | None:
-    """Return what to wait for: nodes that do not show the effect of these mined transactions yet,
-    or transactions that a reorg undid and that are sent again. None: the caller has to send again.
+    """Return what to wait for after these transactions were mined, whether they prove facts or
+    are preparations: for nodes that do not show their effect yet, or, if a quorum finds that it
+    is missing, for those that a reorg undid and that are sent again. None: send new ones.
     """
     lane = job_pass.lane
     if not is_missing():
