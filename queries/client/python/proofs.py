@@ -70,10 +70,11 @@ def trust_reasons(
 
     Raises NotProvenError if nothing confirms a hash, with `advice`.
     """
-    trusted = _parse_block_hashes(hashes)
-    _check_hashes(bundle, trusted)
+    trusted_hashes = _parse_block_hashes(hashes)
+    _check_hashes(bundle, trusted_hashes)
     return [
-        _trust_reason(block, trusted, list(ask_nodes(block)), advice) for block in bundle.blocks
+        _trust_reason(block, trusted_hashes, list(ask_nodes(block)), advice)
+        for block in bundle.blocks
     ]
 
 
@@ -86,16 +87,16 @@ def _parse_block_hashes(texts: Iterable[str]) -> list[bytes]:
 
 def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
     """Refuse a hash of none of the proof's blocks, or of blocks on two chains."""
-    trusted = {block.trusted_header.hash for block in bundle.blocks}
+    required_hashes = {block.trusted_header.hash for block in bundle.blocks}
     parents = {block.header.hash: block for block in bundle.blocks if block.next_header}
     for hash_ in hashes:
-        if hash_ in parents and hash_ not in trusted:
+        if hash_ in parents and hash_ not in required_hashes:
             block = parents[hash_]
             raise NotProvenError(
                 f"0x{hash_.hex()} is block {block.header.number:,}. Give the hash of block "
                 f"{block.trusted_header.number:,}: it shows which block was the last at that time."
             )
-        if hash_ not in trusted:
+        if hash_ not in required_hashes:
             raise NotProvenError(f"Nothing is proven. The proof has no block 0x{hash_.hex()}.")
         blocks = [block for block in bundle.blocks if block.trusted_header.hash == hash_]
         if len(chains := sorted({block.chain for block in blocks})) > 1:
