@@ -87,17 +87,17 @@ def fetch_proofs(
     if accounts:
         measure_again_if_beyond(source.chain.id, header.number)
     headers = header, *anchor.newer_headers
-    call = horizon_evidence(source, headers, proofs.pop()) if history else None
+    evidence = horizon_evidence(source, headers, proofs.pop()) if history else None
 
     def has_later_horizon(node: ChainClient, registry: Registry, timestamp: int) -> bool:
         return RegistryReader(node, registry).state_horizon() > timestamp
 
     ask = job_pass.destination.ask_quorum
     is_needed = partial(ask, has_later_horizon, job_pass.registry, header.timestamp)
-    if call and is_needed():
+    if evidence and is_needed():
         if not anchor.hop:
             reason = WaitCode.HORIZON_PENDING.reason
-            preparation = Preparation(call, header.number, pending_reason=reason)
+            preparation = Preparation(evidence, header.number, pending_reason=reason)
             unpaid_pass = replace(job_pass, queries=[])  # the operator pays
             return prepare(unpaid_pass, preparation, is_needed)
         missing, proofs = group_facts(()), []  # `endedBy` takes no hop: accumulate the block first
@@ -114,19 +114,19 @@ def fetch_proofs(
 def prepare(
     job_pass: JobPass, preparation: Preparation, is_needed: Callable[[], bool]
 ) -> ReadyJob | Outcome:
-    """The preparation, ready to be sent; or the wait for a pending one that may serve this job too.
+    """Return the preparation to send, or the wait for a pending one that may serve this job too.
 
     If one was mined for this job, send another only if a quorum finds that it is needed.
     """
     job = job_pass.job
-    if _is_pending(job, preparation):
+    if _is_preparation_pending(job, preparation):
         return job_pass.wait_for_block(preparation.pending_reason)
     earlier = list(job_pass.transactions(is_preparation=True, succeeded=True).order_by("-pk")[:1])
     wait = wait_for_effect(job_pass, earlier, is_needed) if earlier else None
     return wait or ReadyJob(job_pass, preparation=preparation)
 
 
-def _is_pending(job: BlockJob, preparation: Preparation) -> bool:
+def _is_preparation_pending(job: BlockJob, preparation: Preparation) -> bool:
     """Whether this route has the same preparation pending, or other hops: they may serve too."""
     rows = SentTransaction.objects.filter(
         jobs__source=job.source,
@@ -157,7 +157,7 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
         passes = {ready.job_id: ready.job_pass for ready in group}
         for job_pass in passes.values():
             job_pass.lease.extend()
-        estimates, refusals = _estimate(group)
+        estimates, refusals = _estimate_group(group)
         for job, refusal in refusals.items():
             outcomes[job] = _reject_or_retry(passes[job], *refusal)
         if refusals:
@@ -181,12 +181,12 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
     return outcomes
 
 
-def _estimate(
+def _estimate_group(
     group: Sequence[ReadyJob],
 ) -> tuple[dict[ProveCall, GasEstimate], dict[int, tuple[ProveCall, CallRefusal]]]:
-    """The gas of the group's calls, and by job, the calls that are refused.
+    """Return the gas of the group's calls and, by job, the calls that are refused.
 
-    Raises the refusal of a preparation: the job is planned again.
+    Raises if a preparation is refused, so that the job is planned again.
     """
     first = group[0]
     calls = join_pieces([piece for ready in group for piece in ready.pieces])
@@ -211,7 +211,7 @@ def _sign_and_send(group: Sequence[ReadyJob], estimates: Mapping[ProveCall, GasE
     head = max((ready.job_pass.latest for ready in group), key=lambda head: head.number)
     offers = make_offers(first.destination, head, estimates, paying_queries)
     preparation = group[0].preparation
-    is_obsolete = partial(_is_pending, first.job, preparation) if preparation else None
+    is_obsolete = partial(_is_preparation_pending, first.job, preparation) if preparation else None
     first.lane.sign_and_send(leases, first.registry.address, offers, is_obsolete)
 
 
