@@ -41,7 +41,7 @@ class ProverContext(ChainReaders):
     # By job: the destination's latest block, and since when the job waits for the next one. All
     # threads of a process share it, because any of them may take the job next.
     block_waits: dict[int, tuple[bytes, float]] = field(default_factory=dict)
-    recorded: dict[int, ChainHead] = field(default_factory=dict)  # by chain, the last head stored
+    stored_heads: dict[int, ChainHead] = field(default_factory=dict)  # by chain, the last one
 
     @property
     def sender(self) -> str:
@@ -49,9 +49,9 @@ class ProverContext(ChainReaders):
 
     def _read_head(self, chain_id: int) -> ChainHead:
         head = super()._read_head(chain_id)
-        if self.recorded.get(chain_id) != head:
+        if self.stored_heads.get(chain_id) != head:
             record_head(chain_id, head)
-            self.recorded[chain_id] = head
+            self.stored_heads[chain_id] = head
         return head
 
     def lane(self, chain_id: int) -> Lane:
@@ -163,7 +163,7 @@ class JobPass:
         return recheck_pause(last, self.limits)
 
     def wait_for_block(self, reason: Reason) -> Snooze:
-        """Wait until the destination has a new block: nothing else can change anything."""
+        """Wait until the destination has a new block: until then, nothing changes for the job."""
         return Snooze(reason, head_hash=self.latest.hash)
 
     def retry(self, reason: Reason) -> Retry:

@@ -1,4 +1,4 @@
-"""One pass over a block job. Its state is on chain and in the database: any worker can go on."""
+"""One pass over a block job. Its state is on chain and in the database, so any worker can go on."""
 
 import math
 import time

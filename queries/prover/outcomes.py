@@ -39,7 +39,7 @@ AnyLease = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """These batches certainly cannot be proven. The row stays due if others wait for it."""
+    """These batches certainly cannot be proven. The row stays due if other batches wait for it."""
 
     failures: Mapping[str, Failure]  # by batch
     queries: Sequence[Query] | None = None  # the failed ones; None: all of these batches
@@ -54,7 +54,7 @@ class Attach:
     """The batch's blocks and accounts are known: attach it, and similar ones, to their jobs."""
 
     lease: Lease[Batch]
-    similar: QuerySet[Batch]
+    similar_batches: QuerySet[Batch]
 
 
 Outcome = Wait | Reject | Attach | None  # None: nothing is left to do
@@ -69,11 +69,11 @@ class Findings:
     step: StepName | None = None  # the last one that the block has reached
     header_transaction: SentTransaction | None = None  # it proved the header
     values: Mapping[int, Mapping[str, str]] = field(default_factory=dict)  # read back, by query
-    unsent_calls: Sequence[bytes] = ()  # they would prove the values that others have proven
+    unsent_calls: Sequence[bytes] = ()  # would prove the values that others have proven
 
 
 def store_findings(findings: Findings) -> None:
-    """Raises `LeaseLostError` and stores nothing if another worker has the job now."""
+    """Store what the pass found. Raises `LeaseLostError` if another worker has the job now."""
     lease, job = findings.lease, findings.lease.row
     if findings == Findings(lease):
         return
@@ -103,8 +103,8 @@ def release(
         if findings:
             store_findings(findings)
         if isinstance(outcome, Attach):
-            # In one transaction: if they cannot be attached, the others are not claimed either.
-            others = claim(outcome.similar, settings.BATCH_ACCOUNTS)
+            # In one transaction, so that the others are claimed only if all can be attached.
+            others = claim(outcome.similar_batches, settings.BATCH_ACCOUNTS)
             transitions.attach([outcome.lease, *others])
         elif isinstance(outcome, Reject):
             _reject(lease, outcome)

@@ -63,7 +63,7 @@ class RejectQueriesError(Exception):
 
 
 def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | Reject | Attach:
-    """Store the batch's blocks and accounts. Returns what it waits for, or how it goes on."""
+    """Store the batch's blocks and accounts. Returns the wait, the rejection, or what to attach."""
     batch = lease.row
     blocks = _requested_blocks(batch)
     sources = {block.source for block in blocks}.intersection(context.routes.chains)
@@ -96,7 +96,7 @@ def _requested_blocks(batch: Batch) -> list[RequestedBlock]:
 
 
 def _check_provable(block: RequestedBlock, destination: int, context: ProverContext) -> None:
-    """Raise `RejectQueriesError` if the route is gone, or a quorum says: too far ahead."""
+    """Raise `RejectQueriesError` if the route is gone or a quorum finds the block too far ahead."""
     if context.registry(block.source, destination) is None:
         raise RejectQueriesError(
             Q(source=block.source), route_removed_failure(block.source, destination)

@@ -53,7 +53,7 @@ class Watch:
         known_final = record.final_number if record.recorded_at and not is_full_check else None
         pool = self._context.client(chain.id)
         nodes = {number: pool.node_view(number) for number, _ in enumerate(chain.nodes, 1)}
-        heads = {number: _read_head(node, known_final) for number, node in nodes.items()}
+        heads = {number: _try_head(node, known_final) for number, node in nodes.items()}
         known_heads = {n: head for n, head in heads.items() if isinstance(head, ChainHead)}
         best_head = max(known_heads.values(), key=lambda head: head.number, default=None)
         for number, head in heads.items():
@@ -62,7 +62,7 @@ class Watch:
         if best_head is None:
             return
         record_head(chain.id, best_head)
-        if (seconds := _block_seconds(record, best_head)) != record.block_seconds:
+        if (seconds := _average_block_seconds(record, best_head)) != record.block_seconds:
             ChainRecord.objects.filter(chain=chain.id).update(block_seconds=seconds)
         if is_full_check and chain.id in self._sources:
             window = self._needed_window(chain, best_head)
@@ -102,7 +102,7 @@ class Watch:
         return head.number - head.final_number if finality is None else finality
 
 
-def _block_seconds(record: ChainRecord, head: ChainHead) -> float | None:
+def _average_block_seconds(record: ChainRecord, head: ChainHead) -> float | None:
     """The average time between blocks, in which each poll counts for a tenth."""
     blocks, average = head.number - record.number, record.block_seconds
     if not record.recorded_at or blocks <= 0:
@@ -111,7 +111,7 @@ def _block_seconds(record: ChainRecord, head: ChainHead) -> float | None:
     return seconds if average is None else 0.9 * average + 0.1 * seconds
 
 
-def _read_head(node: ChainClient, known_final: int | None) -> ChainHead | ChainError:
+def _try_head(node: ChainClient, known_final: int | None) -> ChainHead | ChainError:
     try:
         return node.head(known_final)
     except ChainError as error:
@@ -122,8 +122,8 @@ def _check_node(node: ChainClient, position: int, head: ChainHead) -> None:
     """Store whether the node resolves ENS names, and how far back it proves.
 
     The latter takes up to dozens of requests. It is measured once per `node_check_interval`, and
-    when the node's program or chain is another one or the chain is twice as long. It is stored only
-    if the node answered all requests.
+    again when the node's program or chain changes or the chain has doubled in length. It is stored
+    only if the node answered all requests.
     """
     chain, now = node.chain, shared_now()
     row = NodeRecord.objects.filter(chain=chain.id, position=position)
@@ -151,7 +151,7 @@ def _check_node(node: ChainClient, position: int, head: ChainHead) -> None:
 
 
 def _client_name(node: ChainClient) -> str:
-    """The name of the node's program; empty if the node does not say."""
+    """The name of the node's program; empty if the node does not report it."""
 
     def read_name(version: object) -> str:
         return version.partition("/")[0][:60] if isinstance(version, str) else ""
