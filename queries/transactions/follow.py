@@ -112,8 +112,8 @@ def _update_receipt(lane: Lane, row: SentTransaction, head: int) -> ReceiptPoll 
 
 def _confirm(lane: Lane, row: SentTransaction, poll: ReceiptPoll) -> None:
     """Confirm it if a quorum sees it deep enough; its cost and its proofs count from then on."""
-    chain, stored, agreed = lane.destination.chain, poll.first(), poll.quorum()
-    if not (stored and agreed and agreed.is_deep and agreed.receipt == stored.receipt):
+    chain, first, quorum = lane.destination.chain, poll.first(), poll.quorum()
+    if not (first and quorum and quorum.is_deep and quorum.receipt == first.receipt):
         raise NoQuorumError.create(chain.name)  # the retry asks another node first
     charge_batches(row, free=chain.free)
 
@@ -204,8 +204,8 @@ def _cancel(lane: Lane, row: SentTransaction, cause: str) -> None:
 
 
 def _fill_gap(lane: Lane, nonce: int, blocked_row: SentTransaction) -> None:
-    """Use the next nonce: by an empty transfer if no row has it; otherwise reopen its row if that
-    was confirmed or given up.
+    """Use the next nonce: send an empty transfer if no row has it, or reopen its row if that was
+    confirmed or given up.
     """
     row = lane.own_rows.filter(nonce=nonce).first()
     if row is not None:
@@ -226,7 +226,7 @@ def _fill_gap(lane: Lane, nonce: int, blocked_row: SentTransaction) -> None:
         with durable_transaction():
             filler = lane.store_row(unsigned, unsigned.gas_limit * max_fee)
             filler.jobs.set(blocked_row.jobs.order_by("pk"))
-    except IntegrityError:  # another worker has taken the nonce
+    except IntegrityError:  # another worker has used the nonce
         return
     lane.send(filler)
 
@@ -244,8 +244,8 @@ def _sign_again(lane: Lane, row: SentTransaction, unsigned: UnsignedTransaction)
     signed, max_fee = lane.signer.sign(unsigned), unsigned.fees.max_fee
     cost = int(row.max_cost, 16) * max_fee // max(int(row.max_fee, 16), 1)
     with durable_transaction():
-        unchanged = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, confirmed=False)
-        is_stored = unchanged.update(
+        unchanged_rows = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, confirmed=False)
+        is_stored = unchanged_rows.update(
             to=unsigned.to,
             raw=signed.raw,
             hashes=[*row.hashes, signed.hash],

@@ -95,10 +95,10 @@ class Lane:
                 jobs = [lease.row for lease in leases]
                 queries = Query.objects.filter(job__in=jobs, has_ended=False).order_by("pk")
                 list(queries.select_for_update().values_list("pk", flat=True))
-                first = max(transaction_count, self._next_nonce())
+                first_nonce = max(transaction_count, self._next_nonce())
                 rows = [
                     self._store_offer(jobs, nonce, to, offer)
-                    for nonce, offer in enumerate(offers, first)
+                    for nonce, offer in enumerate(offers, first_nonce)
                 ]
         except IntegrityError:  # a piece is in a transaction that is not confirmed yet
             raise ConcurrentProverError from None
@@ -115,7 +115,7 @@ class Lane:
                 )
 
     def _affordable_offers(self, offers: Sequence[Offer], funds: int) -> list[Offer]:
-        """The first offers that the funds cover, after the unmined transactions.
+        """The first offers that the funds cover, beside the unmined transactions.
 
         Raises `InsufficientFundsError` if there are none.
         """
@@ -200,6 +200,7 @@ class Lane:
         return row
 
     def send(self, row: SentTransaction) -> None:
+        """Send the row's signed bytes, and store when. An underpriced one counts as sent."""
         try:
             self.destination.send(row.raw)
         except UnderpricedError:  # it is replaced at a higher fee after `replace_after`
