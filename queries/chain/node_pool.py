@@ -149,8 +149,8 @@ class Node:
         self._chain = chain
         # Logs show the node's number, because its address may hold a key.
         name = f"Node {address.number} of {chain.name}"
-        new = NodeHealth(name, chain, chain.limits.max_batch_calls)
-        self.health = _health_by_node.setdefault((chain.id, address.url), new)
+        new_health = NodeHealth(name, chain, chain.limits.max_batch_calls)
+        self.health = _health_by_node.setdefault((chain.id, address.url), new_health)
         self.rpc = JsonRpc(address.url, chain.limits, deadline)
 
     def ask(self, method: str, params_list: Sequence[Params]) -> list[Any | JsonRpcError]:
@@ -300,8 +300,8 @@ class NodePool:
                     continue
             node.health.record_success()
         if len(answers) < len(params_list):
-            best = min(errors, key=lambda error: _error_rank(error.kind))
-            raise best.kind.create(self.chain.name, method, best.why)
+            best_error = min(errors, key=lambda error: _error_rank(error.kind))
+            raise best_error.kind.create(self.chain.name, method, best_error.why)
         for answer in answers:
             if isinstance(answer, ChainRefusalError) and not isinstance(answer, expected):
                 raise answer
@@ -397,10 +397,10 @@ class Poll(Generic[Answer]):
             pass
         if self._is_agreed:
             return _return_or_raise(self._answers[-1])
-        wait_began = time.monotonic() - self._chain.limits.quorum_wait
-        is_alone = len(self._unavailable_since) == len(self._nodes) - 1
+        wait_start = time.monotonic() - self._chain.limits.quorum_wait
+        is_single_answer = len(self._unavailable_since) == len(self._nodes) - 1
         if not self._answers or (
-            is_alone and all(start <= wait_began for start in self._unavailable_since)
+            is_single_answer and all(start <= wait_start for start in self._unavailable_since)
         ):
             return self.first()
         raise NoQuorumError.create(self._chain.name)
@@ -429,7 +429,7 @@ class Poll(Generic[Answer]):
 
 
 def _error_rank(kind: type[ChainError]) -> tuple[bool, bool]:
-    """Sort key: errors that a retry or another request form may fix come first."""
+    """Sort key: errors that another form of the request or a retry may fix come first."""
     return not issubclass(kind, ParametersRejectedError), not kind.retryable
 
 
