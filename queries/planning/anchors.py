@@ -51,7 +51,6 @@ from queries.wait_reasons import Reason, WaitCode
 MARGIN = 2 * 32
 MESSAGE_PASSER = bytes.fromhex("4200000000000000000000000000000000000016")  # of an OP-stack chain
 
-
 HASH_HISTORY_BYTES = bytes.fromhex(HASH_HISTORY[2:])
 NO_PROOF_ERRORS = (BlockUnknownError, *PROOF_TOO_OLD_ERRORS)
 
@@ -133,7 +132,7 @@ class AnchorSearch:
         max_headers = HEADERS_PER_HOP if has_history else headers_per_half_call
         last_known = max(self.source_head, window.stop - 1)
         nearby = range(target.number, min(target.number + max_headers, last_known) + 1)
-        nearest = self._nearest_known(nearby, window)
+        nearest = self._nearest_known_block(nearby, window)
         if nearest is not None:
             return replace(anchor, newer_headers=self._fetch_newer_headers(header, nearest))
         if preparation := self._hash_preparation(target, nearby):
@@ -163,8 +162,8 @@ class AnchorSearch:
         """The headers after the block, up to the last one."""
         if last == header.number:
             return ()
-        same, *newer_headers = self.fetch_headers(header.number, last)
-        if same.hash != header.hash:
+        current_header, *newer_headers = self.fetch_headers(header.number, last)
+        if current_header.hash != header.hash:
             raise SourceReorgError(SourceReorgError.template)
         return tuple(newer_headers)
 
@@ -201,7 +200,7 @@ class AnchorSearch:
             return range(game.block, game.block + 1)
         return range(0)
 
-    def _nearest_known(self, nearby: range, window: range) -> int | None:
+    def _nearest_known_block(self, nearby: range, window: range) -> int | None:
         """The lowest of these blocks that the registry knows."""
         if nearby.start in window:
             return nearby.start
@@ -256,7 +255,7 @@ class AnchorSearch:
         return headers_section([HeaderStep(start, witness, accumulate, is_hop=True)])
 
     def _prepare_hops(self, start: int, target: int, *, is_accumulated: bool) -> Preparation:
-        """As many hops from `start` towards the target as fit into one transaction.
+        """Prepare as many hops from `start` towards the target as fit into one transaction.
 
         Hops stop at multiples of 8,191. Proofs of all older blocks can start there.
         """
@@ -268,21 +267,21 @@ class AnchorSearch:
             section = self._hop_section(
                 header, stop, is_accumulated=is_accumulated and is_first, accumulate=not is_first
             )
-            arrival = headers_section([HeaderStep(stop, accumulate=True)])
-            longer_call = prove_call([*sections, section, arrival])
+            stop_section = headers_section([HeaderStep(stop, accumulate=True)])
+            longer_call = prove_call([*sections, section, stop_section])
             gas = rules.floor_byte * len(longer_call) + rules.new_slot * (len(sections) + 1)
             if sections and (len(longer_call) > CALLDATA_BYTES or gas > rules.items_gas):
                 break
             header, call = stop, longer_call
             sections.append(section)
         count = format_count(len(stops), "hop")
-        pending = f"A transaction with hops is not mined yet ({count} in all)."
+        pending_sentence = f"A transaction with hops is not mined yet ({count} in all)."
         return Preparation(
             call,
             stops[-1],
             "The block is far before the nearest one that the registry knows: "
             f"{count} must be sent first.",
-            Reason(WaitCode.HOPS_PENDING, pending),
+            Reason(WaitCode.HOPS_PENDING, pending_sentence),
             hops=len(stops),
             hops_in_call=len(sections),
             hop_sections=b"".join(sections),
@@ -316,8 +315,8 @@ class AnchorSearch:
 
     def _output_preparation(self, game: Game) -> Preparation:
         header = self._fetch_header(game.block)
-        (passer,) = self.fetch_proofs(header, [(MESSAGE_PASSER, [])])
-        words = (header.state_root, passer.state.storage_root, header.hash)
+        (passer_proof,) = self.fetch_proofs(header, [(MESSAGE_PASSER, [])])
+        words = (header.state_root, passer_proof.state.storage_root, header.hash)
         call = call_data("recordOutput(address,bytes32,bytes32,bytes32)", game.address, *words)
         return Preparation(call, game.block)
 

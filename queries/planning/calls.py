@@ -224,19 +224,19 @@ def cut_into_pieces(
     whole = Piece(job_key, anchor, anchor.is_worth_accumulating(rules), *header_facts, rules=rules)
     rest = Piece(job_key, anchor, rules=rules)  # only the first piece stores facts of the header
 
-    def piece(group: Sequence[AccountToStore], *, first: bool) -> Piece:
-        return replace(whole if first else rest, accounts=tuple(group))
+    def build_piece(group: Sequence[AccountToStore], *, is_first: bool) -> Piece:
+        return replace(whole if is_first else rest, accounts=tuple(group))
 
-    def first_call(group: Sequence[AccountToStore]) -> bytes:
-        return ProveCall.create([piece(group, first=True)]).data
+    def build_first_call(group: Sequence[AccountToStore]) -> bytes:
+        return ProveCall.create([build_piece(group, is_first=True)]).data
 
-    groups = split_accounts(accounts_to_store(missing, proofs), first_call, rules)
+    groups = split_accounts(accounts_to_store(missing, proofs), build_first_call, rules)
     anchor_size = len(anchor.hop) + sum(len(header.encoded) for header in anchor.newer_headers)
     if rules.floor_byte * anchor_size * (len(groups) - 1) > BASE_GAS:
         groups = []  # proving the block first is cheaper than repeating these headers in each piece
     if not groups and (missing.accounts or not any(header_facts)):  # later calls need the header
         whole = replace(whole, accumulate=not anchor.is_accumulated)
-    return [piece(group, first=index == 0) for index, group in enumerate(groups or [[]])]
+    return [build_piece(group, is_first=index == 0) for index, group in enumerate(groups or [[]])]
 
 
 def accounts_to_store(missing: FactGroups, proofs: Iterable[AccountProof]) -> list[AccountToStore]:
@@ -263,7 +263,7 @@ class ProveCall:
     def create(cls, pieces: Sequence[Piece]) -> Self:
         hops = sum(bool(piece.anchor.hop) for piece in pieces)
         first = pieces[0]
-        data = first.own_call or _calldata(pieces)
+        data = first.own_call or _joined_calldata(pieces)
         return cls(data, tuple(pieces), first.to, hops)
 
     @classmethod
@@ -296,21 +296,21 @@ class ProveCall:
 def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
     """Put the pieces, in the order of their blocks, into the first call that has room."""
     groups: list[list[Piece]] = []
-    alone = [[piece] for piece in pieces if piece.own_call]
+    own_call_groups = [[piece] for piece in pieces if piece.own_call]
     joinable = (piece for piece in pieces if not piece.own_call)
     for piece in sorted(joinable, key=lambda piece: piece.anchor.header.number):
         for group in groups:
             longer = [*group, piece]
             fits = sum(member.gas for member in longer) <= piece.rules.items_gas
-            if fits and len(_calldata(longer)) <= CALLDATA_BYTES:
+            if fits and len(_joined_calldata(longer)) <= CALLDATA_BYTES:
                 group.append(piece)
                 break
         else:
             groups.append([piece])
-    return [ProveCall.create_optimized(group) for group in [*groups, *alone]]
+    return [ProveCall.create_optimized(group) for group in [*groups, *own_call_groups]]
 
 
-def _calldata(group: Sequence[Piece]) -> bytes:
+def _joined_calldata(group: Sequence[Piece]) -> bytes:
     separate = [piece for piece in group if piece.uses_stored_header or piece.anchor.hop]
     ranges = _header_ranges([piece for piece in group if piece not in separate])
     return prove_call([*(piece.section for piece in separate), *map(headers_section, ranges)])
