@@ -170,7 +170,7 @@ def _fact_context(
     route = links.registry(fact.source, fact.destination)
     registry = route.address if route else ""
     reader = verifier_address(registry) if registry and fact.event else registry
-    transaction = transaction_of_fact(selected.query, fact.name)
+    transaction = transaction_of_fact(selected.query_id, fact.name)
     related = facts_mentioning(fact.source, transaction) if transaction else ()
     return {
         **answer_context(fact, links),
@@ -195,7 +195,7 @@ def _fact_response(
     if request.headers.get("HX-Request"):
         return render(request, f"parts/{part}.html", context)
     match, fact = context["match"], context["fact"]
-    if proof := read_fact_proof(match.query, fact):
+    if proof := read_fact_proof(match.query_id, fact):
         route, currency = links.registry(fact.source, fact.destination), links.currency(fact.source)
         context["proves_absence"] = proof.proves_absence
         context["picture"] = proof_picture(proof, fact, context["decoded"].short, route, currency)

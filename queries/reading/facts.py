@@ -142,12 +142,12 @@ class FactMatch:
     """A fact in the registry of one destination, and the batches that asked for it."""
 
     fact: FactView
-    proven: ProvenFact
-    query: int  # the oldest one, which proved it
+    proven_fact: ProvenFact
+    query_id: int  # of the oldest query, which proved it
     query_facts: tuple[FactView, ...]  # all facts of that query
-    batches: tuple[str, ...]  # newest first, without those that are counted
-    more_batches: int
-    batch: str  # the oldest one
+    batches: tuple[str, ...]  # the newest, newest first
+    more_batches: int  # how many older ones there are
+    first_batch: str
     timestamp: int | None  # of the block
 
 
@@ -160,12 +160,12 @@ def find_fact(key: FactKey) -> tuple[FactMatch, ...]:
     ]:
         # The status is not part of the statement, because SQLite would scan all DONE batches.
         if status == BatchStatus.DONE:
-            seconds = timestamp if key.name == BLOCK_AT_TIME else 0
-            queries.setdefault((destination, seconds), []).append((pk, batch))
+            requested_time = timestamp if key.name == BLOCK_AT_TIME else 0
+            queries.setdefault((destination, requested_time), []).append((pk, batch))
     rows = Query.objects.select_related("batch", "job")
     rows_by_key = rows.in_bulk([matches[-1][0] for matches in queries.values()])
     facts = [
-        _found_fact(key, rows_by_key[matches[-1][0]], [batch for _, batch in matches])
+        _match_fact(key, rows_by_key[matches[-1][0]], [batch for _, batch in matches])
         for matches in queries.values()
     ]
     return tuple(
@@ -194,19 +194,19 @@ def _matching_queries(key: FactKey) -> QuerySet[Query]:
     return rows.annotate(requested=F(column).bitand(bits)).filter(requested__gt=0)
 
 
-def _found_fact(key: FactKey, row: Query, batches: Iterable[str]) -> FactMatch | None:
+def _match_fact(key: FactKey, row: Query, batches: Iterable[str]) -> FactMatch | None:
     query_facts = list(_row_facts([row]))
-    proven = next((entry for entry in query_facts if entry.fact.name in key.spellings), None)
-    if proven is None:
+    match = next((entry for entry in query_facts if entry.fact.name in key.spellings), None)
+    if match is None:
         return None
-    distinct = tuple(dict.fromkeys(batches))
+    distinct_batches = tuple(dict.fromkeys(batches))
     return FactMatch(
-        replace(proven.fact, account=key.account, name=key.name),
-        proven,
+        replace(match.fact, account=key.account, name=key.name),
+        match,
         row.pk,
         tuple(entry.fact for entry in query_facts),
-        distinct[:MAX_BATCHES],
-        len(distinct[MAX_BATCHES:]),
+        distinct_batches[:MAX_BATCHES],
+        len(distinct_batches[MAX_BATCHES:]),
         row.batch_id,
         decode_header(row.job.header).timestamp if row.job and row.job.header else None,
     )
