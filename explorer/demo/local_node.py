@@ -35,7 +35,7 @@ class TransactionRevertedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class LocalReceipt:
     transaction: str
     gas_used: int
     contract: str | None
@@ -64,12 +64,14 @@ class LocalNode:
         """Sign a message with the payer's key (EIP-191)."""
         return str(self.rpc.ask("personal_sign", f"0x{text.encode().hex()}", self.payer))
 
-    def send(self, to: str | None, data: bytes, *, sender: str | None = None) -> Receipt:
+    def send(self, to: str | None, data: bytes, *, sender: str | None = None) -> LocalReceipt:
         """Send a transaction and wait until it is mined."""
         transaction = self._transaction(sender or self.payer, to, data) | {"gas": hex(GAS_LIMIT)}
         return self._wait_for_receipt(self.rpc.ask("eth_sendTransaction", transaction), transaction)
 
-    def send_together(self, transactions: Sequence[tuple[str | None, bytes, int]]) -> list[Receipt]:
+    def send_together(
+        self, transactions: Sequence[tuple[str | None, bytes, int]]
+    ) -> list[LocalReceipt]:
         """Send several (to, data, wei) at once and wait for all of them; all must succeed."""
         first_nonce, hashes = self._nonce(self.payer), list[tuple[str, dict[str, str]]]()
         for nonce, (to, data, amount) in enumerate(transactions, first_nonce):
@@ -96,7 +98,7 @@ class LocalNode:
     def _nonce(self, sender: str) -> int:
         return int(self.rpc.ask("eth_getTransactionCount", sender, "latest"), 16)
 
-    def _wait_for_receipt(self, hash_: str, transaction: dict[str, str]) -> Receipt:
+    def _wait_for_receipt(self, hash_: str, transaction: dict[str, str]) -> LocalReceipt:
         """Wait for the receipt. After `evm_revert`, Anvil may lose or not mine a transaction."""
         for _ in range(3):
             deadline = time.monotonic() + self.receipt_timeout
@@ -109,7 +111,7 @@ class LocalNode:
                     self._eth_call(transaction)
                     raise TransactionRevertedError(b"")
                 contract, logs = receipt["contractAddress"], tuple(receipt["logs"])
-                return Receipt(hash_, int(receipt["gasUsed"], 16), contract, logs)
+                return LocalReceipt(hash_, int(receipt["gasUsed"], 16), contract, logs)
             with suppress(JsonRpcError):  # it was mined just now
                 self.rpc.ask("anvil_dropTransaction", hash_)
                 hash_ = self.rpc.ask("eth_sendTransaction", transaction)

@@ -26,7 +26,7 @@ from explorer.pages.sentences import batch_sentences
 from queries.reading import chain_objects as reading
 from queries.reading import fact_lists, search
 from queries.reading.chain_heads import chain_heads
-from queries.reading.fact_lists import FactList
+from queries.reading.fact_lists import FactListView
 from queries.reading.facts import facts_mentioning
 
 
@@ -67,7 +67,7 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
         )
     account = reading.account_view(checksum_address, links.sources)
     chain = selected_chain(request, account)
-    facts = FactList() if chain is None else fact_lists.account_facts(checksum_address, chain)
+    facts = FactListView() if chain is None else fact_lists.account_facts(checksum_address, chain)
     events = () if chain is None else facts_mentioning(chain, checksum_address.lower())
     context: dict[str, object] = {
         "account": account,

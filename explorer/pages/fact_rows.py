@@ -14,7 +14,7 @@ from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, number_parser
 from explorer.pages.sentences import Sentence, batch_sentences, field_name
 from queries.proving.facts import EVENT_KINDS
-from queries.reading.fact_lists import FactList, FactRequest, ListedFact
+from queries.reading.fact_lists import FactListView, FactRequest, ListedFact
 
 FACTS_PER_PAGE = 50
 MAX_BATCHES = 3  # listed beside facts
@@ -61,7 +61,7 @@ class FactGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class FactPage:
+class FactRowsPage:
     groups: tuple[FactGroup, ...]
     sentences: Mapping[str, Sentence]  # by batch
     older: str  # cursors; empty if there is no such page
@@ -69,8 +69,11 @@ class FactPage:
 
 
 def fact_page(
-    request: HttpRequest, newest: FactList, read: Callable[[int], FactList], links: PageLinks
-) -> FactPage:
+    request: HttpRequest,
+    newest: FactListView,
+    read: Callable[[int], FactListView],
+    links: PageLinks,
+) -> FactRowsPage:
     """The page at the cursor: the start of a list, and a fact's place in it."""
     cursor = cursor_of(request, number_parser(2))
     start, first = map(int, cursor.key) if cursor else (newest.start, 0)
@@ -90,7 +93,7 @@ def fact_page(
         for key, group in groupby(facts.facts[first:end], _group_key)
     )
     batches = {entry.batch for group in groups for row in group.rows for entry in row.requests}
-    return FactPage(groups, batch_sentences(batches, links), older, newer)
+    return FactRowsPage(groups, batch_sentences(batches, links), older, newer)
 
 
 def _group_key(listed: ListedFact) -> tuple[int, int, str, str]:

@@ -12,7 +12,7 @@ from queries.amounts import short_amount
 from queries.proving.facts import EVENT_KINDS, FactKind
 from queries.reading.chain_heads import HeadView
 from queries.reading.chain_objects import AccountView, BlockView, TransactionView
-from queries.reading.fact_lists import FactList, ListedFact
+from queries.reading.fact_lists import FactListView, ListedFact
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def absent_accounts(facts: Sequence[ListedFact]) -> frozenset[tuple[int, str]]:
     return frozenset(key for key, words in fields.items() if is_absent(words))
 
 
-def proven_balances(facts: FactList) -> list[ListedFact]:
+def proven_balances(facts: FactListView) -> list[ListedFact]:
     """An account's balances, newest block first."""
     return [listed for listed in facts.facts if listed.fact.name == "BALANCE"]
 
@@ -56,7 +56,7 @@ def balance_change(balances: Sequence[ListedFact], currency: str) -> str:
 
 
 def account_headline(
-    account: AccountView, chain: int | None, facts: FactList, event_count: int, links: PageLinks
+    account: AccountView, chain: int | None, facts: FactListView, event_count: int, links: PageLinks
 ) -> Headline:
     """Such as `0xd8dA…6045 on Demo A: balance 1.5 ETH at block 884, the newest proven`."""
     subject = short_hash(account.address)
@@ -77,7 +77,7 @@ def account_headline(
     return Headline(subject, f"{_count_facts(facts)} proven, the newest at block {newest:,}")
 
 
-def block_headline(block: BlockView, facts: FactList, links: PageLinks) -> Headline:
+def block_headline(block: BlockView, facts: FactListView, links: PageLinks) -> Headline:
     """Such as `Block 884 of Demo A: 12 facts of 3 accounts`."""
     subject = f"Block {block.number:,} of {links.chain_name(block.chain)}"
     if not facts.facts and not block.registries:
@@ -85,7 +85,7 @@ def block_headline(block: BlockView, facts: FactList, links: PageLinks) -> Headl
     return Headline(subject, _block_result(block, facts))
 
 
-def _block_result(block: BlockView, facts: FactList) -> str:
+def _block_result(block: BlockView, facts: FactListView) -> str:
     proven = facts.proven
     if not proven:
         is_pending = block.is_open and not all(listed.has_ended for listed in facts.facts)
@@ -103,7 +103,7 @@ def _block_result(block: BlockView, facts: FactList) -> str:
 
 
 def transaction_headline(
-    transaction: TransactionView, facts: FactList, links: PageLinks
+    transaction: TransactionView, facts: FactListView, links: PageLinks
 ) -> Headline:
     """Such as `Transaction 0x9a48…e4db on Demo A proved 3 facts for 2 batches: 76,730 gas, …`."""
     chain = links.chain_name(transaction.chain)
@@ -123,7 +123,7 @@ def source_transaction_headline(
     )
 
 
-def _transaction_result(transaction: TransactionView, facts: FactList) -> str:
+def _transaction_result(transaction: TransactionView, facts: FactListView) -> str:
     batches = format_count(len(transaction.batches) + transaction.more_batches, "batch", "batches")
     if transaction.block is None:
         return f"{'was' if transaction.confirmed else 'is'} {transaction.status}"
@@ -165,6 +165,6 @@ def confirmation_text(
     return f"{min(depth, required):,} of {format_count(required, 'confirmation')}"
 
 
-def _count_facts(facts: FactList) -> str:
+def _count_facts(facts: FactListView) -> str:
     more = "" if facts.next_start is None else "more than "
     return more + format_count(facts.fact_count, "fact")

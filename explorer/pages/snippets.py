@@ -26,7 +26,7 @@ VIEWS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class AbiParameter:
     type: str
     name: str
     value: Any = None  # of an argument; bytes as hex
@@ -56,8 +56,10 @@ class ContractCall:
 
     contract: str
     function: str
-    arguments: tuple[Parameter, ...]
-    returns: tuple[Parameter, ...]  # a struct's members alone, because their encoding is the same
+    arguments: tuple[AbiParameter, ...]
+    returns: tuple[
+        AbiParameter, ...
+    ]  # a struct's members alone, because their encoding is the same
     note: str  # what an argument means
 
     @property
@@ -95,8 +97,10 @@ def fact_call(fact: FactView) -> ContractCall:
     return ContractCall(
         "EventsVerifier" if fact.event else "FactsRegistry",
         view["name"],
-        tuple(Parameter(entry["type"], entry["name"], values[entry["name"]]) for entry in inputs),
-        tuple(Parameter(entry["type"], entry["name"]) for entry in outputs),
+        tuple(
+            AbiParameter(entry["type"], entry["name"], values[entry["name"]]) for entry in inputs
+        ),
+        tuple(AbiParameter(entry["type"], entry["name"]) for entry in outputs),
         note,
     )
 

@@ -65,7 +65,7 @@ def requested_data(queries: Iterable[QueryView]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class StepProgress:
+class StepProgressView:
     """How many queries have begun and completed a step, since when and until when."""
 
     name: StepName
@@ -85,7 +85,7 @@ class StepProgress:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    steps: tuple[StepProgress, ...]  # that the batch's queries have
+    steps: tuple[StepProgressView, ...]  # that the batch's queries have
     lost_queries: int  # whose facts a reorg removed
     failed_queries: int  # for which the batch was rejected
     first_failed: int | None  # the position of the first of them
@@ -123,10 +123,10 @@ def batch_progress(batch: BatchView) -> Progress:
     )
 
 
-def _step_progress(row: Mapping[str, Any], step: StepName) -> StepProgress:
+def _step_progress(row: Mapping[str, Any], step: StepName) -> StepProgressView:
     total = row["account_queries" if step is StepName.ACCOUNT_ACCUMULATED else "queries"]
     completed = row[f"{step}_completed"]
-    return StepProgress(
+    return StepProgressView(
         step,
         row[f"{step}_begun"],
         completed,

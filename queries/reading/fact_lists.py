@@ -49,7 +49,7 @@ class ListedFact:
 
 
 @dataclass(frozen=True, slots=True)
-class FactList:
+class FactListView:
     """`start` bounds what was read, so that a cursor can name a fact by its place in the list."""
 
     facts: tuple[ListedFact, ...] = ()
@@ -65,7 +65,7 @@ class FactList:
         return sum(fact.slot_count or 1 for fact in self.proven)
 
 
-def account_facts(address: str, chain: int, start: int | None = None) -> FactList:
+def account_facts(address: str, chain: int, start: int | None = None) -> FactListView:
     """Proven facts of blocks before `start`, newest block first. Ends with a whole block."""
     rows = Query.objects.filter(account=address, source=chain, values__isnull=False)
     if start is not None:
@@ -78,30 +78,30 @@ def account_facts(address: str, chain: int, start: int | None = None) -> FactLis
         queries = [row for row in queries if row.block != last] or queries[:MAX_QUERIES]
         next_start = queries[-1].block
     facts = tuple(fact for fact in _merge(queries) if fact.fact.account)
-    return FactList(facts, start, next_start)
+    return FactListView(facts, start, next_start)
 
 
-def block_facts(chain: int, number: int, start: int | None = None) -> FactList:
+def block_facts(chain: int, number: int, start: int | None = None) -> FactListView:
     """Facts that queries before `start` ask for: of the header, of each transaction, of the block,
     then of the accounts.
     """
     return _list_by_id(Query.objects.filter(source=chain, block=number), start)
 
 
-def transaction_facts(transaction: int, start: int | None = None) -> FactList:
+def transaction_facts(transaction: int, start: int | None = None) -> FactListView:
     """Facts of the account and header queries that the transaction proved, by its key."""
     header_queries = Q(header_transaction=transaction, account="", name="")
     rows = Query.objects.filter(Q(account_transaction=transaction) | header_queries)
     return _list_by_id(rows, start)
 
 
-def _list_by_id(rows: QuerySet[Query], start: int | None) -> FactList:
+def _list_by_id(rows: QuerySet[Query], start: int | None) -> FactListView:
     if start is not None:
         rows = rows.filter(id__lt=start)
     queries = _read_queries(rows, "-id")
     start = queries[0].id + 1 if start is None and queries else start or 0
     next_start = queries[MAX_QUERIES - 1].id if len(queries) > MAX_QUERIES else None
-    return FactList(_merge(queries[:MAX_QUERIES]), start, next_start)
+    return FactListView(_merge(queries[:MAX_QUERIES]), start, next_start)
 
 
 def _read_queries(rows: QuerySet[Query], *order: str) -> Sequence[QueryRow]:
