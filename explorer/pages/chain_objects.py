@@ -37,7 +37,9 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
     facts = read()
     if not facts.facts and not block.registries and chain not in links.routes.chains:
         raise Http404
-    proven_on = {destination for listed in facts.proven for destination in listed.destinations}
+    proven_on = {
+        destination for listed in facts.proven_facts for destination in listed.destinations
+    }
     return render(
         request,
         "block.html",
@@ -45,7 +47,7 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
             "block_view": block,
             "headline": block_headline(block, facts, links),
             "facts": facts,
-            "accounts": {listed.fact.account for listed in facts.proven} - {""},
+            "accounts": {listed.fact.account for listed in facts.proven_facts} - {""},
             "readable": [
                 entry.destination
                 for entry in block.registries

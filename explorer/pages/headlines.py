@@ -86,7 +86,7 @@ def block_headline(block: BlockView, facts: FactListView, links: PageLinks) -> H
 
 
 def _block_result(block: BlockView, facts: FactListView) -> str:
-    proven = facts.proven
+    proven = facts.proven_facts
     if not proven:
         is_pending = block.is_open and not all(listed.has_ended for listed in facts.facts)
         if is_pending and not block.header:
@@ -134,7 +134,7 @@ def _transaction_result(transaction: TransactionView, facts: FactListView) -> st
         return f"accumulated earlier blocks by {hops} for {batches}"
     if transaction.is_preparation:
         return f"recorded a block hash for {batches}"
-    if facts.proven:
+    if facts.proven_facts:
         return f"proved {_count_facts(facts)} for {batches}"
     return f"is mined for {batches}"
 

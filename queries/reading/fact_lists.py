@@ -57,12 +57,12 @@ class FactListView:
     next_start: int | None = None
 
     @property
-    def proven(self) -> tuple[ListedFact, ...]:
+    def proven_facts(self) -> tuple[ListedFact, ...]:
         return tuple(fact for fact in self.facts if fact.is_proven)
 
     @property
     def fact_count(self) -> int:
-        return sum(fact.slot_count or 1 for fact in self.proven)
+        return sum(fact.slot_count or 1 for fact in self.proven_facts)
 
 
 def account_facts(address: str, chain: int, start: int | None = None) -> FactListView:
