@@ -205,14 +205,16 @@ def _estimate_group(
 
 
 def _sign_and_send(group: Sequence[ReadyJob], estimates: Mapping[ProveCall, GasEstimate]) -> None:
-    first = group[0].job_pass
+    first_pass = group[0].job_pass
     leases = [ready.job_pass.lease for ready in group]
     paying_queries = {ready.job_id: ready.job_pass.paying_queries for ready in group}
     head = max((ready.job_pass.latest for ready in group), key=lambda head: head.number)
-    offers = make_offers(first.destination, head, estimates, paying_queries)
+    offers = make_offers(first_pass.destination, head, estimates, paying_queries)
     preparation = group[0].preparation
-    is_obsolete = partial(_is_preparation_pending, first.job, preparation) if preparation else None
-    first.lane.sign_and_send(leases, first.registry.address, offers, is_obsolete)
+    is_obsolete = (
+        partial(_is_preparation_pending, first_pass.job, preparation) if preparation else None
+    )
+    first_pass.lane.sign_and_send(leases, first_pass.registry.address, offers, is_obsolete)
 
 
 def wait_for_budget(job_pass: JobPass) -> Snooze:
