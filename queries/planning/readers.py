@@ -1,5 +1,7 @@
-"""Connections to the chains of the routes file, with briefly cached heads; and what a query's facts
-are there: the block at its time, the account of its name, and how a registry is asked for them.
+"""Connections to the chains of the routes file, with briefly cached heads.
+
+They resolve a query's time to a block and its ENS name to an account. `fact_reads` lists the
+reads of the query's facts from a registry.
 """
 
 import math
