@@ -229,19 +229,21 @@ def recent_block(chains: ChainReaders, registry: Registry, head: int) -> tuple[i
         own_head = chains.latest(registry.destination).number
         l1_block, _ = registry_reader.latest_l1_block(min(head, own_head))
         return min(l1_block, final), l1_block
-    return _newest_known(registry_reader, registry, final, chains.limits.max_batch_calls), None
+    return _newest_known_block(
+        registry_reader, registry, final, chains.limits.max_batch_calls
+    ), None
 
 
-def _newest_known(
+def _newest_known_block(
     registry_reader: RegistryReader, registry: Registry, final: int, limit: int
 ) -> int:
     """The newest block that signers have attested, or that this server has accumulated."""
-    route = {"source": registry.source, "destination": registry.destination, "block__lte": final}
-    jobs = BlockJob.objects.filter(**route).exclude(header=b"")
-    attested = Attestation.objects.filter(**route, registry=registry.address)
+    route_filter = {**registry.route_filter, "block__lte": final}
+    jobs = BlockJob.objects.filter(**route_filter).exclude(header=b"")
+    attestations = Attestation.objects.filter(**route_filter, registry=registry.address)
     blocks = {
         block
-        for rows in (jobs, attested)
+        for rows in (jobs, attestations)
         for block in rows.order_by("-block").values_list("block", flat=True)[:limit]
     }
     known = registry_reader.anchor_blocks(sorted(blocks))
