@@ -107,7 +107,10 @@ class Question(NamedTuple):
                 case 5:
                     raise _question_unknown("A log can only be read at a block that you name.")
         except ValueError:
-            raise _question_unknown(f"Kind {self.kind} has no field {self.key}.") from None
+            fields = AccountField if self.kind == 1 else HeaderField
+            owner = "An account" if self.kind == 1 else "A header"
+            names = ", ".join(f"{field.value} {field.name}" for field in fields)
+            raise _question_unknown(f"{owner} has no field {self.key}; it has {names}.") from None
         raise _question_unknown(f"There is no kind {self.kind} of fact; see IFactsLookup.")
 
 

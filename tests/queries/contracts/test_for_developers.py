@@ -116,13 +116,16 @@ def readme_examples(package: Path, *marks: str) -> list[str]:
 
 def test_a_forge_project_tests_its_contract_as_the_packages_readme_says(package: Path) -> None:
     """With npm's compiler instead of a download."""
-    marks = ("remappings", "contract Holders ", "contract HoldersTest ")
-    settings, contract, test = readme_examples(package, *marks)
+    marks = ("remappings", "contract Holders ", "contract HoldersTest ", "env node")
+    settings, contract, test, compiler = readme_examples(package, *marks)
     (package / "foundry.toml").write_text(f"{settings}offline = true\n")
     for name, source in (("src/Holders.sol", contract), ("test/Holders.t.sol", test)):
         (package / name).parent.mkdir()
         (package / name).write_text(source)
-    output = run(BINARIES / "forge", "test", folder=package, FOUNDRY_SOLC=str(FORGE / "solc"))
+    (package / "solc.cjs").write_text(compiler)
+    (package / "solc.cjs").chmod(0o755)
+    (package / "node_modules" / "solc").symlink_to(CONTRACTS / "node_modules" / "solc")
+    output = run(BINARIES / "forge", "test", "--use", "./solc.cjs", folder=package)
     assert "1 tests passed, 0 failed, 0 skipped" in output
 
 
