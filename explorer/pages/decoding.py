@@ -16,7 +16,7 @@ from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLE
 from queries.reading.facts import FactView
 
 BLOB_GAS = 131_072  # gas of one blob
-MAX_SHORT_NUMBER = 10**15  # a larger one is abbreviated in hex
+MAX_SHORT_NUMBER = 10**24  # a larger one is abbreviated in hex
 EMPTY_TRIE, EMPTY_CODE = EMPTY_TRIE_ROOT.hex(), EMPTY_CODE_HASH.hex()
 # What these fields hold for an empty list, and its meaning.
 EMPTY_HEADERS = {
