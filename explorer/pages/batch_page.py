@@ -162,6 +162,8 @@ class BatchPage:
     @cached_property
     def digest(self) -> str:
         """A digest of everything that a refresh may change, except a running stage's seconds."""
+        if self.has_ended:  # no page polls it any more
+            return self.batch.status
         stages = tuple(Stage(stage.name, stage.mark) for stage in self.stages)
         return blake2s(repr(replace(self, stages=stages)).encode(), digest_size=6).hexdigest()
 

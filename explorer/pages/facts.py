@@ -61,10 +61,10 @@ def fact_url(fact: FactView, page: str = "") -> str:
     """
     is_time = fact.kind is FactKind.BLOCK_AT_TIME
     key = FactKey(fact.source, fact.block, "" if is_time else fact.account, fact.name)
-    query = {"at": fact.registry_key} if is_time else {}
+    query = [f"at={fact.registry_key}"] * is_time
     if fact.destination != fact.source:
-        query["to"] = fact.destination
-    return key_url(key) + page + (f"?{urlencode(query)}" if query else "")
+        query.append(f"to={fact.destination}")
+    return key_url(key) + page + ("?" + "&".join(query) if query else "")
 
 
 def key_url(key: FactKey) -> str:

@@ -18,7 +18,7 @@ from accounts.shared import wording
 from accounts.shared.site_address import site_address as address_for_request
 from accounts.shared.wallets import short_hash
 from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
-from explorer.pages import facts
+from explorer.pages import facts, links
 from explorer.pages.decoding import DecodedValue, decode_header_field
 from explorer.pages.formatting import (
     age,
@@ -33,10 +33,12 @@ from explorer.pages.links import trust
 from explorer.pages.sentences import field_name
 from queries.config.registries import Registry
 from queries.reading.chain_objects import HeaderFieldView
+from queries.reading.facts import FactView
 
 register = template.Library()
 register.filter("abbreviate", short_hash)
-register.simple_tag(facts.fact_url)
+for address in (facts.fact_url, links.account_url, links.query_url, links.block_url):
+    register.simple_tag(address)
 for formatter in (
     *(intcomma, quantity, format_wei, precise_duration, rough_duration),
     *(wording.format_utc, wording.datetime_from_unix),
@@ -165,6 +167,20 @@ def cost_on(context: Context, chain_id: int, amount: int) -> str:
 @register.inclusion_tag("parts/trust_mark.html")
 def trust_mark(registry: Registry) -> dict[str, object]:
     return {"registry": registry}
+
+
+@register.simple_tag
+def fact_value(fact: FactView, value: DecodedValue, *, has_page: bool = True) -> SafeString:
+    """A proven value, linked to its fact; the exact number or word on hover, to copy.
+
+    Not a template, which took a third of the time of a page with many facts.
+    """
+    text = f"<bdi>{escape(value.short)}</bdi>"
+    link = f'<a href="{escape(facts.fact_url(fact))}">{text}</a>' if has_page else text
+    exact = f"<span>wei </span>{value.wei}" if value.wei else fact.word
+    focus = "" if has_page else ' tabindex="0"'
+    html = f'<span class="short"{focus}>{link}<code class="exact">{exact}</code></span>'
+    return mark_safe(html)  # noqa: S308  (escaped before)
 
 
 @register.filter

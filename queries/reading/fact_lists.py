@@ -37,15 +37,35 @@ class FactRequest:
 
 @dataclass(frozen=True, slots=True)
 class ListedFact:
-    """A fact on all destinations, or a query's slots or events that are too many for a list."""
+    """A fact on all destinations, or a query's slots or events that are too many for a list.
+
+    Its properties are for facts that a page shows; most facts of a list are only counted.
+    """
 
     fact: FactView  # on the first destination; the word is empty before it is proven
-    destinations: tuple[int, ...]
-    requests: tuple[FactRequest, ...]  # newest first
-    is_proven: bool
-    has_page: bool  # a batch that asked for it is DONE
-    has_ended: bool  # no query waits for it
     slot_count: int  # 0: one fact
+    is_proven: bool
+    rows: tuple[QueryRow, ...]  # the queries that ask for it, newest first
+
+    @property
+    def destinations(self) -> tuple[int, ...]:
+        rows = [row for row in self.rows if row.values is not None] or self.rows
+        destinations = sorted({row.batch__destination for row in rows})
+        return tuple(sorted(destinations, key=self.fact.source.__ne__))  # as on the fact's page
+
+    @property
+    def requests(self) -> tuple[FactRequest, ...]:
+        return tuple(FactRequest(row.batch_id, row.position) for row in self.rows)
+
+    @property
+    def has_page(self) -> bool:
+        """Whether a batch that asked for it is DONE."""
+        return any(_is_done(row) for row in self.rows)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no query waits for it."""
+        return all(row.has_ended for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +127,15 @@ def _list_by_id(rows: QuerySet[Query], start: int | None) -> FactListView:
 def _read_queries(rows: QuerySet[Query], *order: str) -> Sequence[QueryRow]:
     """One more than the limit. The slots and events of queries with many are not read."""
     few = Q(slot_count__lte=MAX_LISTED_SLOTS, event_count__lte=MAX_LISTED_SLOTS)
-    slots = {
-        f"few_{column}": Case(When(few, then=column), output_field=JSONField())
-        for column in ("slots", "slot_values", "events")
+    counts = {"slots": "slot_count", "slot_values": "slot_count", "events": "event_count"}
+    items = {
+        f"few_{column}": Case(
+            When(few, **{f"{count}__gt": 0}, then=column), output_field=JSONField()
+        )
+        for column, count in counts.items()
     }
-    rows = rows.annotate(**slots).order_by(*order)
-    return list(rows.values_list(*_COLUMNS, *slots, named=True)[: MAX_QUERIES + 1])
+    rows = rows.annotate(**items).order_by(*order)
+    return list(rows.values_list(*_COLUMNS, *items, named=True)[: MAX_QUERIES + 1])
 
 
 class _FactKey(NamedTuple):
@@ -137,7 +160,8 @@ def _merge(queries: Iterable[QueryRow]) -> tuple[ListedFact, ...]:
     def order(key: _FactKey) -> tuple[object, ...]:
         is_account = bool(key.subject)
         rank = is_account * first_queries[key[:3]]
-        kind, event = _KINDS.index(key.kind), EventFact.parse(key.name)
+        kind = _KINDS.index(key.kind)
+        event = EventFact.parse(key.name) if key.kind in EVENT_KINDS else None
         number = (event.index, event.log) if event else (key.number, 0)
         place = (2 * (key.kind in EVENT_KINDS), 0)
         if event and event.transaction is not None:
@@ -172,33 +196,32 @@ def _query_facts(row: QueryRow) -> Iterator[tuple[_FactKey, str]]:
 
 def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> ListedFact:
     """`requests`: newest first."""
-
-    def order(destination: int) -> tuple[bool, int]:
-        return destination != key.source, destination  # as on the fact's page
-
-    proven = [(row, word) for row, word in requests if row.values is not None]
-    done = [(row, word) for row, word in proven if row.batch__status == BatchStatus.DONE]
-    row, word = min(
-        done or proven or requests, key=lambda request: order(request[0].batch__destination)
+    rows = tuple(row for row, _ in requests)
+    is_proven = any(row.values is not None for row in rows)
+    row, word = requests[0]
+    if len(requests) > 1:
+        row, word = min(requests, key=lambda request: _rank(key.source, request[0]))
+    events = row.few_events if key.kind in EVENT_KINDS else None
+    fact = FactView(
+        key.kind,
+        key.source,
+        row.batch__destination,
+        key.block,
+        row.account if key.subject else "",
+        row.name if key.subject else "",
+        key.name,
+        key.number,
+        word,
+        {event["name"]: event for event in events or ()}.get(key.name, {}),
     )
-    destinations = {row.batch__destination for row, _ in proven or requests}
-    return ListedFact(
-        FactView(
-            key.kind,
-            key.source,
-            row.batch__destination,
-            key.block,
-            row.account if key.subject else "",
-            row.name if key.subject else "",
-            key.name,
-            key.number,
-            word,
-            {event["name"]: event for event in row.few_events or ()}.get(key.name, {}),
-        ),
-        tuple(sorted(destinations, key=order)),
-        tuple(FactRequest(row.batch_id, row.position) for row, _ in requests),
-        is_proven=bool(proven),
-        has_page=bool(done),
-        has_ended=all(row.has_ended for row, _ in requests),
-        slot_count=key.slot_count,
-    )
+    return ListedFact(fact, key.slot_count, is_proven, rows)
+
+
+def _rank(source: int, row: QueryRow) -> tuple[bool, bool, bool, int]:
+    """Facts with a page first, then proven ones, in the order of destinations of a fact's page."""
+    destination = row.batch__destination
+    return not _is_done(row), row.values is None, destination != source, destination
+
+
+def _is_done(row: QueryRow) -> bool:
+    return row.values is not None and row.batch__status == BatchStatus.DONE
