@@ -121,7 +121,7 @@ def test_a_fact_of_many_blocks_is_answered_in_a_line() -> None:
     prove(slots)
     words = _words(_get(slots))
     assert "1 the same in all 31 blocks" in words
-    assert words.index("31 facts") < words.index("4 of 4 steps")
+    assert words.index("4 of 4 steps") < words.index("31 facts")  # both above the fold
 
 
 def test_the_time_line_is_one_bar_whose_parts_add_up_to_the_duration() -> None:
