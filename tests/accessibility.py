@@ -1,15 +1,31 @@
 """Accessibility checks with axe-core."""
 
+from typing import Any
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 SERIOUS = {"serious", "critical"}
+COLOUR_RULES = ["color-contrast", "link-in-text-block"]  # take most of the time
+# The rows of a table have the same colours.
+REPEATED = [["tr:nth-of-type(n+5)"], ["details:nth-of-type(n+5)"]]
 
 
 def serious_problems(page: Page) -> list[str]:
-    """A line per problem that is serious or critical."""
-    violations = Axe().run(page).response["violations"]
+    """A line per problem that is serious or critical, in the light or the dark colour scheme."""
+    colours = {"runOnly": {"type": "rule", "values": COLOUR_RULES}}
+    others = {"rules": {rule: {"enabled": False} for rule in COLOUR_RULES}}
+    problems = _problems(page, **others)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        problems += _problems(page, {"exclude": REPEATED}, **colours)
+    return problems
+
+
+def _problems(page: Page, context: dict[str, Any] | None = None, **options: Any) -> list[str]:
+    options["resultTypes"] = ["violations"]
+    violations = Axe().run(page, context, options).response["violations"]
     return [
         f"{violation['id']}: {node['html'][:200]}"
         for violation in violations

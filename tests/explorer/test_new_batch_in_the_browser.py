@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.accessibility import serious_problems
+from tests.accessibility import assert_accessible
 from tests.accounts.wallet import Wallet, install
 from tests.browser import assert_fits
 from tests.rigs.service import HOLDER, OWNERS, Service
@@ -130,7 +130,5 @@ def test_the_account_pages_fit_and_are_accessible(
             expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
         for details in page.locator("main details").all():
             details.locator("summary").click()
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            assert serious_problems(page) == []
+        assert_accessible(page)
         assert_fits(page, *WIDTHS)
