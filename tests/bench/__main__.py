@@ -36,7 +36,6 @@ MEASURES: dict[tuple[str, ...], Callable[[Bench], Iterator[Row]]] = {
     (one_block.LATENCY,): one_block.latency,
     tuple(one_block.NODE_REQUESTS): one_block.node_requests,
     (lookups.LOOKUP,): lookups.lookup,
-    (many_batches.MEMORY,): many_batches.memory,
 }
 NAMES = tuple(name for names in MEASURES for name in names)
 

@@ -1,11 +1,8 @@
-"""many_batches_1, many_batches_2 and memory_prover: thousands of batches of one account.
+"""many_batches_1 and many_batches_2: thousands of batches of one account.
 
-The first two submit all batches before the provers may take them, so that only proving is measured.
+They submit all batches before the provers may take them, so that only proving is measured.
 The reference of many_batches_1 is the same prover with the same facts in one batch per block, that
 of many_batches_2 are two provers that poll instead of two Celery workers.
-
-memory_prover compares the prover's memory after many batches with its memory after a tenth of them,
-when everything that is loaded once is there.
 """
 
 import json
@@ -27,15 +24,10 @@ from tests.bench.database import scratch_database
 from tests.bench.rows import Bench, Row
 from tests.bench.service import BenchService, proving
 
-MANY_BATCHES, TWO_WORKERS, MEMORY = "many_batches_1", "many_batches_2", "memory_prover"
+MANY_BATCHES, TWO_WORKERS = "many_batches_1", "many_batches_2"
 BROKER = "redis://127.0.0.1:6379/10"  # unless CELERY_BROKER names another one
 MIN_CELERY_RATE = 0.9
 FOREVER = timedelta(days=365)
-
-ACCOUNTS, BATCHES_PER_ROUND = 100, 1_000
-MEBIBYTE = 2**20
-MAX_MEMORY_GROWTH = 1.1
-KNOWN_AFTER = 3  # blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,39 +138,3 @@ def _prove(
         gas = chain.gas_of(running.registry, first)
         cpu = running.cpu_seconds() - before
         return ProvingRun(facts, seconds, cpu, gas)
-
-
-def memory(bench: Bench) -> Iterator[Row]:
-    many = bench.sizes.memory_batches
-    with (
-        closing(BenchChain(ACCOUNTS)) as chain,
-        scratch_database() as database,
-        proving(bench, "memory", database, chain) as running,
-    ):
-        _prove_new_facts(bench, running, chain, min(max(many // 10, 1), BATCHES_PER_ROUND))
-        samples = [running.resident_bytes() / MEBIBYTE]
-        for start in range(0, many, BATCHES_PER_ROUND):
-            _prove_new_facts(bench, running, chain, min(BATCHES_PER_ROUND, many - start))
-            samples.append(running.resident_bytes() / MEBIBYTE)
-    yield Row(
-        MEMORY,
-        f"memory of the prover after {many:,} batches, and before",
-        samples[-1],
-        samples[0],
-        "MiB",
-        max_ratio=MAX_MEMORY_GROWTH,
-        remarks=(f"samples: {', '.join(f'{value:.1f}' for value in samples)}",),
-    )
-
-
-def _prove_new_facts(bench: Bench, running: BenchService, chain: BenchChain, count: int) -> None:
-    """Submit `count` batches of new facts, and wait until all are proven."""
-    bench.say(f"{count:,} batches")
-    newest = chain.mine(-(-count // ACCOUNTS), seconds=1)
-    for _ in range(KNOWN_AFTER):  # until the server knows these blocks
-        chain.wait_for_a_block()
-    places = [divmod(place, ACCOUNTS) for place in range(count)]
-    running.submit_all(
-        [_body(max(newest - behind, 1), [chain.accounts[which]]) for behind, which in places]
-    )
-    running.wait_until_all_have_ended()

@@ -57,10 +57,7 @@ class Sizes:
     batches: int = _size(5_000, "many_batches_…: batches of one account each")
     blocks: int = _size(50, "many_batches_…: blocks that the batches are spread over")
     latencies: int = _size(5, "latency_blocks: batches, one after the other")
-    memory_batches: int = _size(10_000, "memory_prover: batches between the first and last sample")
-    nodes: int = _size(
-        1, "thousand_accounts…, many_batches_…, latency_blocks, memory_prover: names of the node"
-    )
+    nodes: int = _size(1, "thousand_accounts…, many_batches_…, latency_blocks: names of the node")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The service under measurement: web server and provers as processes; their CPU and memory."""
+"""The service under measurement: web server and provers as processes; their CPU time."""
 
 import os
 import time
@@ -25,9 +25,9 @@ STUCK_SECONDS = 120  # in which no batch ends
 UNLIMITED = str(10**9)
 
 PROC = Path("/proc")
-NO_PROC = "CPU and memory are read from /proc, which is missing here."
+NO_PROC = "CPU time is read from /proc, which is missing here."
 # Positions after the name in /proc/PID/stat.
-PARENT, USER_TICKS, SYSTEM_TICKS, PAGES = 1, 11, 12, 21
+PARENT, USER_TICKS, SYSTEM_TICKS = 1, 11, 12
 
 
 class BenchService(Service):
@@ -66,11 +66,6 @@ class BenchService(Service):
             int(stat[USER_TICKS]) + int(stat[SYSTEM_TICKS]) for stat in self._prover_stats()
         )
         return ticks / os.sysconf("SC_CLK_TCK")
-
-    def resident_bytes(self) -> int:
-        """Memory of the provers and their children; shared memory counts several times."""
-        pages = sum(int(stat[PAGES]) for stat in self._prover_stats())
-        return pages * os.sysconf("SC_PAGE_SIZE")
 
     def _prover_stats(self) -> Iterator[list[str]]:
         for prover in self.provers:
