@@ -17,7 +17,7 @@ from accounts.sign_in.siwe import VALIDITY
 from explorer import urls
 from tests.accounts.signers import Signer
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
 
 ANSWERS = {

@@ -12,7 +12,7 @@ from queries.models import Batch
 from tests.accounts.signers import Signer
 from tests.explorer.addresses import page_paths
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 # Forms that work without a session.
 VISITOR_FORMS = {"/sign-in", "/sign-in/message", "/sign-out", "/admin/login/", "/admin/logout/"}
 SECTIONS = ("", "/batches", "/keys", "/webhooks", "/usage", "/sessions", "/new-batch")

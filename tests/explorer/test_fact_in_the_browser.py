@@ -11,7 +11,11 @@ from tests.explorer.proven_events import AMOUNT, mine_transfer, prove_events
 from tests.explorer.proven_facts import HOLDER, SLOT, proven_batch
 from tests.queries.prover.service import CHAIN_ID, Service
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.browser,
+    pytest.mark.either_database,
+]
 TEXT = b"Sesterce"
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from tests.explorer.stored_batches import BLOCK, submit_balances
 from tests.queries.api.served_api import HERE, SEPOLIA
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database, pytest.mark.urls(HERE)]
 SITE = "https://proofs.example.org"
 HTML = {"Accept": "text/html"}
 

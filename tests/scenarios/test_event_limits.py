@@ -7,6 +7,8 @@ import pytest
 from tests.rigs.service import HOLDER, Service, accounts, request
 from tests.scenarios.test_events import Transfer, prove, transfer
 
+pytestmark = pytest.mark.either_database
+
 
 @pytest.fixture
 def sent(shared_service: Service) -> Transfer:

@@ -23,6 +23,8 @@ from tests.scenarios.refused_requests import (
 )
 from tests.scenarios.visitor import Visitor
 
+pytestmark = pytest.mark.either_database
+
 SETTINGS = {
     "BATCH_BODY_BYTES": "30000",
     "BATCH_BLOCKS": "2",
@@ -65,19 +67,12 @@ def place(install: Install) -> Iterator[ServerUnderTest]:
         settings = dict(service.settings)
         serve_in_production(service, ROUTES_FILE=str(empty), REQUESTS_PER_MINUTE="2")
         service.settings, service.headers, production = settings, {}, service.url
-        service.serve(DATABASE_URL=missing_database(service.database))
+        service.serve(DATABASE_URL="sqlite:////nowhere/at/all.sqlite3")
         broken = service.url
         service.serve(OPERATORS=operator.key.address, **SETTINGS)
         service.prove()
         operator.url = service.url
         yield ServerUnderTest(service, five, node, operator.sign_in(), production, broken)
-
-
-def missing_database(address: str) -> str:
-    """The URL of a database of the same kind that does not exist."""
-    if address.startswith("sqlite"):
-        return "sqlite:////nowhere/at/all.sqlite3"
-    return f"{address}_that_is_not_there"
 
 
 @pytest.mark.parametrize("code", REFUSED)

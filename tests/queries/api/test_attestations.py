@@ -17,7 +17,7 @@ from tests.queries.api.example_attestations import (
 )
 from tests.queries.api.served_api import ATTESTED, HERE, SEPOLIA, SIGNERS, make_key
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database, pytest.mark.urls(HERE)]
 STRANGER = Signer(32 * "63")
 
 

@@ -10,7 +10,7 @@ from queries.api import lookups
 from queries.contracts.abi import selector
 from tests.queries.api.served_api import ATTESTED, HERE, SEPOLIA, WALLET
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database, pytest.mark.urls(HERE)]
 
 QUESTION = "(uint8,address,uint256,uint256,uint256)"
 BALANCE = (1, WALLET, 5, 1, 0)

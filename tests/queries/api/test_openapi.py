@@ -14,7 +14,7 @@ from tests.queries.api.json_schema import Schemas
 from tests.queries.api.served_api import HERE, WALLET, ask, make_key, submit
 from tests.queries.schema.example_batches import LEGACY, LONG, NOT_NUMBERS, SPECIFICATION, without
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database, pytest.mark.urls(HERE)]
 
 
 def document() -> dict[str, Any]:
