@@ -60,6 +60,7 @@ class Process:
         """Run the same command again, after it has ended."""
         with self._log.open("a") as file:
             self._log_start = len(self.log)
+            self._is_terminated = False
             self._process = subprocess.Popen(
                 [sys.executable, *self._command],
                 cwd=REPOSITORY,
@@ -107,10 +108,16 @@ class Process:
 
         wait_until(is_handled, what="a handler of SIGTERM")
 
+    def terminate(self) -> None:
+        """Send SIGTERM, unless `stop` or this has."""
+        if self.runs and not self._is_terminated:
+            self._process.send_signal(signal.SIGTERM)
+            self._is_terminated = True
+
     def stop(self) -> None:
         """Send SIGTERM and expect exit code 0."""
-        if self.runs:
-            self._process.send_signal(signal.SIGTERM)
+        self.terminate()
+        if self._is_terminated:
             assert self._process.wait(timeout=45) == 0, self.log
 
     def kill(self) -> None:
@@ -120,6 +127,7 @@ class Process:
                 if os.getsid(process) == self.pid:
                     os.kill(process, signal.SIGKILL)
         self._process.wait(timeout=30)
+        self._is_terminated = False
 
 
 class Service:
@@ -154,6 +162,7 @@ class Service:
         self._chains: dict[int, Chain] = {}
         self._tables: list[str] = []
         self._running = ExitStack()
+        self._processes: list[Process] = []
         self._logs = 0
         self._other_routes = 0
 
@@ -239,6 +248,7 @@ class Service:
         log = self.folder / f"{name}-{self._logs}.log"
         process = Process(list(command), log, self._environment(settings))
         self._running.callback(process.stop)
+        self._processes.append(process)
         return process
 
     def serve(self, *options: str, **settings: str) -> Process:
@@ -297,7 +307,9 @@ class Service:
                 connection.execute(statement)
 
     def close(self) -> None:
-        """Stop all processes."""
+        """Stop all processes, at the same time."""
+        for process in self._processes:
+            process.terminate()
         self._running.close()
 
     def _environment(self, settings: dict[str, str]) -> dict[str, str]:
