@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from accounts.shared.wallets import WalletAnswer
-from explorer.demo.local_node import LocalNode
 from queries.chain.contract_wallets import ask_wallet
 from queries.config.limits import Limits
 from queries.config.routes import Chain, NodeAddress
-from tests.queries.contracts.wallets import MAGIC, same_answer
 from tests.rigs.stub_node import INVALID_ANSWERS, Responder, StubNode, result, stub_node
 
 pytestmark = pytest.mark.no_database
@@ -93,11 +91,3 @@ def test_two_nodes_must_give_the_same_answer(
     nodes: ExitStack, servers: tuple[Responder, ...], answer: WalletAnswer
 ) -> None:
     assert _ask(*(nodes.enter_context(stub_node(server)) for server in servers)) is answer
-
-
-def test_a_lying_node_cannot_outvote_a_real_one(nodes: ExitStack, shared_node: LocalNode) -> None:
-    wallet = same_answer(shared_node, MAGIC)
-    real, other_name = shared_node.url, shared_node.url.replace("127.0.0.1", "localhost")
-    liar = nodes.enter_context(stub_node(REFUSING))
-    assert _ask(real, other_name, wallet=wallet) is ACCEPTED
-    assert _ask(real, liar, wallet=wallet) is UNREACHABLE
