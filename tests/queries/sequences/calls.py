@@ -212,13 +212,19 @@ def evidence(draw: st.DrawFn) -> bytes:
     return headers_section(steps)
 
 
-@st.composite
-def proofs(draw: st.DrawFn, plain: Sequence[Header] = ()) -> bytes:
+def proofs(plain: Sequence[Header] = ()) -> st.SearchStrategy[bytes]:
     """`plain` are consecutive headers whose states are not known here."""
-    several = draw(st.sampled_from((1, 1, 2)))
     section = (_headers(plain) | _headers(plain) | _accumulated()).map(lambda content: [content])
     any_of = st.integers(0, 6).flatmap(lambda n: _hops() if n == 6 else section)
-    drawn = draw(st.lists(any_of, min_size=several, max_size=several))
+    one, two = (st.lists(any_of, min_size=count, max_size=count) for count in (1, 2))
+    return _proofs(st.sampled_from((one, one, two)))
+
+
+@st.composite
+def _proofs(
+    draw: st.DrawFn, lists: st.SearchStrategy[st.SearchStrategy[list[list[bytes]]]]
+) -> bytes:
+    drawn = draw(draw(lists))
     call = prove_call([section for sections in drawn for section in sections])
     return call[:4] + draw(broken_witness(call[4:])) if draw(st.integers(0, 30)) == 30 else call
 
@@ -304,12 +310,22 @@ def multicall_step(steps: Sequence[Step]) -> Step:
     return Step(call, steps[0].sender, known_blocks=known_blocks)
 
 
-@st.composite
-def sequences(draw: st.DrawFn, actions: Actions) -> list[Step]:
+def sequences(actions: Actions) -> st.SearchStrategy[list[Step]]:
+    """The strategies are made once, because that takes longer than to draw from them."""
     proving = st.builds(Step, actions.proofs)
     other = st.builds(Step, _any_call(actions) | st.binary(max_size=40))
     single = st.one_of(proving, proving, proving, actions.sources, other)
     several = st.lists(single.filter(lambda step: not step.to), min_size=1, max_size=3)
+    return _sequences(actions, single, several)
+
+
+@st.composite
+def _sequences(
+    draw: st.DrawFn,
+    actions: Actions,
+    single: st.SearchStrategy[Step],
+    several: st.SearchStrategy[list[Step]],
+) -> list[Step]:
     steps = draw(actions.first_steps)
     for kind in draw(st.lists(st.sampled_from("sssmve"), min_size=1, max_size=MAX_STEPS)):
         if kind == "v":
