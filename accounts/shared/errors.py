@@ -89,7 +89,10 @@ class PageCode(ErrorCode):
     )
     CSRF_FAILED = "The cookie and the CSRF token do not match.", 403
     SIGNATURE_REFUSED = "The signature is not the wallet's."
-    WALLET_UNREACHABLE = "No node answers for the wallet.", 503
+    WALLET_UNREACHABLE = (
+        "The contract wallet could not be asked whether it accepts the signature.",
+        503,
+    )
     ACCOUNT_DISABLED = "The operator has disabled the account.", 403
     TOO_MANY_ATTEMPTS = "Too many attempts to sign in.", 429
 

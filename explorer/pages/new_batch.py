@@ -170,8 +170,8 @@ class NewBatchPage:
         return max((block.readiness for block, _ in self.blocks), key=READINESS.index)
 
     @property
-    def refused_block(self) -> str:
-        """The reason why a block would be rejected; empty if none would be."""
+    def block_error(self) -> str:
+        """Why the first such block would be rejected; empty if none would be."""
         return next((block.error for block, _ in self.blocks if block.error), None) or ""
 
     @cached_property

@@ -15,9 +15,9 @@ from queries.chain.errors import (
 from queries.proving.accounts import AccountProof, check_account_proof, root_of_answer
 from queries.proving.errors import (
     AnswerMalformedError,
-    NodeHashMismatchError,
-    NodeSurplusError,
     ProofError,
+    TrieNodeHashMismatchError,
+    TrieNodeSurplusError,
 )
 from queries.proving.headers import Header, header_from_json
 from queries.proving.json_values import (
@@ -109,11 +109,11 @@ def check_proof(
 ) -> AccountProof:
     try:
         return check_account_proof(answer, state_root, *requested, checked)
-    except NodeSurplusError:
+    except TrieNodeSurplusError:
         if state_root == EMPTY_TRIE_ROOT:
             raise NodeError(StateRootEmptyError) from None
         raise
-    except NodeHashMismatchError:
+    except TrieNodeHashMismatchError:
         # If valid for another root, mostly the latest, the node keeps no older state.
         try:
             check_account_proof(answer, root_of_answer(answer), *requested)

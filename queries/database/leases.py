@@ -41,7 +41,7 @@ class Snooze:
     reason: Reason | None = None
     delay: timedelta | None = None
     # The hash of the destination's head, if only a new block can change anything. The worker then
-    # sets the delay (`ProverContext.pause_until_next_block`).
+    # sets the delay (`ProverContext.delay_until_next_block`).
     head_hash: bytes | None = None
 
 
@@ -190,9 +190,9 @@ FACTS_PER_QUERY = len(AccountField)  # plus its slots; header fields are few
 def query_ids_of_pass(job: BlockJob) -> list[int]:
     """The queries of a pass: ids chosen by batch turn, sorted by id.
 
-    They have about as many facts as the largest batch.
+    Limited to about as many facts as the settings allow one batch.
     """
-    # One account more than the largest batch, which may also request header fields.
+    # One account more than the settings allow, for a batch's header fields.
     max_items = settings.BATCH_SLOTS + settings.BATCH_EVENTS
     room = (settings.BATCH_ACCOUNTS + 1) * FACTS_PER_QUERY + max_items
     rows = Query.objects.filter(job=job, has_ended=False).order_by("batch__turn", "pk")

@@ -53,6 +53,7 @@ def store_batch(
     batch = _new_batch(owner, request, idempotency_key, digest)
     queries = list(build_queries(batch, request.blocks))
     _set_counts(batch, queries)
+    _check_daily_limit(batch.fact_count)
     batch.turn = next_turn(owner, batch.submitted_at, len(queries))
     insert_queries = prepare_insert(queries)
     try:
@@ -69,7 +70,7 @@ def store_batch(
 
 
 def _set_counts(batch: Batch, queries: Sequence[Query]) -> None:
-    """Count what lists show. Refuses more facts than an account's daily limit."""
+    """Set the counts that lists of batches show."""
     batch.query_count = len(queries)
     batch.source_count = len({query.source for query in queries})
     batch.account_count = len({query.account or query.name for query in queries} - {""})
@@ -81,11 +82,15 @@ def _set_counts(batch: Batch, queries: Sequence[Query]) -> None:
     batch.header_field_count = sum(query.header_fields.bit_count() for query in queries)
     batch.event_count = sum(query.event_count for query in queries)
     batch.fact_count = sum(map(fact_count, queries))
+
+
+def _check_daily_limit(facts: int) -> None:
+    """Refuse a batch that no account could submit, even with its whole daily limit."""
     limit = settings.FACTS_PER_DAY
-    if batch.fact_count > limit:
+    if facts > limit:
         raise RefusalError(
             SubmissionCode.BATCH_EXCEEDS_DAILY_LIMIT,
-            f"This batch asks for {format_count(batch.fact_count, 'fact')}, and no account may ask "
+            f"This batch asks for {format_count(facts, 'fact')}, and no account may ask "
             f"for more than {limit:,} in a day here. Split it into smaller batches and submit them "
             "over several days.",
             path="data",

@@ -281,9 +281,9 @@ class ProveCall:
         steps = [replace(first, parent_known=True, beacon_known=True), *rest]
         return replace(call, data=prove_call([headers_section(steps)]), is_short=True)
 
-    def smaller_calls(self) -> tuple[Self, ...]:
-        """Two calls that prove the same facts together; none if the call cannot be split. A short
-        call is not split: its only part is the full call.
+    def fallback_calls(self) -> tuple[Self, ...]:
+        """Calls to try if this one fails: of a short call the full one, otherwise two halves that
+        prove the same facts together; none if the call cannot be split.
         """
         if self.is_short:
             return (self.create(self.pieces),)

@@ -38,10 +38,10 @@ class CallEstimator:
     registry: str
     sender: str
 
-    def split_to_fit(
+    def estimate_and_split(
         self, calls: Sequence[ProveCall], override: StateOverride | None = None
     ) -> dict[ProveCall, GasEstimate | CallRefusal]:
-        """What the calls need, or why they are refused.
+        """Return the gas that each call needs, or its refusal.
 
         A call with too much gas is halved until it fits. A call that is refused for another reason
         is halved down to single pieces, with all hashes.
@@ -53,8 +53,10 @@ class CallEstimator:
             may_fit_in_parts = isinstance(estimate, TooMuchGasError) or (
                 has_parts and not isinstance(estimate, GasEstimate)
             )
-            smaller = call.smaller_calls() if may_fit_in_parts else ()
-            results |= self.split_to_fit(smaller, override) if smaller else {call: estimate}
+            fallbacks = call.fallback_calls() if may_fit_in_parts else ()
+            results |= (
+                self.estimate_and_split(fallbacks, override) if fallbacks else {call: estimate}
+            )
         return results
 
     def _estimate(

@@ -276,7 +276,7 @@ def _price_calls(
     estimator, price = chains.estimator(registry), Price()
     override = accumulated_override(registry.address, leaves) if leaves else None
     try:
-        results = estimator.split_to_fit(calls, override)
+        results = estimator.estimate_and_split(calls, override)
         fees = estimator.destination.fees()
         for call, result in results.items():
             if not isinstance(result, GasEstimate):

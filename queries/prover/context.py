@@ -62,8 +62,10 @@ class ProverContext(ChainReaders):
         read = partial(is_budget_spent, self.chain(chain_id), self.lane(chain_id).own_rows)
         return self._read_cached(("budget", chain_id), read)
 
-    def pause_until_next_block(self, job: BlockJob, block_hash: bytes) -> timedelta:
-        """How long the job waits before it looks for a successor of this block."""
+    def delay_until_next_block(self, job: BlockJob, block_hash: bytes) -> timedelta:
+        """Return the delay until a worker looks for a successor of this block, and record since
+        when the job waits for one.
+        """
         now, limits = time.monotonic(), self.limits
         last_hash, start = self.block_waits.get(job.pk, (b"", now))
         start = start if block_hash == last_hash else now
@@ -163,16 +165,16 @@ class JobPass:
         return recheck_pause(last, self.limits)
 
     def wait_for_block(self, reason: Reason) -> Snooze:
-        """Wait until the destination has a new block: until then, nothing changes for the job."""
+        """Return a `Snooze` until the destination has a new block; nothing changes before."""
         return Snooze(reason, head_hash=self.latest.hash)
 
     def retry(self, reason: Reason) -> Retry:
-        """Count one more consecutive failure for this reason."""
+        """Return a `Retry` that counts one more consecutive failure for this reason."""
         is_same = self.job.wait_code == reason.code
         return Retry(reason, self.job.failures + 1 if is_same else 1)
 
     def reject(self, failure: Failure) -> Reject:
-        """Reject all batches of this pass."""
+        """Return a `Reject` of all batches of this pass."""
         return Reject.create(self.queries, failure)
 
 

@@ -143,7 +143,7 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
 
     anchor = plan.find_anchor()
     if isinstance(anchor, HashNotKnown):
-        return _wait_or_reject_unattested(job_pass, anchor.reason)
+        return _wait_for_hash(job_pass, anchor.reason)
     if isinstance(anchor, OutOfReach):
         return _reject_out_of_reach(job_pass, header, anchor, partial(has_quorum, OutOfReach))
     if isinstance(anchor, Anchor) and not state.is_verified:
@@ -172,8 +172,10 @@ def _failed_transaction_hashes(job_pass: JobPass) -> list[str]:
     return list(failed_rows.order_by("pk").values_list("mined_hash", flat=True))
 
 
-def _wait_or_reject_unattested(job_pass: JobPass, reason: Reason) -> Snooze | Reject:
-    """Wait for the hash; for attestations at most `attestation_max_age`: signers may be gone."""
+def _wait_for_hash(job_pass: JobPass, reason: Reason) -> Snooze | Reject:
+    """Wait for the hash. On an attested route, reject after `attestation_max_age`, because the
+    signers may be gone.
+    """
     if job_pass.registry.kind is RegistryKind.ATTESTED:
         bound = shared_now() - timedelta(seconds=job_pass.limits.attestation_max_age)
         times = [query.blockhash_available_began_at for query in job_pass.queries]

@@ -67,6 +67,7 @@ class ReadyJob:
         return sum(piece.gas for piece in self.pieces)
 
     def wait_until_mined(self) -> Snooze:
+        """Return a `Snooze` until the destination has a block that may contain the transaction."""
         pending = WaitCode.TRANSACTION_PENDING.reason
         reason = self.preparation.pending_reason if self.preparation else pending
         return self.job_pass.wait_for_block(reason)
@@ -194,7 +195,7 @@ def _estimate_group(
         calls = [ProveCall(first.preparation.calldata, hops=first.preparation.hops_in_call)]
     estimates: dict[ProveCall, GasEstimate] = {}
     refusals: dict[int, tuple[ProveCall, CallRefusal]] = {}
-    for call, result in first.job_pass.estimator.split_to_fit(calls).items():
+    for call, result in first.job_pass.estimator.estimate_and_split(calls).items():
         if isinstance(result, GasEstimate):
             estimates[call] = result
         elif not call.pieces:
@@ -243,7 +244,7 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
         return wait
 
     def raise_refusal(node: ChainClient, _job: int) -> None:
-        result = replace(job_pass.estimator, destination=node).split_to_fit([call]).get(call)
+        result = replace(job_pass.estimator, destination=node).estimate_and_split([call]).get(call)
         if isinstance(result, ChainError):
             raise result
 
@@ -274,7 +275,8 @@ def _wait_or_reject_underfunded(
 
     def find_underfunded(node: ChainClient, batches: frozenset[str]) -> frozenset[str]:
         fees, costs = node.fees_after_block(block), Counter[str]()
-        for call, estimate in replace(estimator, destination=node).split_to_fit(calls).items():
+        estimates = replace(estimator, destination=node).estimate_and_split(calls)
+        for call, estimate in estimates.items():
             if not isinstance(estimate, GasEstimate):
                 raise estimate
             costs.update(split_among_batches(call, estimate.max_cost(fees), paying_queries))

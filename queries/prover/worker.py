@@ -111,7 +111,7 @@ def _release_job(
     findings: Findings | None = None,
 ) -> None:
     if isinstance(outcome, Snooze) and outcome.head_hash is not None:
-        delay = context.pause_until_next_block(lease.row, outcome.head_hash)
+        delay = context.delay_until_next_block(lease.row, outcome.head_hash)
         outcome = replace(outcome, delay=delay)
     release(lease, outcome, context.limits, findings)
 

@@ -33,26 +33,26 @@ class RlpNotCanonicalError(RlpMalformedError):
     summary = "The bytes are not the canonical RLP of the item."
 
 
-class NodeMalformedError(ProofError):
+class TrieNodeMalformedError(ProofError):
     summary = "The bytes are not a node of a trie with keys of 32 bytes."
 
 
-class NodeNotCanonicalError(NodeMalformedError):
+class TrieNodeNotCanonicalError(TrieNodeMalformedError):
     summary = "The bytes are not the canonical encoding of a trie node."
 
 
-class NodeMissingError(ProofError):
-    """The proof ends too early. A gap before its end is a `NodeHashMismatchError`."""
+class TrieNodeMissingError(ProofError):
+    """The proof ends too early. A gap before its end is a `TrieNodeHashMismatchError`."""
 
-    summary = "The proof lacks nodes at the end of the path."
-
-
-class NodeSurplusError(ProofError):
-    summary = "The proof has a node that is not on the path."
+    summary = "The proof lacks trie nodes at the end of the path."
 
 
-class NodeHashMismatchError(ProofError):
-    summary = "A node's hash is not the one in its parent, or the root."
+class TrieNodeSurplusError(ProofError):
+    summary = "The proof has a trie node that is not on the path."
+
+
+class TrieNodeHashMismatchError(ProofError):
+    summary = "The hash of a trie node is not the one in its parent, or the trie's root."
 
 
 class RootMismatchError(ProofError):

@@ -26,7 +26,7 @@ from queries.proving.accounts import (
     decode_account,
 )
 from queries.proving.block_items import BLOOM_BYTES
-from queries.proving.errors import ArgumentMalformedError, CallMalformedError, NodeMissingError
+from queries.proving.errors import ArgumentMalformedError, CallMalformedError, TrieNodeMissingError
 from queries.proving.event_witness import (
     PROVE_EVENTS_SELECTOR,
     EventGroups,
@@ -286,7 +286,7 @@ def rebuild_account_proof(
     nodes: Mapping[bytes, bytes],
     checked: CheckedNodes,
 ) -> AccountProof:
-    """Raises `NodeMissingError` if nodes of a path are missing."""
+    """Raises `TrieNodeMissingError` if nodes of a path are missing."""
 
     def check_path(root: bytes, key: bytes) -> ProvenPath:
         return check_proof(root, key, path_nodes(root, key, nodes), checked)
@@ -312,7 +312,7 @@ def path_nodes(root: bytes, key: bytes, nodes: Mapping[bytes, bytes]) -> list[by
         encoding = reference
         if len(reference) == HASH_BYTES:
             if reference not in nodes:
-                raise NodeMissingError(f"the node 0x{reference.hex()} is missing")
+                raise TrieNodeMissingError(f"the node 0x{reference.hex()} is missing")
             encoding = nodes[reference]
             encodings.append(encoding)
         reference, depth, _ = follow(decode_node(encoding), path, depth)

@@ -21,13 +21,13 @@ from typing import TypeAlias
 
 from queries.proving.errors import (
     ArgumentMalformedError,
-    NodeHashMismatchError,
-    NodeMalformedError,
-    NodeMissingError,
-    NodeNotCanonicalError,
-    NodeSurplusError,
     RlpMalformedError,
     RlpNotCanonicalError,
+    TrieNodeHashMismatchError,
+    TrieNodeMalformedError,
+    TrieNodeMissingError,
+    TrieNodeNotCanonicalError,
+    TrieNodeSurplusError,
 )
 from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES, keccak256
 from queries.proving.rlp_items import (
@@ -117,20 +117,20 @@ def decode_node(encoded: bytes) -> Node:
         if len(items) == _PAIR_ITEMS:
             return _decode_pair(*items)
     except RlpNotCanonicalError as error:
-        raise NodeNotCanonicalError(f"a trie node is not canonical RLP: {error}") from error
+        raise TrieNodeNotCanonicalError(f"a trie node is not canonical RLP: {error}") from error
     except RlpMalformedError as error:
-        raise NodeMalformedError(f"a trie node is not RLP: {error}") from error
-    raise NodeMalformedError(f"a trie node has 2 or 17 items, not {len(items)}")
+        raise TrieNodeMalformedError(f"a trie node is not RLP: {error}") from error
+    raise TrieNodeMalformedError(f"a trie node has 2 or 17 items, not {len(items)}")
 
 
 def _decode_branch(items: list[bytes]) -> Branch:
     value = items.pop()
     if value != EMPTY_STRING:
-        raise NodeMalformedError(f"a branch has the value 0x{value[:40].hex()}")
+        raise TrieNodeMalformedError(f"a branch has the value 0x{value[:40].hex()}")
     children = tuple(map(_decode_reference, items))
     present = BRANCH_WIDTH - children.count(NO_CHILD)
     if present < _MIN_CHILDREN:
-        raise NodeNotCanonicalError(
+        raise TrieNodeNotCanonicalError(
             f"a branch has {present} children, not at least {_MIN_CHILDREN}"
         )
     return Branch(children)
@@ -141,15 +141,15 @@ def _decode_pair(path_item: bytes, second: bytes) -> Extension | Leaf:
     if is_leaf:
         value = read_string(second)
         if not value:
-            raise NodeNotCanonicalError("a leaf has an empty value")
+            raise TrieNodeNotCanonicalError("a leaf has an empty value")
         return Leaf(path, value)
     if not path:
-        raise NodeNotCanonicalError("an extension has an empty path")
+        raise TrieNodeNotCanonicalError("an extension has an empty path")
     child = _decode_reference(second)
     if child == NO_CHILD:
-        raise NodeMalformedError(f"the extension {path} has no child")
+        raise TrieNodeMalformedError(f"the extension {path} has no child")
     if len(child) < HASH_BYTES and not isinstance(decode_node(child), Branch):
-        raise NodeNotCanonicalError(f"the child of the extension {path} is not a branch")
+        raise TrieNodeNotCanonicalError(f"the child of the extension {path} is not a branch")
     return Extension(path, child)
 
 
@@ -160,12 +160,14 @@ def _decode_reference(item: bytes) -> bytes:
         return item[1:]
     if is_list(item):
         if len(item) >= HASH_BYTES:
-            raise NodeNotCanonicalError(
+            raise TrieNodeNotCanonicalError(
                 f"a node of {len(item)} bytes is embedded; from 32 bytes on, its hash is required"
             )
         decode_node(item)
         return item
-    raise NodeMalformedError(f"a reference has {len(read_string(item))} bytes, not {HASH_BYTES}")
+    raise TrieNodeMalformedError(
+        f"a reference has {len(read_string(item))} bytes, not {HASH_BYTES}"
+    )
 
 
 def _encode_reference(reference: bytes) -> bytes:
@@ -178,14 +180,14 @@ def _decode_path(hex_prefix: bytes) -> tuple[str, bool]:
     """Decode the hex-prefix form: two flags, a zero if the length is even, and the nibbles."""
     nibbles = hex_prefix.hex()
     if not nibbles or nibbles[0] not in "0123":
-        raise NodeMalformedError(
+        raise TrieNodeMalformedError(
             f"the path 0x{nibbles} does not begin with the flags of a leaf or extension"
         )
     flags = int(nibbles[0])
     if flags & _ODD_FLAG:
         return nibbles[1:], flags >= _LEAF_FLAG
     if nibbles[1] != "0":
-        raise NodeNotCanonicalError(f"the path 0x{nibbles} is padded with {nibbles[1]}, not 0")
+        raise TrieNodeNotCanonicalError(f"the path 0x{nibbles} is padded with {nibbles[1]}, not 0")
     return nibbles[2:], flags >= _LEAF_FLAG
 
 
@@ -245,7 +247,9 @@ def check_proof(
             if count < len(proof) and proof[count] == reference:
                 count += 1
         if nodes and isinstance(nodes[-1], Extension) and not isinstance(node, Branch):
-            raise NodeNotCanonicalError(f"the child of extension {nodes[-1].path} is not a branch")
+            raise TrieNodeNotCanonicalError(
+                f"the child of extension {nodes[-1].path} is not a branch"
+            )
         nodes.append(node)
         reference, depth, value = follow(node, path, depth)
     _refuse_surplus(proof, count)
@@ -256,17 +260,17 @@ def follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]
     """Take a step along the path: return the child and its depth, or at the end the value."""
     if isinstance(node, Branch):
         if depth == KEY_DIGITS:
-            raise NodeMalformedError("a branch is below the last nibble of the key")
+            raise TrieNodeMalformedError("a branch is below the last nibble of the key")
         return node.children[int(path[depth], 16)], depth + 1, None
     end = depth + len(node.path)
     if isinstance(node, Extension):
         if end >= KEY_DIGITS:
-            raise NodeMalformedError(
+            raise TrieNodeMalformedError(
                 f"the extension {node.path} at depth {depth} reaches the end of the key"
             )
         return (node.child if path.startswith(node.path, depth) else NO_CHILD), end, None
     if end != KEY_DIGITS:
-        raise NodeMalformedError(
+        raise TrieNodeMalformedError(
             f"the leaf {node.path} at depth {depth} does not end a key of 32 bytes"
         )
     return NO_CHILD, end, (node.value if path.endswith(node.path) else None)
@@ -277,7 +281,7 @@ def _next_node(
 ) -> Node:
     """Decode the proof's next node, which must have the hash in `reference`."""
     if count == len(proof):
-        raise NodeMissingError(
+        raise TrieNodeMissingError(
             f"the proof ends after {count} nodes; node 0x{reference.hex()} is missing"
         )
     encoded = proof[count]
@@ -286,12 +290,12 @@ def _next_node(
         return cached[1]
     actual_hash = keccak256(encoded)
     if actual_hash != reference:
-        raise NodeHashMismatchError(
+        raise TrieNodeHashMismatchError(
             f"node {count} has the hash 0x{actual_hash.hex()}, not 0x{reference.hex()}"
         )
     # Only a root is referenced by its hash even if it is short.
     if len(encoded) < HASH_BYTES and count:
-        raise NodeNotCanonicalError(
+        raise TrieNodeNotCanonicalError(
             f"node {count} has {len(encoded)} bytes; below 32 bytes, it must be embedded"
         )
     node = decode_node(encoded)
@@ -301,4 +305,6 @@ def _next_node(
 
 def _refuse_surplus(proof: Sequence[bytes], count: int) -> None:
     if len(proof) > count:
-        raise NodeSurplusError(f"the path ends after {count} nodes, and the proof has {len(proof)}")
+        raise TrieNodeSurplusError(
+            f"the path ends after {count} nodes, and the proof has {len(proof)}"
+        )

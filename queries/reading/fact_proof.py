@@ -8,7 +8,7 @@ from itertools import islice
 from queries.chain.signer import decode_transaction
 from queries.models import BlockJob, Query, SentTransaction
 from queries.proving.accounts import AccountProof, AccountState
-from queries.proving.errors import NodeMissingError, ProofError
+from queries.proving.errors import ProofError, TrieNodeMissingError
 from queries.proving.event_witness import PROVE_EVENTS_SELECTOR, read_events_call
 from queries.proving.facts import FactKind
 from queries.proving.headers import Header, decode_header
@@ -121,7 +121,7 @@ def _find_account_proof(
             return rebuild_account_proof(
                 header.state_root, account, slots, recovered.nodes, CheckedNodes()
             )
-        except NodeMissingError:
+        except TrieNodeMissingError:
             call = next(other_calls, None)
             if call is None:
                 return None

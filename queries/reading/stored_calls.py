@@ -14,7 +14,7 @@ from queries.chain.registry import FactGroups, FactRead
 from queries.chain.signer import decode_transaction
 from queries.models import BlockJob, SentTransaction, UnsentProof
 from queries.proving.accounts import AccountProof
-from queries.proving.errors import NodeMissingError, ProofError
+from queries.proving.errors import ProofError, TrieNodeMissingError
 from queries.proving.event_witness import PROVE_EVENTS_SELECTOR, EventGroups, encode_event_groups
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import Header, decode_header
@@ -76,7 +76,7 @@ def rebuild_proofs(
             proofs.append(
                 rebuild_account_proof(header.state_root, account, slots, recovered.nodes, checked)
             )
-        except NodeMissingError:
+        except TrieNodeMissingError:
             missing.append((account, slots))
     return proofs, missing
 

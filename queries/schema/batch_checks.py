@@ -301,7 +301,9 @@ def read_chain(text: str, path: JsonPath, routes: Routes) -> int:
         f"{chain.id} ({', '.join(dict.fromkeys([chain.name, *chain.aliases]))})"
         for _, chain in sorted(routes.chains.items())
     ]
-    configured = f"Configured: {join_names(chains)}" if chains else "No chain is"
+    configured = (
+        f"Configured: {join_names(chains)}." if chains else "This server has no chains configured."
+    )
     registries = [
         f"chain {registry.source} to chain {registry.destination} ({registry.kind}) "
         f"at {registry.address}"
@@ -309,7 +311,7 @@ def read_chain(text: str, path: JsonPath, routes: Routes) -> int:
     ]
     raise RefusalError(
         RequestCode.CHAIN_UNSUPPORTED,
-        f"{path}: no chain {quote_text(text)} is configured here. {configured}.",
+        f"{path}: no chain {quote_text(text)} is configured here. {configured}",
         path=path.text,
         detail=f"The registries here: {'; '.join(registries)}." if registries else "",
     )

@@ -447,7 +447,11 @@ class EstimateRequest(Body):
     model_config = ConfigDict(extra="ignore")
 
     destinationChainId: _DestinationField
-    fee: Fee = Field(default_factory=int, description="As of a batch; it changes nothing here.")
+    fee: Fee = Field(
+        default_factory=int,
+        description="Optional, and ignored: an estimate does not depend on the fee. Accepted so "
+        "that a batch's body can be sent unchanged.",
+    )
     data: Blocks
     webhook: _WebhookField
 

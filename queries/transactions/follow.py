@@ -175,7 +175,7 @@ def _replace_or_fill_gap(lane: Lane, row: SentTransaction) -> None:
     elif transaction_count < row.nonce:
         _fill_gap(lane, transaction_count, row)
     else:  # the node shows no receipt, but accepted the transaction again
-        lane.check_used_nonce(row)
+        lane.give_up_if_nonce_used(row)
 
 
 def _raise_fee(lane: Lane, row: SentTransaction) -> None:

@@ -206,14 +206,14 @@ class Lane:
         except UnderpricedError:  # it is replaced at a higher fee after `replace_after`
             log.info("Nonce %s of chain %s is underpriced for now.", row.nonce, row.chain)
         except NonceUsedError:
-            self.check_used_nonce(row)
+            self.give_up_if_nonce_used(row)
             return
         else:
             log.info("Sent %s to chain %s, nonce %s.", row.hashes[-1], row.chain, row.nonce)
         row.sent_at = shared_now()
         SentTransaction.objects.filter(pk=row.pk, confirmed=False).update(sent_at=row.sent_at)
 
-    def check_used_nonce(self, row: SentTransaction) -> None:
+    def give_up_if_nonce_used(self, row: SentTransaction) -> None:
         """Give the row up if another transaction has used its nonce.
 
         Raises `NoQuorumError` until the head at which this was first seen is final: the next

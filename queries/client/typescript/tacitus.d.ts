@@ -159,7 +159,7 @@ export type ErrorResponse = {
 export type EstimateRequest = {
     /** The id of the chain on which the facts are to be read, in decimal, or an alias that the operator gave it. */
     destinationChainId: string;
-    /** As of a batch; it changes nothing here. */
+    /** Optional, and ignored: an estimate does not depend on the fee. Accepted so that a batch's body can be sent unchanged. */
     fee?: string;
     /** The blocks to prove, by the id of their source chain. A block's key is `block:` and its number, or `timestamp:` and Unix seconds for the last block at or before that time. */
     data: {

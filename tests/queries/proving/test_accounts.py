@@ -24,11 +24,11 @@ from queries.proving.errors import (
     AccountMismatchError,
     AnswerMalformedError,
     AnswerTooLargeError,
-    NodeHashMismatchError,
-    NodeMissingError,
-    NodeSurplusError,
     ProofError,
     SlotMismatchError,
+    TrieNodeHashMismatchError,
+    TrieNodeMissingError,
+    TrieNodeSurplusError,
     ValueNotCanonicalError,
 )
 from queries.proving.keccak import keccak256
@@ -211,7 +211,7 @@ def test_slots_of_an_absent_account_are_zero() -> None:
     proof = check_account_proof(answer, STATE_ROOT, ABSENT, [0, 5])
     assert [slot.value for slot in proof.slots] == [0, 0]
     answer["storageProof"][0]["proof"] = contract_answer([0])["storageProof"][0]["proof"]
-    with pytest.raises(NodeSurplusError):
+    with pytest.raises(TrieNodeSurplusError):
         check_account_proof(answer, STATE_ROOT, ABSENT, [0, 5])
 
 
@@ -243,8 +243,8 @@ def test_misstated_absent_accounts_are_refused(stated: dict[str, object]) -> Non
         ("address", "0x12", AnswerMalformedError),
         ("nonce", None, AnswerMalformedError),
         ("accountProof", None, AnswerMalformedError),
-        ("accountProof", [], NodeMissingError),
-        ("accountProof", ["0x"], NodeHashMismatchError),
+        ("accountProof", [], TrieNodeMissingError),
+        ("accountProof", ["0x"], TrieNodeHashMismatchError),
         ("accountProof", [1], AnswerMalformedError),
         ("accountProof", ["0x80"] * 66, AnswerTooLargeError),
         ("accountProof", [f"0x{'00' * 533}"], AnswerTooLargeError),
@@ -260,7 +260,7 @@ def test_misstated_absent_accounts_are_refused(stated: dict[str, object]) -> Non
         ("slot.value", "0x0", SlotMismatchError),
         ("slot.value", None, AnswerMalformedError),
         ("slot.value", "0x1" + "0" * 64, AnswerMalformedError),
-        ("slot.proof", [], NodeMissingError),
+        ("slot.proof", [], TrieNodeMissingError),
         ("slot.proof", None, AnswerMalformedError),
     ],
 )

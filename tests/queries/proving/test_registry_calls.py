@@ -11,8 +11,8 @@ from queries.proving.errors import (
     ArgumentMalformedError,
     CallMalformedError,
     HeaderFieldMissingError,
-    NodeMissingError,
     ProofError,
+    TrieNodeMissingError,
     WitnessMalformedError,
 )
 from queries.proving.headers import Header, HeaderField, decode_header
@@ -73,7 +73,7 @@ def test_proofs_are_recovered_from_a_call_for_an_accumulated_block(block: Record
         block.state_root, proof.address, slots, recovered.nodes, CheckedNodes()
     )
     assert rebuilt == proof
-    with pytest.raises(NodeMissingError, match="is missing"):
+    with pytest.raises(TrieNodeMissingError, match="is missing"):
         rebuild_account_proof(block.state_root, bytes(20), (), recovered.nodes, CheckedNodes())
 
 

@@ -7,12 +7,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from queries.proving.errors import (
-    NodeHashMismatchError,
-    NodeMalformedError,
-    NodeMissingError,
-    NodeNotCanonicalError,
-    NodeSurplusError,
     ProofError,
+    TrieNodeHashMismatchError,
+    TrieNodeMalformedError,
+    TrieNodeMissingError,
+    TrieNodeNotCanonicalError,
+    TrieNodeSurplusError,
 )
 from queries.proving.keccak import EMPTY_TRIE_ROOT, keccak256
 from queries.proving.rlp_items import encode_list, encode_string
@@ -75,7 +75,7 @@ def test_only_canonical_nodes_are_decoded(node: Node, data: st.DataObject) -> No
         changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
     try:
         read = decode_node(bytes(changed))
-    except NodeMalformedError:
+    except TrieNodeMalformedError:
         return
     assert read.encode() == changed
 
@@ -86,7 +86,7 @@ def test_only_canonical_nodes_are_decoded(node: Node, data: st.DataObject) -> No
 def test_any_bytes_are_a_node_or_a_proof_error(encoded: bytes) -> None:
     try:
         assert decode_node(encoded).encode() == encoded
-    except NodeMalformedError:
+    except TrieNodeMalformedError:
         return
 
 
@@ -123,9 +123,9 @@ def pair(hex_prefix: str, second: bytes) -> bytes:
     ],
 )
 def test_malformed_nodes_are_refused(encoded: bytes, sentence: str) -> None:
-    with pytest.raises(NodeMalformedError, match=sentence) as caught:
+    with pytest.raises(TrieNodeMalformedError, match=sentence) as caught:
         decode_node(encoded)
-    assert caught.type is NodeMalformedError
+    assert caught.type is TrieNodeMalformedError
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_malformed_nodes_are_refused(encoded: bytes, sentence: str) -> None:
     ],
 )
 def test_non_canonical_nodes_are_refused(encoded: bytes, sentence: str) -> None:
-    with pytest.raises(NodeNotCanonicalError, match=sentence):
+    with pytest.raises(TrieNodeNotCanonicalError, match=sentence):
         decode_node(encoded)
 
 
@@ -154,7 +154,7 @@ def test_embedded_children_must_be_valid_nodes() -> None:
     leaf = Leaf("12", b"\x01").encode()
     assert decode_node(branch(HASH_ITEM, leaf)) == Branch((HASH, leaf, *[NO_CHILD] * 14))
     for broken in (b"\xc3\xc2\x20\x01", b"\xc0", leaf[:-1], pair("00", HASH_ITEM[:20])):
-        with pytest.raises(NodeMalformedError):
+        with pytest.raises(TrieNodeMalformedError):
             decode_node(branch(HASH_ITEM, broken))
 
 
@@ -279,32 +279,32 @@ def test_missing_surplus_and_misplaced_nodes_are_refused() -> None:
     leaf = Leaf(PATH[1:], VALUE).encode()
     root, proof = proof_of_two_nodes(leaf)
     assert check_proof(root, KEY, proof).value == VALUE
-    with pytest.raises(NodeMissingError, match="after 1 nodes"):
+    with pytest.raises(TrieNodeMissingError, match="after 1 nodes"):
         check_proof(root, KEY, proof[:1])
-    with pytest.raises(NodeSurplusError, match="after 2 nodes, and the proof has 3"):
+    with pytest.raises(TrieNodeSurplusError, match="after 2 nodes, and the proof has 3"):
         check_proof(root, KEY, [*proof, leaf])
     for index in (0, 1):
         for stray in (b"\xc0", Leaf(PATH[2:], b"of another path").encode()):
-            with pytest.raises(NodeHashMismatchError, match=f"node {index} has the hash"):
+            with pytest.raises(TrieNodeHashMismatchError, match=f"node {index} has the hash"):
                 check_proof(root, KEY, [*proof[:index], stray, *proof[index:]])
-    with pytest.raises(NodeHashMismatchError, match="node 1 has the hash"):
+    with pytest.raises(TrieNodeHashMismatchError, match="node 1 has the hash"):
         check_proof(root, KEY, [proof[0], *proof])
     for misplaced in (proof[::-1], proof[1:]):
-        with pytest.raises(NodeHashMismatchError, match="node 0 has the hash"):
+        with pytest.raises(TrieNodeHashMismatchError, match="node 0 has the hash"):
             check_proof(root, KEY, misplaced)
 
 
 def test_nodes_that_do_not_fit_32_byte_keys_are_refused() -> None:
     short_leaf = Leaf(PATH[3:], VALUE).encode()
-    with pytest.raises(NodeMalformedError, match="does not end a key of 32 bytes"):
+    with pytest.raises(TrieNodeMalformedError, match="does not end a key of 32 bytes"):
         check_proof(*with_key(proof_of_two_nodes(short_leaf)))
     too_far = Extension(PATH[1:], SIBLING).encode()
-    with pytest.raises(NodeMalformedError, match="reaches the end of the key"):
+    with pytest.raises(TrieNodeMalformedError, match="reaches the end of the key"):
         check_proof(*with_key(proof_of_two_nodes(too_far)))
     lower = branch_with("1", SIBLING)
     last = branch_with(PATH[-1], keccak256(lower))
     top = Extension(PATH[: KEY_DIGITS - 1], keccak256(last)).encode()
-    with pytest.raises(NodeMalformedError, match="below the last nibble"):
+    with pytest.raises(TrieNodeMalformedError, match="below the last nibble"):
         check_proof(keccak256(top), KEY, [top, last, lower])
 
 
@@ -312,13 +312,13 @@ def test_proofs_with_non_canonical_nodes_are_refused() -> None:
     for child in (Leaf(PATH[2:], VALUE), Extension(PATH[2], SIBLING)):
         encoded = child.encode()
         parent = Extension(PATH[:2], keccak256(encoded)).encode()
-        with pytest.raises(NodeNotCanonicalError, match="not a branch"):
+        with pytest.raises(TrieNodeNotCanonicalError, match="not a branch"):
             check_proof(keccak256(parent), KEY, [parent, encoded])
     short_leaf = Leaf(PATH[-1:], b"\x01").encode()
     last = branch_with(PATH[-2], keccak256(short_leaf))
     top = Extension(PATH[: KEY_DIGITS - 2], keccak256(last)).encode()
-    with pytest.raises(NodeNotCanonicalError, match="must be embedded"):
+    with pytest.raises(TrieNodeNotCanonicalError, match="must be embedded"):
         check_proof(keccak256(top), KEY, [top, last, short_leaf])
     long_form = encode_list([b"\xb8\x21" + b"\x20" + KEY, b"\x01"])
-    with pytest.raises(NodeNotCanonicalError):
+    with pytest.raises(TrieNodeNotCanonicalError):
         check_proof(keccak256(long_form), KEY, [long_form])
