@@ -22,7 +22,7 @@ class RequestCode(ErrorCode):
         "A block's key is neither `block:` and a number nor `timestamp:` and Unix seconds."
     )
     BLOCK_BEYOND_HEAD = "The chain does not have this block yet.", 400, RETRYABLE
-    ACCOUNT_MALFORMED = "An account is not named by an address or by a supported ENS name."
+    ACCOUNT_MALFORMED = "An account's key is neither an address nor a supported ENS name."
     LIST_TOO_LONG = "A list of field names has more entries than allowed."
     UNKNOWN_PROP = "Accounts have no such field."
     UNKNOWN_HEADER_FIELD = "Block headers have no such field."

@@ -98,7 +98,10 @@ class PageCode(ErrorCode):
 
 
 class RefusalError(Exception):
-    """`path` names the invalid value; `detail` adds to a sentence that clients compare."""
+    """A refused request. `path` names the invalid value.
+
+    `detail` says more where `sentence` may not change, because existing clients compare it.
+    """
 
     def __init__(
         self,

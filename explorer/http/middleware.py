@@ -48,7 +48,7 @@ class BaseMiddleware:
 
 class ResponseHeaders(SecurityMiddleware):
     def process_request(self, request: HttpRequest) -> None:
-        """Do not redirect to https: SecurityMiddleware itself does, further inside."""
+        """No redirect to https: Django's own SecurityMiddleware, later in MIDDLEWARE, does it."""
 
 
 # A proxy's request id is kept, so that its log and ours can be matched; a client's is not, because

@@ -155,9 +155,9 @@ class NewBatchPage:
     def blocks(self) -> list[tuple[BlockEstimateResponse, str]]:
         """The estimate's blocks, with how long until they are final."""
         blocks = self.estimate.blocks if self.estimate else ()
-        return [(block, self._wait(block)) for block in blocks]
+        return [(block, self._time_until_final(block)) for block in blocks]
 
-    def _wait(self, block: BlockEstimateResponse) -> str:
+    def _time_until_final(self, block: BlockEstimateResponse) -> str:
         head = self.heads.get(block.origin_chain_id)
         if block.readiness != "NOT_FINAL" or not block.block or not (head and head.block_seconds):
             return ""
@@ -295,7 +295,8 @@ def _form_response(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     template = "new_batch/page.html"
     is_filled_in = bool(request.GET) and not page.form.is_blank
     if request.headers.get("HX-Request") == "true":
-        template, is_filled_in = "new_batch/form.html", True  # input during the swap has no event
+        # Text typed while htmx swaps the form fires no event, so check again on load.
+        template, is_filled_in = "new_batch/form.html", True
     page = replace(page, checks_on_load=is_filled_in and page.refusal is None)
     return render(request, template, {"page": page})
 

@@ -135,9 +135,10 @@ def read_bounded(bound: int, value: object, name: str = "the answer") -> int:
     return number
 
 
-# Block numbers, nonces and gas, as far as the database can store them; and prices and fees.
-read_count = partial(read_bounded, 2**63)
-read_wei = partial(read_bounded, 2**128)
+read_int64 = partial(
+    read_bounded, 2**63
+)  # block numbers, nonces, gas: a database column holds them
+read_wei = partial(read_bounded, 2**128)  # prices and fees
 
 
 def read_data_fee(answer: object) -> int:
@@ -176,9 +177,9 @@ def read_receipt(transaction_hash: str, answer: object) -> TransactionReceipt | 
     if encode_hex(stated) != transaction_hash.lower():
         raise AnswerMalformedError("the receipt is another transaction's")
     return TransactionReceipt(
-        block=read_count(receipt.get("blockNumber"), "blockNumber"),
+        block=read_int64(receipt.get("blockNumber"), "blockNumber"),
         succeeded=read_bounded(2, receipt.get("status"), "status") == 1,
-        gas_used=read_count(receipt.get("gasUsed"), "gasUsed"),
+        gas_used=read_int64(receipt.get("gasUsed"), "gasUsed"),
         gas_price=read_wei(receipt.get("effectiveGasPrice"), "effectiveGasPrice"),
         data_fee=read_wei(receipt.get("l1Fee") or "0x0", "l1Fee"),
     )

@@ -24,10 +24,10 @@ from queries.chain.answers import (
     decode_final_head,
     decode_head,
     read_base_fee,
-    read_count,
     read_data_fee,
     read_gas_estimate,
     read_hex,
+    read_int64,
     read_number,
     read_receipt,
 )
@@ -174,7 +174,7 @@ class ChainClient(BlockContents):
         """The answers of `eth_call` at this block, or reverts."""
         limit = {} if gas is None else {"gas": hex(gas)}
         params_list = [({"to": c, "data": f"0x{data.hex()}", **limit}, block) for c, data in calls]
-        return self.fetch_many("eth_call", params_list, read_hex, CallRevertedError)
+        return self.fetch_many("eth_call", params_list, read_hex, (CallRevertedError,))
 
     def _headers_by_number(self, numbers: Sequence[int]) -> list[Header]:
         return self.fetch_many(
@@ -202,11 +202,11 @@ class ChainClient(BlockContents):
 
     def nonce(self, sender: str) -> int:
         """The number of mined transactions of the sender."""
-        return self.fetch("eth_getTransactionCount", (sender, "latest"), read_count)
+        return self.fetch("eth_getTransactionCount", (sender, "latest"), read_int64)
 
     def pending_count(self, sender: str) -> int:
         """The number of unmined transactions of the sender that a node holds."""
-        total = self.fetch("eth_getTransactionCount", (sender, "pending"), read_count)
+        total = self.fetch("eth_getTransactionCount", (sender, "pending"), read_int64)
         return max(total - self.nonce(sender), 0)
 
     # Costs
@@ -225,8 +225,8 @@ class ChainClient(BlockContents):
             ({"from": sender, "to": to, "data": encode_hex(data)}, *options) for to, data in calls
         ]
         checks = [partial(read_gas_estimate, data) for _, data in calls]
-        expected = CallRevertedError | TransactionRefusedError
-        return self.fetch_many("eth_estimateGas", params_list, checks, expected)
+        returned_errors = CallRevertedError, TransactionRefusedError
+        return self.fetch_many("eth_estimateGas", params_list, checks, returned_errors)
 
     def gas_limit(self, needed: int) -> int:
         """Add a reserve, because the state may change before the transaction is mined."""
@@ -264,7 +264,7 @@ class ChainClient(BlockContents):
             "eth_call",
             [({"to": GAS_PRICE_ORACLE, "data": encode_hex(call)}, "latest") for call in calls],
             read_data_fee,
-            CallRevertedError,
+            (CallRevertedError,),
         )
         return [0 if isinstance(fee, CallRevertedError) else fee for fee in fees]
 

@@ -57,8 +57,8 @@ class CallRevertedError(ChainRefusalError):
 class BeyondHorizonError(CallRevertedError):
     code = "beyond_horizon"
     template = (
-        "The block is not before the horizon of the registry on {chain}. From then on headers no "
-        "longer commit to the state of their block, so no account or slot can be proven."
+        "The block is at or after the state horizon of the registry on {chain}. From there on, "
+        "headers do not commit to the state of their block, so no account or slot can be proven."
     )
     selector = keccak256(b"BeyondHorizon(uint256,uint256)")[:4]
 

@@ -270,12 +270,12 @@ class NodePool:
         method: str,
         params_list: Sequence[Params],
         check: Check[Any] | Sequence[Check[Any]],
-        expected: Any = (),
+        returned_errors: tuple[type[ChainRefusalError], ...] = (),
     ) -> list[Any]:
         """Like `fetch`, for many calls, with one check for all or a check per call.
 
-        The chain's own errors are returned if they are of the `expected` classes. If a node fails,
-        the next one is asked for the remaining answers.
+        The chain's own errors of the classes `returned_errors` are returned, and others raised. If
+        a node fails, the next one is asked for the remaining answers.
         """
         checks = [check] * len(params_list) if callable(check) else check
         answers: list[Any] = []
@@ -303,7 +303,7 @@ class NodePool:
             best_error = min(errors, key=lambda error: _error_rank(error.kind))
             raise best_error.kind.create(self.chain.name, method, best_error.why)
         for answer in answers:
-            if isinstance(answer, ChainRefusalError) and not isinstance(answer, expected):
+            if isinstance(answer, ChainRefusalError) and not isinstance(answer, returned_errors):
                 raise answer
         return answers
 

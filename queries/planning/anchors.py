@@ -100,7 +100,7 @@ class AnchorSearch:
     fetch_headers: FetchHeaders
     fetch_proofs: FetchProofs
     source_head: int  # no block above it is known
-    assumed_mined: Preparation | None = None  # search as if this preparation were mined
+    assumed_preparation: Preparation | None = None  # search as if this preparation were mined
     use_own_records: bool = True  # whether this server's jobs and attestations count
 
     @property
@@ -168,13 +168,16 @@ class AnchorSearch:
         return tuple(newer_headers)
 
     def _hash_window(self, target: Header) -> range:
-        """The blocks whose hashes the registry knows without having recorded their numbers.
+        """The blocks whose hashes the registry can look up, or has recorded by hash alone, so that
+        `anchor_blocks` does not list them.
 
         Native route: the chain's latest blocks. Output route: the block recorded from a game. With
-        `assumed_mined`: the block that this preparation records.
+        `assumed_preparation`: the block that this preparation records.
         """
-        if self.assumed_mined and not self.assumed_mined.hops:
-            return range(self.assumed_mined.next_start, self.assumed_mined.next_start + 1)
+        if self.assumed_preparation and not self.assumed_preparation.hops:
+            return range(
+                self.assumed_preparation.next_start, self.assumed_preparation.next_start + 1
+            )
         if self.registry.kind is RegistryKind.OUTPUT:
             return self._known_output_window(target)
         if self.registry.kind is not RegistryKind.NATIVE:
@@ -209,8 +212,8 @@ class AnchorSearch:
 
     def _hop_starts(self, target: Header, window: range) -> dict[int, bool]:
         """Known blocks from which hops can lead to the target, and whether they are accumulated."""
-        if self.assumed_mined:
-            return {self.assumed_mined.next_start: bool(self.assumed_mined.hops)}
+        if self.assumed_preparation:
+            return {self.assumed_preparation.next_start: bool(self.assumed_preparation.hops)}
         first, limit = target.number, self.destination.chain.limits.max_batch_calls
         own_blocks = _own_blocks(self.registry, first, limit) if self.use_own_records else []
         candidates = set(own_blocks)
@@ -330,8 +333,10 @@ class AnchorSearch:
     def _check_reach(
         self, target: Header, nearby: range, window: range
     ) -> OutOfReach | HashNotKnown:
-        """Only headers lead to the block. It is out of reach if no hash near it can become known:
-        chains report only newer hashes, but signers can attest any block, and games can cover any.
+        """Return `OutOfReach` if no hash near the block can become known; it is too old for hops.
+
+        Native and OP-stack routes learn only newer hashes. Signers and games may still provide
+        older ones.
         """
         nearest = window.start
         if self.registry.kind is RegistryKind.OPTIMISM:

@@ -101,7 +101,7 @@ class Piece:
 
     @property
     def uses_stored_header(self) -> bool:
-        """Whether four stored words stand for the header. Not if header facts are proven."""
+        """Whether the registry's stored leaf replaces the header: not if it proves header facts."""
         return self.anchor.is_accumulated and not self.fields and not self.timestamps
 
     @property
@@ -268,8 +268,8 @@ class ProveCall:
 
     @classmethod
     def create_optimized(cls, pieces: Sequence[Piece]) -> Self:
-        """Leave out hashes that the registry can look up if that costs less: the calldata floor
-        determines the cost, and leaves enough gas for the lookups.
+        """Create the call without hashes that the registry can look up, if the calldata floor sets
+        the price and leaves enough gas for the lookups.
         """
         call, (piece, *others) = cls.create(pieces), pieces
         if piece.own_call:

@@ -224,7 +224,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
         price = price.scale(anchor.hops / anchor.hops_in_call) if anchor.hops else price
         estimate.preparations["hops" if anchor.hops else anchor.calldata] = price
         leaves[anchor.next_start] = block_leaf(source.header(anchor.next_start))
-        anchor = plan.find_anchor(assumed_mined=anchor)
+        anchor = plan.find_anchor(assumed_preparation=anchor)
     if isinstance(anchor, Anchor):
         _estimate_facts(plan, estimate, anchor, leaves)
     elif isinstance(anchor, OutOfReach):

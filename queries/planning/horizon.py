@@ -26,8 +26,8 @@ def history_request(header: Header) -> list[AccountSlots]:
 def horizon_evidence(
     source: ChainClient, headers: Sequence[Header], history: AccountProof
 ) -> bytes | None:
-    """The `endedBy` call if the first header's state root is that before its block: its history has
-    the grandparent's hash and lacks the parent's. The last header is known to the registry.
+    """The `endedBy` call if the first header holds the state root from before its block: its
+    history has the grandparent's hash and lacks the parent's. The registry knows the last header.
     """
     header = headers[0]
     grandparent_hash, parent_hash = (slot.value.to_bytes(32) for slot in history.slots)

@@ -47,12 +47,12 @@ class BlockPlan:
         return self.content.header
 
     def find_anchor(
-        self, node: ChainClient | None = None, assumed_mined: Preparation | None = None
+        self, node: ChainClient | None = None, assumed_preparation: Preparation | None = None
     ) -> AnchorResult:
-        """How the missing facts can be proven now, or why they cannot be yet.
+        """Find how the missing facts can be proven now, or the reason why they cannot yet.
 
-        `node`: search by this node of the destination alone. `assumed_mined`: search as if this
-        preparation were mined.
+        `node`: search by this node of the destination alone. `assumed_preparation`: search as if
+        this preparation were mined.
         """
         chains, registry = self.chains, self.registry
         is_native = registry.kind is RegistryKind.NATIVE
@@ -63,7 +63,7 @@ class BlockPlan:
             self.content.source.headers,
             self.content.source.account_proofs,
             head.number,
-            assumed_mined,
+            assumed_preparation,
         )
         return search.find(self.header, self.state)
 

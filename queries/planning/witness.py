@@ -176,12 +176,12 @@ def _fact_sort_key(piece: Piece, read: FactRead) -> FactSortKey:
 def _find_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:
     """Find where the proof starts; hops that a batch would send first belong to it, if they fit."""
     hop_sections, start = b"", 0
-    assumed_mined = None if l1_block is None else Preparation(b"", l1_block)
-    result = plan.find_anchor(assumed_mined=assumed_mined)
+    assumed_preparation = None if l1_block is None else Preparation(b"", l1_block)
+    result = plan.find_anchor(assumed_preparation=assumed_preparation)
     if isinstance(result, Preparation) and result.hops and result.hops == result.hops_in_call:
         hop_sections, start = result.hop_sections, result.hop_start
         # Treat the hop's target as known; a proof cannot use what it accumulates itself.
-        result = plan.find_anchor(assumed_mined=replace(result, hops=0))
+        result = plan.find_anchor(assumed_preparation=replace(result, hops=0))
     if isinstance(result, OutOfReach):
         raise NotProvableError(result.sentence(plan.header.number), is_permanent=True)
     if isinstance(result, HashNotKnown):

@@ -129,7 +129,7 @@ class JobPass:
         }
 
     @property
-    def paying_batches(self) -> set[str]:
+    def paying_batch_ids(self) -> set[str]:
         return {query.batch_id for query in self.paying_queries}
 
     @property
@@ -161,8 +161,8 @@ class JobPass:
     def pause(self) -> timedelta:
         """The pause before a pass that may read thousands of values; it grows with the wait."""
         times = (query.blockhash_available_began_at for query in self.queries)
-        last = max((start or shared_now() for start in times), default=shared_now())
-        return recheck_pause(last, self.limits)
+        latest_start = max((start or shared_now() for start in times), default=shared_now())
+        return recheck_pause(latest_start, self.limits)
 
     def wait_for_block(self, reason: Reason) -> Snooze:
         """Return a `Snooze` until the destination has a new block; nothing changes before."""

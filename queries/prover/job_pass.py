@@ -100,7 +100,7 @@ def _read_back_or_prove(
     if isinstance(result, Reject):
         return result
     job_pass = result
-    # The facts of a transaction that is confirmed can be read at that depth.
+    # The facts of a confirmed transaction can be read at the confirmation depth.
     confirmed_state = read_confirmed_state(job_pass, header) if is_confirmed else None
     findings, reads = job_pass.findings, job_pass.reads
     findings.step = StepName.BLOCKHASH_AVAILABLE
@@ -135,7 +135,7 @@ def _read_back_or_prove(
 def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> ReadyJob | Outcome:
     plan = BlockPlan(job_pass.context, job_pass.registry, job_pass.content(header), state)
 
-    def has_result(node: ChainClient, _job: int, kind: type[AnchorResult]) -> bool:
+    def has_result(node: ChainClient, _job_id: int, kind: type[AnchorResult]) -> bool:
         return isinstance(plan.find_anchor(node), kind)
 
     def has_quorum(kind: type[AnchorResult]) -> bool:

@@ -41,7 +41,7 @@ AnyLease = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 class Reject:
     """These batches certainly cannot be proven. The row stays due if other batches wait for it."""
 
-    failures: Mapping[str, Failure]  # by batch
+    failures: Mapping[str, Failure]  # by batch id
     queries: Sequence[Query] | None = None  # the failed ones; None: all of these batches
 
     @classmethod
@@ -81,12 +81,12 @@ def store_findings(findings: Findings) -> None:
     with transaction.atomic():
         # With the batches and the job locked, nothing else changes these queries.
         rows = Batch.objects.filter(pk__in=open_queries.values("batch")).order_by("pk")
-        batches = list(rows.select_for_update().values_list("pk", flat=True))
+        batch_ids = list(rows.select_for_update().values_list("pk", flat=True))
         lease.extend()
         if header := findings.header:
             lease.owned_rows().update(header=header.encoded, block_hash=header.hash.hex())
         if findings.step:
-            queries = open_queries.filter(batch__in=batches)
+            queries = open_queries.filter(batch__in=batch_ids)
             transitions.reach(queries, findings.step, findings.header_transaction)
         UnsentProof.objects.bulk_create(
             UnsentProof(job=job, call=call) for call in findings.unsent_calls
@@ -118,11 +118,11 @@ def release(
 def _reject(lease: AnyLease, rejection: Reject) -> None:
     lock_batches(rejection.failures)
     lease.extend()  # fails if another worker has the job and may have signed for them
-    batches_by_failure: dict[Failure, list[str]] = {}
-    for batch, failure in rejection.failures.items():
-        batches_by_failure.setdefault(failure, []).append(batch)
-    for failure, batches in batches_by_failure.items():
-        transitions.reject(batches, failure, rejection.queries)
+    ids_by_failure: dict[Failure, list[str]] = {}
+    for batch_id, failure in rejection.failures.items():
+        ids_by_failure.setdefault(failure, []).append(batch_id)
+    for failure, batch_ids in ids_by_failure.items():
+        transitions.reject(batch_ids, failure, rejection.queries)
 
 
 def _reschedule(lease: AnyLease, wait: Wait, limits: Limits) -> None:

@@ -78,8 +78,8 @@ def fetch_proofs(
 ) -> ReadyJob | Outcome:
     """Fetch and check proofs of the missing facts, and cut them into pieces.
 
-    If the history of block hashes shows that the header's state root is that before its block,
-    lower the registry's horizon first.
+    If the history of block hashes shows that the header holds the state root from before its
+    block, lower the registry's horizon first.
     """
     source, header, missing = job_pass.source, plan.header, group_facts(plan.state.unproven_facts)
     history = history_request(header) if missing.accounts else []
@@ -159,19 +159,19 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
         for job_pass in passes.values():
             job_pass.lease.extend()
         estimates, refusals = _estimate_group(group)
-        for job, refusal in refusals.items():
-            outcomes[job] = _reject_or_retry(passes[job], *refusal)
+        for job_id, refusal in refusals.items():
+            outcomes[job_id] = _reject_or_retry(passes[job_id], *refusal)
         if refusals:
             others = [ready for ready in group if ready.job_id not in refusals]
             groups += [others] if others else []
             continue
         try:
             _sign_and_send(group, estimates)
-        except DailyBudgetSpentError:  # by others, since the check in `job_pass`
-            outcomes |= {job: wait_for_budget(job_pass) for job, job_pass in passes.items()}
+        except DailyBudgetSpentError:  # another job spent it after `_prove_missing` checked it
+            outcomes |= {job_id: wait_for_budget(job_pass) for job_id, job_pass in passes.items()}
         except FeeTooLowError as error:
-            batch = min(error.fees_needed)
-            payers = [ready for ready in group if batch in ready.job_pass.paying_batches]
+            batch_id = min(error.fees_needed)
+            payers = [ready for ready in group if batch_id in ready.job_pass.paying_batch_ids]
             others = [ready for ready in group if ready not in payers]
             if others:  # alone it may cost more, and a rejection has to name that price
                 groups += [payers, others]
@@ -185,7 +185,7 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
 def _estimate_group(
     group: Sequence[ReadyJob],
 ) -> tuple[dict[ProveCall, GasEstimate], dict[int, tuple[ProveCall, CallRefusal]]]:
-    """Return the gas of the group's calls and, by job, the calls that are refused.
+    """Return the gas of the group's calls and, by job id, the calls that are refused.
 
     Raises if a preparation is refused, so that the job is planned again.
     """
@@ -243,7 +243,7 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
     if is_replanned or wait.attempts < job_pass.limits.max_refusals:
         return wait
 
-    def raise_refusal(node: ChainClient, _job: int) -> None:
+    def raise_refusal(node: ChainClient, _job_id: int) -> None:
         result = replace(job_pass.estimator, destination=node).estimate_and_split([call]).get(call)
         if isinstance(result, ChainError):
             raise result
@@ -269,38 +269,38 @@ def _wait_or_reject_underfunded(
     """
     if error.is_temporary:
         reason = WaitCode.FEE_RESERVED.reason
-        return {job: Snooze(reason, job_pass.pause) for job, job_pass in passes.items()}
-    paying_queries = {job: job_pass.paying_queries for job, job_pass in passes.items()}
+        return {job_id: Snooze(reason, job_pass.pause) for job_id, job_pass in passes.items()}
+    paying_queries = {job_id: job_pass.paying_queries for job_id, job_pass in passes.items()}
     estimator, fees_needed = next(iter(passes.values())).estimator, error.fees_needed
 
-    def find_underfunded(node: ChainClient, batches: frozenset[str]) -> frozenset[str]:
+    def find_underfunded(node: ChainClient, batch_ids: frozenset[str]) -> frozenset[str]:
         fees, costs = node.fees_after_block(block), Counter[str]()
         estimates = replace(estimator, destination=node).estimate_and_split(calls)
         for call, estimate in estimates.items():
             if not isinstance(estimate, GasEstimate):
                 raise estimate
             costs.update(split_among_batches(call, estimate.max_cost(fees), paying_queries))
-        return batches & underfunded_batches(costs)
+        return batch_ids & underfunded_batches(costs)
 
     try:
         block = estimator.destination.head(known_final=0).number
-        batches = estimator.destination.ask_quorum(find_underfunded, frozenset(fees_needed))
+        batch_ids = estimator.destination.ask_quorum(find_underfunded, frozenset(fees_needed))
     except ChainError:  # such as `NoQuorumError`: other transactions may have changed the answer
-        batches = frozenset()
-    if batches:
+        batch_ids = frozenset()
+    if batch_ids:
         rejection = Reject(
             {
-                batch: _fee_too_low_failure(batch, fees_needed[batch], paying_queries)
-                for batch in batches
+                batch_id: _fee_too_low_failure(batch_id, fees_needed[batch_id], paying_queries)
+                for batch_id in batch_ids
             }
         )
         return dict.fromkeys(paying_queries, rejection)
     reason = WaitCode.FEE_BELOW_GAS_PRICE.reason
-    return {job: job_pass.retry(reason) for job, job_pass in passes.items()}
+    return {job_id: job_pass.retry(reason) for job_id, job_pass in passes.items()}
 
 
-def _fee_too_low_failure(batch: str, price: int, jobs: Collection[int]) -> Failure:
-    others = Query.objects.filter(batch=batch, has_ended=False).exclude(job__in=jobs)
+def _fee_too_low_failure(batch_id: str, price: int, job_ids: Collection[int]) -> Failure:
+    others = Query.objects.filter(batch=batch_id, has_ended=False).exclude(job__in=job_ids)
     more = ", and more for its other blocks" if others.exists() else ""
     sentence = (
         f"Proving this may cost {price:,} wei, and less was offered. Submit it again with a fee of "

@@ -58,13 +58,11 @@ def read_back(
     depth = format_count(job_pass.destination.chain.depth, "confirmation")
     sentence = f"Proven; waiting for {depth}."
     confirming = Reason(WaitCode.CONFIRMING, sentence)
-    open_rows = job_pass.job.transactions.filter(confirmed=False, succeeded=True)
-    open_shares = Share.objects.filter(transaction__in=open_rows)
-    batches_with_open_shares = set(open_shares.values_list("batch", flat=True))
-    queries = [
-        query for query in job_pass.queries if query.batch_id not in batches_with_open_shares
-    ]
-    has_open_shares = len(queries) < len(job_pass.queries)
+    unconfirmed_rows = job_pass.job.transactions.filter(confirmed=False, succeeded=True)
+    unconfirmed_shares = Share.objects.filter(transaction__in=unconfirmed_rows)
+    unconfirmed_batch_ids = set(unconfirmed_shares.values_list("batch", flat=True))
+    queries = [query for query in job_pass.queries if query.batch_id not in unconfirmed_batch_ids]
+    has_unconfirmed_batches = len(queries) < len(job_pass.queries)
     job_pass = replace(job_pass, queries=queries)
     if not queries:
         return job_pass.wait_for_block(confirming)
@@ -76,11 +74,11 @@ def read_back(
         if state.has_facts(reads.values())
     }
     new_words = {read: words[read] for key in values for read in job_pass.reads[key].values()}
-    job_pass.findings.unsent_calls = _check_and_prove_values(job_pass, header, new_words)
+    job_pass.findings.unsent_calls = _check_values_and_build_calls(job_pass, header, new_words)
     job_pass.findings.values = values
     if len(values) < len(queries):  # not deep enough yet, or only one node shows it
         return job_pass.retry(confirming)
-    return job_pass.wait_for_block(confirming) if has_open_shares else None
+    return job_pass.wait_for_block(confirming) if has_unconfirmed_batches else None
 
 
 def _read_confirmed_block(
@@ -93,7 +91,7 @@ def _read_confirmed_block(
         return RegistryBlock(dict.fromkeys(reads), EMPTY_WORD, block_leaf(header))
 
 
-def _check_and_prove_values(
+def _check_values_and_build_calls(
     job_pass: JobPass, header: Header, words: Mapping[FactRead, bytes]
 ) -> list[bytes]:
     """Compare the registry's values with what the source proves.
@@ -172,9 +170,10 @@ def _has_no_new_facts(
 def wait_for_effect(
     job_pass: JobPass, rows: Sequence[SentTransaction], is_missing: Callable[[], bool]
 ) -> Wait | None:
-    """Return what to wait for after these transactions were mined, whether they prove facts or
-    are preparations: for nodes that do not show their effect yet, or, if a quorum finds that it
-    is missing, for those that a reorg undid and that are sent again. None: send new ones.
+    """Return what to wait for after these transactions were mined: nodes that do not show the
+    effect yet, or transactions that a reorg removed and that are sent again.
+
+    Returns None if a quorum finds the effect missing and no reorg removed them: then send new ones.
     """
     lane = job_pass.lane
     if not is_missing():

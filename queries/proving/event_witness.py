@@ -2,8 +2,9 @@
 
     witness  7 times uint16 number of facts in each list of `EventFacts`, then groups
     group    uint8 header field; uint64 block number, unless a section states the field;
-             of a list: uint16 indexes, uint16 each, the nodes of its trie
-             of a bloom: 256 bytes, uint16 items, each uint8 0 and 20 emitter, or 1 and 32 topic
+             of a list: uint16 number of indexes, each index uint16, the nodes of its trie
+             of a bloom: 256 bytes, uint16 number of items, each uint8 0 and 20 emitter, or 1 and 32
+             topic
 
 `IndexTrie.sol` describes the nodes, `BlockItems.sol` the content of a leaf. Reading rebuilds the
 roots like the contract. The result holds for every block whose header has these roots, which the
@@ -181,7 +182,7 @@ class EventGroup:
     root: bytes  # of a trie, or the hash of a bloom
     facts: tuple[tuple[EventFact, bytes], ...]  # with their words
     content: bytes  # its encoding without field and block
-    logs: tuple[tuple[EventFact, Log], ...]  # of those facts that are about one
+    logs: tuple[tuple[EventFact, Log], ...]  # the logs, for facts of kind LOG
 
     def matches(self, header: Header) -> bool:
         """True if the header has this root."""
@@ -213,18 +214,18 @@ def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventGrou
         groups.append(EventGroup(reader.field, block, root, facts, part, logs))
     if not groups:
         raise WitnessMalformedError("the witness has no groups")
-    if counts != _count_facts(groups):
+    if counts != _count_facts_in_groups(groups):
         raise WitnessMalformedError("the witness does not have as many facts as it states")
     return tuple(groups)
 
 
 def encode_event_groups(groups: Sequence[EventGroup]) -> bytes:
     """The witness of groups that were read, without the blocks that it may have named."""
-    counts = map(encode_count, _count_facts(groups))
+    counts = map(encode_count, _count_facts_in_groups(groups))
     return b"".join((*counts, *(bytes((group.field,)) + group.content for group in groups)))
 
 
-def _count_facts(groups: Sequence[EventGroup]) -> list[int]:
+def _count_facts_in_groups(groups: Sequence[EventGroup]) -> list[int]:
     return count_facts(fact for group in groups for fact, _ in group.facts)
 
 

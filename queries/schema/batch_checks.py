@@ -56,7 +56,7 @@ _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 
 
 @dataclass(slots=True)
-class _Check:
+class _BatchChecker:
     """The limits, and the counts and warnings so far."""
 
     routes: Routes
@@ -65,7 +65,7 @@ class _Check:
     warnings: list[BatchWarning] = field(default_factory=list)
 
     def count(self, noun: str, path: JsonPath, number: int = 1) -> None:
-        """Count these, and refuse more than the limit."""
+        """Add to the count of this noun; refuse more than its limit."""
         self.counts[noun] += number
         self.check_limit(noun, self.counts[noun], path)
 
@@ -80,8 +80,8 @@ class _Check:
         if count > limit:
             raise path.refusal(
                 code,
-                f"A batch may ask for at most {format_count(limit, noun)} in all here. Split it "
-                "into several batches.",
+                f"On this server a batch may ask for at most {format_count(limit, noun)} in total. "
+                "Split it into several batches.",
             )
 
     def warn(self, sentence: str, path: JsonPath) -> None:
@@ -93,36 +93,40 @@ def read_batch(
 ) -> CheckedBatch:
     """Check a parsed body. Raises `RefusalError` for the first error."""
     body = bodies.read_body(bodies.BatchRequest if needs_fee else bodies.EstimateRequest, content)
-    check = _Check(routes, limits)
+    checker = _BatchChecker(routes, limits)
     if isinstance(content, dict):
-        _warn_of_unknown_fields(content, check)
+        _warn_of_unknown_fields(content, checker)
     path = WHOLE_BODY.child("destinationChainId")
     destination = read_chain(body.destinationChainId, path, routes)
-    blocks = _read_data(body.data, destination, check)
+    blocks = _read_data(body.data, destination, checker)
     if body.webhook:
         _check_webhook(body.webhook, limits)
-    warnings = tuple(check.warnings)
+    warnings = tuple(checker.warnings)
     return CheckedBatch(destination, body.fee, blocks, body.webhook, warnings, content)
 
 
-def _warn_of_unknown_fields(content: Mapping[str, object], check: _Check) -> None:
+def _warn_of_unknown_fields(content: Mapping[str, object], checker: _BatchChecker) -> None:
     """Warn once, because there may be any number of unknown fields."""
     unknown = [name for name in content if name not in bodies.BatchRequest.model_fields]
     if unknown:
         names = [quote_text(name) for name in unknown[:_MAX_LISTED_FIELDS]]
         if len(unknown) > _MAX_LISTED_FIELDS:
             names.append(f"{len(unknown) - _MAX_LISTED_FIELDS:,} more")
-        check.warn(f"Fields that are not known here were ignored: {join_names(names)}.", WHOLE_BODY)
+        checker.warn(
+            f"Fields that are not known here were ignored: {join_names(names)}.", WHOLE_BODY
+        )
 
 
-def _read_data(data: bodies.Blocks, destination: int, check: _Check) -> tuple[CheckedBlock, ...]:
+def _read_data(
+    data: bodies.Blocks, destination: int, checker: _BatchChecker
+) -> tuple[CheckedBlock, ...]:
     path = WHOLE_BODY.child("data")
     _check_not_empty(data, path, "one source chain")
     keys_by_chain: dict[int, str] = {}
     blocks: list[CheckedBlock] = []
     for key, entry in data.items():
         entry_path = path.child(key)
-        source = read_chain(key, entry_path, check.routes)
+        source = read_chain(key, entry_path, checker.routes)
         if source in keys_by_chain:
             raise path.refusal(
                 BodyCode.DUPLICATE_KEY,
@@ -130,11 +134,11 @@ def _read_data(data: bodies.Blocks, destination: int, check: _Check) -> tuple[Ch
                 f"{quote_text(key)}. Keep one of them, with the blocks of both.",
             )
         keys_by_chain[source] = key
-        check_route(source, destination, entry_path, check.routes)
+        check_route(source, destination, entry_path, checker.routes)
         _check_not_empty(entry, entry_path, 'one block, such as "block:5186021"')
         blocks += [
             replace(
-                _read_block(selector, block, entry_path.child(selector), source, check), chain=key
+                _read_block(selector, block, entry_path.child(selector), source, checker), chain=key
             )
             for selector, block in entry.items()
         ]
@@ -149,9 +153,9 @@ def _check_not_empty(requested: object, path: JsonPath, needed: str) -> None:
 
 
 def _read_block(
-    key: str, block: bodies.BlockBody, path: JsonPath, source: int, check: _Check
+    key: str, block: bodies.BlockBody, path: JsonPath, source: int, checker: _BatchChecker
 ) -> CheckedBlock:
-    check.count("block", path)
+    checker.count("block", path)
     selector = _read_selector(key, path)
     items = block.model_dump(include={*bodies.EVENT_MEMBERS}, exclude_unset=True)
     events = {name: items[name] for name in bodies.EVENT_MEMBERS if items.get(name)}
@@ -159,9 +163,9 @@ def _read_block(
     needed = f"one entry of its {lists} or {bodies.EVENT_MEMBERS[-1]}"
     _check_not_empty(block.header or block.accounts or events, path, needed)
     for name, members in events.items():
-        check.count("event", path.child(name), len(members))
+        checker.count("event", path.child(name), len(members))
     fields = tuple(dict.fromkeys(block.header))
-    accounts = _read_accounts(block.accounts, path.child("accounts"), source, check)
+    accounts = _read_accounts(block.accounts, path.child("accounts"), source, checker)
     return CheckedBlock(source, selector, fields, accounts, events, path.text)
 
 
@@ -192,25 +196,25 @@ def _time_problem(number: int) -> str:
 
 
 def _read_accounts(
-    accounts: Mapping[str, bodies.AccountBody], path: JsonPath, source: int, check: _Check
+    accounts: Mapping[str, bodies.AccountBody], path: JsonPath, source: int, checker: _BatchChecker
 ) -> tuple[CheckedAccount, ...]:
     """Merge spellings of one account, and keep the order of the request."""
     merged: dict[str, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
     spellings: dict[str, dict[str, list[str]]] = {}
     for key, entry in accounts.items():
         entry_path = path.child(key)
-        account = _read_account_key(key, entry_path, source, check.routes)
+        account = _read_account_key(key, entry_path, source, checker.routes)
         _check_not_empty(
             entry.props or entry.slots,
             entry_path,
             f"one of its props ({join_names(AccountField.__members__)}) or one of its slots",
         )
         if account not in merged:
-            check.count("account", entry_path)
+            checker.count("account", entry_path)
             if key not in {account, account.lower(), f"0x{account[2:].upper()}"}:
-                check.warn(
-                    f"{key} is accepted, but its EIP-55 checksum is wrong; a digit may be too. "
-                    f"This address is spelled {account}.",
+                checker.warn(
+                    f"{key} is accepted, but its EIP-55 checksum is wrong, so a digit may be "
+                    f"mistyped. With a correct checksum it is {account}.",
                     entry_path,
                 )
         props, slots = merged.setdefault(account, ({}, {}))
@@ -220,12 +224,12 @@ def _read_accounts(
         for number, slot in enumerate(map(slot_word, entry.slots)):
             if slot not in slots:
                 slots[slot] = None
-                check.counts["slot"] += 1
-                if check.counts["slot"] > check.limits.slots:
-                    check.check_limit("slot", check.counts["slot"], slots_path.child(number))
+                checker.counts["slot"] += 1
+                if checker.counts["slot"] > checker.limits.slots:
+                    checker.check_limit("slot", checker.counts["slot"], slots_path.child(number))
         # Repetitions do not count, but a list cannot be longer than a batch.
-        check.check_limit("slot", len(entry.slots), slots_path)
-    check.check_limit("account", len(accounts), path)
+        checker.check_limit("slot", len(entry.slots), slots_path)
+    checker.check_limit("account", len(accounts), path)
     return tuple(
         CheckedAccount(account, tuple(props), tuple(slots), spellings[account])
         for account, (props, slots) in merged.items()

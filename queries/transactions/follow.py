@@ -69,7 +69,8 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], head: int) -> bool:
             poll = _update_receipt(lane, row, head)
             if row.mined_block is None:
                 _rebroadcast(lane, row, is_undone=previous_block is not None)
-            # One node may make up a receipt. If its block changes, do not wait for the depth.
+            # A receipt that moves to another block may be made up by one node: ask the quorum at
+            # once, not only at the depth.
             elif poll and (
                 previous_block not in {None, row.mined_block} or row.mined_block <= confirmed_block
             ):

@@ -217,7 +217,7 @@ def test_facts_can_be_sorted_by_block() -> None:
     assert blocks["ascending"] == sorted(blocks["ascending"]) == blocks["descending"][::-1]
 
 
-def test_a_batch_on_an_attested_route_names_those_whom_its_readers_trust() -> None:
+def test_a_batch_on_an_attested_route_lists_the_trusted_signers() -> None:
     words = _words(_get(_submit_own(OPTIMISM)))
     assert "whom to trust 2 of 2 signers: " in words
     assert all(signer.address in words for signer in SIGNERS)

@@ -162,7 +162,7 @@ def test_the_frame_takes_one_line_and_its_menu_opens_without_a_script(
     expect(plain_page).to_have_url(f"{served}/explorer/routes")
 
 
-def test_times_are_exact_on_hover_and_no_tab_stops(page: Page, served: str) -> None:
+def test_times_show_the_second_on_hover_and_are_not_tab_stops(page: Page, served: str) -> None:
     page.goto(f"{served}/explorer/batches")
     time = page.locator("main time").first
     exact = datetime.fromisoformat(time.get_attribute("datetime") or "")

@@ -41,7 +41,7 @@ def test_the_queue_wait_grows_while_no_prover_runs() -> None:
 
 
 @pytest.mark.parametrize("code", ["nodes_rate_limited", "nodes_unreachable"])
-def test_jobs_that_wait_for_nodes_are_failing_and_do_not_wait_for_a_prover(code: str) -> None:
+def test_jobs_that_wait_for_nodes_count_as_failing_not_as_due(code: str) -> None:
     long_ago = timezone.now() - timedelta(seconds=301)
     BlockJob.objects.create(source=1, destination=1, block=7, due_at=long_ago, wait_code=code)
     samples = metric_samples()

@@ -102,7 +102,7 @@ def batch_of(**named: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ACCEPTED)
-def test_its_patterns_agree_with_the_server(kind: str) -> None:
+def test_the_openapi_patterns_agree_with_the_server(kind: str) -> None:
     key, schemas = make_key(), Schemas(document())
     schema = schemas.document["components"]["schemas"]["BatchRequest"]
     for is_valid, texts in ((True, ACCEPTED[kind]), (False, REFUSED[kind])):
@@ -115,7 +115,7 @@ def test_its_patterns_agree_with_the_server(kind: str) -> None:
             assert answer.json().get("code") in codes, text[:40]
 
 
-def test_values_that_match_its_patterns_are_not_malformed() -> None:
+def test_values_that_match_the_openapi_patterns_are_not_malformed() -> None:
     """A number can be too large for a chain, and a name may have more hyphens than ENS allows."""
     schemas, key = document()["components"]["schemas"], make_key()
     of_data = schemas["BatchRequest"]["properties"]["data"]["additionalProperties"]

@@ -170,7 +170,7 @@ def test_a_revert_is_an_answer_of_the_batch(shared_node: LocalNode) -> None:
     nodes = NodePool(chain_with_nodes(shared_node.url))
     codes = ["0x5f5ffd", "0x60aa5f5260205ff3", "0x60bb5f5260205ffd"]
     answers = nodes.fetch_many(
-        "eth_call", [[{"data": code}, "latest"] for code in codes], unchecked, CallRevertedError
+        "eth_call", [[{"data": code}, "latest"] for code in codes], unchecked, (CallRevertedError,)
     )
     assert [type(answer) for answer in answers] == [CallRevertedError, str, CallRevertedError]
     assert answers[1] == f"0x{'aa':0>64}"

@@ -32,7 +32,9 @@ def lease(service: Service) -> Iterator[Lease[BlockJob]]:
     context.close()
 
 
-def test_the_step_and_the_wait_are_stored_at_once(service: Service, lease: Lease[BlockJob]) -> None:
+def test_the_step_and_the_wait_are_stored_together(
+    service: Service, lease: Lease[BlockJob]
+) -> None:
     findings = Findings(lease, step=StepName.HEADER_ACCUMULATED)
     release(lease, Snooze(WaitCode.CONFIRMING.reason), service.routes.limits, findings)
     query, job = Query.objects.get(), BlockJob.objects.get()
