@@ -106,13 +106,13 @@ def use_quota(subject: str, limit: int, seconds: int, weight: int = 1) -> Quota:
         cursor.execute(COUNT_USE.format(clock=CLOCK[connection.vendor]), parameters)
         row = cursor.fetchone()
     if row is None:
-        left = read_quota(subject, limit, seconds).seconds_left
-        return Quota(is_allowed=False, limit=limit, remaining=0, seconds_left=left)
+        seconds_left = read_quota(subject, limit, seconds).seconds_left
+        return Quota(is_allowed=False, limit=limit, remaining=0, seconds_left=seconds_left)
     window_count, start, now, total_count = row
     if total_count == 1:
         _delete_unused(now)
-    left = start + seconds - now
-    return Quota(is_allowed=True, limit=limit, remaining=limit - window_count, seconds_left=left)
+    remaining, seconds_left = limit - window_count, start + seconds - now
+    return Quota(is_allowed=True, limit=limit, remaining=remaining, seconds_left=seconds_left)
 
 
 def refuse_over_quota(quota: Quota, code: ErrorCode, sentence: str) -> None:
@@ -168,11 +168,13 @@ def usage_by_subject(subjects: list[str]) -> dict[str, KeyUsage]:
 def read_quota(subject: str, limit: int, seconds: int) -> Quota:
     """Read what is left of a limit without using it; all of it, if the window has ended."""
     row, now = UsageCounter.objects.filter(pk=subject).first(), database_now()
-    left = row.window_start + seconds - now if row else 0
-    if row is None or not 0 < left <= seconds:
+    seconds_left = row.window_start + seconds - now if row else 0
+    if row is None or not 0 < seconds_left <= seconds:
         return Quota(is_allowed=True, limit=limit, remaining=limit, seconds_left=seconds)
     remaining = max(limit - row.window_count, 0)
-    return Quota(is_allowed=remaining > 0, limit=limit, remaining=remaining, seconds_left=left)
+    return Quota(
+        is_allowed=remaining > 0, limit=limit, remaining=remaining, seconds_left=seconds_left
+    )
 
 
 # A subscriber has at least a /64, whose addresses share one allowance.

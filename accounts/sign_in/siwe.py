@@ -76,10 +76,10 @@ def verify(
 def spend_nonce(request: HttpRequest, nonce: str) -> None:
     """Mark the nonce as used in one statement, so that concurrent sign-ins cannot share it."""
     now = timezone.now()
-    unspent = SignInNonce.objects.filter(
+    unspent_nonces = SignInNonce.objects.filter(
         nonce=nonce, browser=browser_digest(request), spent_at=None, issued_at__gt=now - VALIDITY
     )
-    if not unspent.update(spent_at=now):
+    if not unspent_nonces.update(spent_at=now):
         _usable_nonce(request, nonce)  # raises the specific refusal
         raise _message_refusal("This message was already used to sign in.")
 

@@ -59,14 +59,14 @@ MAX_HOST_LENGTH = 260  # a name of 253 characters and a port
 
 class RequestLog(BaseMiddleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        started = time.perf_counter()
+        start = time.perf_counter()
         header = request.headers.get("X-Request-ID", "")
         is_from_proxy = settings.BEHIND_PROXY and PROXY_ID.fullmatch(header)
         token = request_id.set(header if is_from_proxy else str(ULID()))
         try:
             response = self.get_response(request)
             response["X-Request-ID"] = request_id.get()
-            _log_request(request, response, time.perf_counter() - started)
+            _log_request(request, response, time.perf_counter() - start)
             return response
         finally:
             request_id.reset(token)

@@ -171,7 +171,7 @@ class NewBatchPage:
 
     @property
     def block_error(self) -> str:
-        """Why the first such block would be rejected; empty if none would be."""
+        """The error of the first block that would be rejected; empty if none would be."""
         return next((block.error for block, _ in self.blocks if block.error), None) or ""
 
     @cached_property
@@ -247,23 +247,23 @@ def new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits) -> Ht
     page = _new_batch_page(request, read_form(request.POST), links, limits)
     if len(page.json) > limits.body_bytes:
         return batch_too_large(request, limits)
-    chosen = request.POST.get("do", "")
-    if chosen == "submit":
+    action = request.POST.get("do", "")
+    if action == "submit":
         return _submit(request, page)
     page = page.correct_choices()
-    if chosen == "json":
+    if action == "json":
         page = replace(page, form=replace(page.form, json=page.json))
-    return _form_response(request, _check(request, page) if chosen == "check" else page)
+    return _form_response(request, _check_or_estimate(request, page) if action == "check" else page)
 
 
 def _first_form(request: HttpRequest, links: PageLinks) -> tuple[NewBatch, str]:
     """The form when it is opened, and a notice about it."""
     if "batch" not in request.GET:
         return form_from_link(request.GET, links)
-    stored = stored_request(signed_in_account(request), request.GET["batch"])
-    if stored is None:
+    request_of_batch = stored_request(signed_in_account(request), request.GET["batch"])
+    if request_of_batch is None:
         raise Http404
-    return form_from_batch(stored)
+    return form_from_batch(request_of_batch)
 
 
 @require_POST
@@ -275,10 +275,11 @@ def check_new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits)
     page = _new_batch_page(request, read_form(request.POST), links, limits)
     if len(page.json) > limits.body_bytes:
         return batch_too_large(request, limits)
-    checked = _check(request, page)
+    checked_page = _check_or_estimate(request, page)
     # No errors about fields that the user has not reached yet.
-    is_empty = checked.refusal is not None and checked.refusal.code == "empty_request"
-    context = {"page": page if is_empty and page.form.is_blank else checked}
+    refusal = checked_page.refusal
+    is_empty = refusal is not None and refusal.code == "empty_request"
+    context = {"page": page if is_empty and page.form.is_blank else checked_page}
     return render(request, "new_batch/check.html", context)
 
 
@@ -301,7 +302,7 @@ def _form_response(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     return render(request, template, {"page": page})
 
 
-def _check(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
+def _check_or_estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
     """The result of POST /estimate; only the checks of the request if the user has no key."""
     routes, limits = page.links.routes, page.limits
     try:

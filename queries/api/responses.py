@@ -144,7 +144,7 @@ class BatchResponse(ApiModel):
     internal_id: Id
     status: BatchStatus = Field(examples=["DONE"])
     destination_chain_id: DestinationId
-    fee: Wei = Field(description="The most that may be spent, in wei.")
+    fee: Wei = Field(description="The maximum that may be spent, in wei.")
     spent: Wei = Field(description="What was spent so far, in wei.")
     submitted: Moment
     ended: Moment | None
@@ -380,7 +380,7 @@ class ErrorResponse(ApiModel):
         description="A sentence for people.",
         examples=[
             (
-                "fee is missing: the most that may be spent on the batch, in wei of the "
+                "fee is missing: the maximum that may be spent on the batch, in wei of the "
                 "destination chain."
             )
         ],

@@ -1,4 +1,4 @@
-"""Decode and check what nodes answer. Checks raise `ProofError` or `NodeError`."""
+"""Decode and check the answers of nodes. Checks raise `ProofError` or `NodeError`."""
 
 import sys
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ class ChainHead:
     base_fee: int = 0  # wei
 
     def wait_reason(self, block: int) -> Reason | None:
-        """Why the block may not be proven yet; None if it is final."""
+        """The reason why the block may not be proven yet; None if it is final."""
         if block <= self.final_number:
             return None
         sentence = f"Block {block:,} is not final yet: the last final one is {self.final_number:,}."
@@ -68,7 +68,7 @@ class TransactionReceipt:
 
     @property
     def cost(self) -> int:
-        """In wei."""
+        """The cost in wei."""
         return self.gas_used * self.gas_price + self.data_fee
 
 
@@ -105,10 +105,10 @@ def check_header(
 
 
 def check_proof(
-    state_root: bytes, requested: AccountSlots, checked: CheckedNodes, answer: Any
+    state_root: bytes, requested_slots: AccountSlots, checked_nodes: CheckedNodes, answer: Any
 ) -> AccountProof:
     try:
-        return check_account_proof(answer, state_root, *requested, checked)
+        return check_account_proof(answer, state_root, *requested_slots, checked_nodes)
     except TrieNodeSurplusError:
         if state_root == EMPTY_TRIE_ROOT:
             raise NodeError(StateRootEmptyError) from None
@@ -116,7 +116,7 @@ def check_proof(
     except TrieNodeHashMismatchError:
         # If valid for another root, mostly the latest, the node keeps no older state.
         try:
-            check_account_proof(answer, root_of_answer(answer), *requested)
+            check_account_proof(answer, root_of_answer(answer), *requested_slots)
         except ProofError:
             pass
         else:
@@ -135,10 +135,10 @@ def read_bounded(bound: int, value: object, name: str = "the answer") -> int:
     return number
 
 
-read_int64 = partial(
-    read_bounded, 2**63
-)  # block numbers, nonces, gas: a database column holds them
-read_wei = partial(read_bounded, 2**128)  # prices and fees
+# Block numbers, nonces and gas: a database column holds them.
+read_int64 = partial(read_bounded, 2**63)
+# Prices and fees.
+read_wei = partial(read_bounded, 2**128)
 
 
 def read_data_fee(answer: object) -> int:
@@ -173,8 +173,8 @@ def read_receipt(transaction_hash: str, answer: object) -> TransactionReceipt | 
     if answer is None:
         return None
     receipt = read_object(answer, "a receipt")
-    stated = read_fixed_bytes(receipt.get("transactionHash"), "transactionHash", HASH_BYTES)
-    if encode_hex(stated) != transaction_hash.lower():
+    receipt_hash = read_fixed_bytes(receipt.get("transactionHash"), "transactionHash", HASH_BYTES)
+    if encode_hex(receipt_hash) != transaction_hash.lower():
         raise AnswerMalformedError("the receipt is another transaction's")
     return TransactionReceipt(
         block=read_int64(receipt.get("blockNumber"), "blockNumber"),

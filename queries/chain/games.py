@@ -87,7 +87,7 @@ class Games:
         for start in range(first, count, page_size):
             indices = range(start, min(start + page_size, count))
             answers = self._call(factory, [call_data(signature, index) for index in indices])
-            rows = [self._decode(signature, types, answer) for answer in answers]
+            rows = [self._decode_answer(signature, types, answer) for answer in answers]
             blocks = self._destination.call_contracts(
                 [(address, call_data("extraData()")) for *_, address in rows]
             )
@@ -113,9 +113,9 @@ class Games:
         self, contract: str, signature: str, types: list[str], *values: Any
     ) -> tuple[Any, ...]:
         (answer,) = self._call(contract, [call_data(signature, *values)])
-        return self._decode(signature, types, answer)
+        return self._decode_answer(signature, types, answer)
 
-    def _decode(self, signature: str, types: list[str], answer: object) -> tuple[Any, ...]:
+    def _decode_answer(self, signature: str, types: list[str], answer: object) -> tuple[Any, ...]:
         try:
             return decode(types, answer if isinstance(answer, bytes) else b"")
         except DecodingError:

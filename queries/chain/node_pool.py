@@ -54,7 +54,7 @@ class Head(NamedTuple):
 
 @dataclass(eq=False)
 class NodeHealth:
-    """What all threads of the process know of a node. Times are by the monotonic clock."""
+    """The state of a node, for all threads of the process. Times are by the monotonic clock."""
 
     name: str
     chain: Chain
@@ -106,8 +106,8 @@ class NodeHealth:
     def record_head(self, timestamp: int) -> None:
         # Clamped to now, so that a head in the future makes no other node lag.
         self.head = Head(min(timestamp, int(time.time())), time.monotonic())
-        since = min(self._lagging_since, self.head.read_at)
-        self._lagging_since = since if self.is_lagging() else math.inf
+        lagging_start = min(self._lagging_since, self.head.read_at)
+        self._lagging_since = lagging_start if self.is_lagging() else math.inf
 
     def is_lagging(self) -> bool:
         """Whether another node of the chain has reported a much newer head recently."""

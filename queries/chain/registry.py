@@ -32,7 +32,7 @@ HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # of an OP-stack chain
 EMPTY_WORD = bytes(32)
 READS_PER_CALL = 500  # some 3 million gas; nodes allow 50 million
-# The views that tell a block's hash by its number.
+# The views that return a block's hash by its number.
 HASH_VIEWS = {
     RegistryKind.OPTIMISM: "recorded(uint256)",
     RegistryKind.ATTESTED: "attested(uint256)",
@@ -198,7 +198,7 @@ class RegistryReader:
         in_registry = [read for read in words if not read.event]
         calls = [*(read.call() for read in in_registry), _leaf_call(header.number)]
         *answers, leaf = self._read(calls, destination_block)
-        words |= self._decode(in_registry, answers)
+        words |= self._decode_words(in_registry, answers)
         words |= self._read_events([read for read in words if read.event], destination_block)
         return RegistryBlock(words, leaf, block_leaf(header))
 
@@ -206,7 +206,7 @@ class RegistryReader:
         """The fact's word at this block of the destination, or None if it is not proven."""
         if read.event:
             return self._read_events([read], destination_block)[read]
-        return self._decode([read], self._read([read.call()], destination_block))[read]
+        return self._decode_words([read], self._read([read.call()], destination_block))[read]
 
     def _read_events(
         self, reads: Sequence[FactRead], destination_block: int | None
@@ -215,7 +215,7 @@ class RegistryReader:
             return {}
         calls = [read.call() for read in reads]
         answers = self._client.call_contract(self.verifier, calls, destination_block)
-        return self._decode(reads, answers, "events verifier", self.verifier)
+        return self._decode_words(reads, answers, "events verifier", self.verifier)
 
     def leaves(self, blocks: Sequence[int], destination_block: int | None = None) -> list[bytes]:
         """The leaf of each source block; 32 zeros if it is not accumulated."""
@@ -254,7 +254,7 @@ class RegistryReader:
             if not leaf == block_hash == EMPTY_WORD
         }
 
-    def _decode(
+    def _decode_words(
         self,
         reads: Sequence[FactRead],
         answers: Sequence[bytes | ChainError],

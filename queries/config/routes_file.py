@@ -120,7 +120,7 @@ def matching(pattern: str, description: str) -> Any:
     return Field(pattern=f"^({pattern})$", description=description)
 
 
-def _check(is_valid: Callable[[str], bool]) -> AfterValidator:
+def _text_validator(is_valid: Callable[[str], bool]) -> AfterValidator:
     def check(text: str) -> str:
         if not is_valid(text):
             raise ValueError
@@ -141,12 +141,12 @@ Name = Annotated[
     str,
     Field(min_length=1, max_length=MAX_NAME_LENGTH),
     Field(description=f'a text of 1 to {MAX_NAME_LENGTH} characters, such as "Ethereum"'),
-    _check(lambda name: name.isprintable() and name == name.strip()),
+    _text_validator(lambda name: name.isprintable() and name == name.strip()),
 ]
 ContractAddress = Annotated[
     str,
     Field(description="an address with its checksum (EIP-55)"),  # so that a typing error is noticed
-    _check(is_checksum_address),
+    _text_validator(is_checksum_address),
 ]
 Time = Annotated[
     StrictInt,

@@ -120,9 +120,9 @@ class Lease(Generic[Row]):
             self.owned_rows().select_for_update().first()
             rows = self.owned_rows()
             if isinstance(self.row, BlockJob):
-                waiting = Query.objects.filter(job=OuterRef("pk"), has_ended=False)
+                open_queries = Query.objects.filter(job=OuterRef("pk"), has_ended=False)
                 links = JobTransaction.objects.filter(transaction__confirmed=False)
-                rows = rows.filter(~Exists(waiting), ~Exists(links.filter(job=OuterRef("pk"))))
+                rows = rows.filter(~Exists(open_queries), ~Exists(links.filter(job=OuterRef("pk"))))
             if not rows.update(**NOT_DUE):
                 self.reschedule(timedelta(0))
             elif isinstance(self.row, BlockJob):
@@ -160,9 +160,10 @@ def lease_rows(candidates: QuerySet[Row], now: datetime, limit: int = 1) -> list
     token = secrets.token_hex(16)
     with transaction.atomic(savepoint=False):
         free_rows = list(candidates.select_for_update(skip_locked=True)[:limit])
-        leased = candidates.model._default_manager.filter(pk__in=[row.pk for row in free_rows])
+        ids = [row.pk for row in free_rows]
+        leased_rows = candidates.model._default_manager.filter(pk__in=ids)
         # Due from now: if the lease expires, rows that have waited longer are claimed first.
-        leased.update(lease_token=token, lease_until=_lease_end(now), due_at=now)
+        leased_rows.update(lease_token=token, lease_until=_lease_end(now), due_at=now)
     return [Lease(row, token) for row in free_rows]
 
 
@@ -173,11 +174,12 @@ def claim_one(rows: QuerySet[Row], *, lookahead: timedelta = timedelta(0)) -> Le
 
 def make_due(jobs: QuerySet[BlockJob]) -> None:
     """Make these jobs due, with the lowest turn of the batches that wait for each job."""
-    waiting = Query.objects.filter(job=OuterRef("pk"), has_ended=False).order_by().values("job")
-    first = waiting.annotate(first=Min("batch__turn")).values("first")
+    open_queries = Query.objects.filter(job=OuterRef("pk"), has_ended=False)
+    jobs_of_queries = open_queries.order_by().values("job")
+    first_turn = jobs_of_queries.annotate(first=Min("batch__turn")).values("first")
     # Clear the wait, so that the next pass does not skip them (`Snooze.head_hash`).
     columns = {"due_at": shared_now(), "wait_code": "", "waits_for": ""}
-    jobs.update(**columns, turn=Coalesce(Subquery(first), "turn"))
+    jobs.update(**columns, turn=Coalesce(Subquery(first_turn), "turn"))
 
 
 def _lease_end(now: datetime) -> datetime:

@@ -99,17 +99,17 @@ def _check_daily_limit(facts: int) -> None:
 
 def _spend_daily_limit(facts: int, owner: Account) -> None:
     """Limit the facts of a day, because storing them costs the account nothing."""
-    spent = use_quota(_facts_subject(owner), settings.FACTS_PER_DAY, DAY, facts)
+    quota = use_quota(_facts_subject(owner), settings.FACTS_PER_DAY, DAY, facts)
     refuse_over_quota(
-        spent,
+        quota,
         SubmissionCode.TOO_MANY_FACTS,
         f"This batch asks for {format_count(facts, 'fact')}. An account may ask for "
-        f"{spent.limit:,} a day here, and yours has fewer left.",
+        f"{quota.limit:,} a day here, and yours has fewer left.",
     )
 
 
 def daily_facts(owner: Account) -> Quota:
-    """What the account has left of its daily limit."""
+    """The account's remaining daily limit."""
     return read_quota(_facts_subject(owner), settings.FACTS_PER_DAY, DAY)
 
 
@@ -146,7 +146,7 @@ def _check_fee(request: CheckedBatch, *, free: bool) -> None:
         raise RefusalError(
             EndpointCode.FEE_TOO_LOW,
             f'fee is "0", but proving on chain {request.destination} is not free here. Offer the '
-            "most that may be spent on the batch, in wei; POST /estimate says how much it takes.",
+            "maximum that may be spent on the batch, in wei; POST /estimate returns a fee.",
             path="fee",
         )
 
@@ -241,7 +241,7 @@ def _account_query(account: CheckedAccount) -> Query:
 
 
 def _spelling(query: Query, chain: str, accounts: Mapping[str, Sequence[str]]) -> object:
-    """How the request spelled the query, for clients that look it up. None if it is canonical."""
+    """The request's spelling of the query, for clients that look it up. None if it is canonical."""
     default_slots = [f"0x{slot}" for slot in query.slots]
     spellings = {key: None if slots == default_slots else slots for key, slots in accounts.items()}
     default = dict.fromkeys(filter(None, [query.name or query.account]))

@@ -1,5 +1,5 @@
-"""How the registry can know a block: by its hash, by headers or a hop from a known later block, or
-after a transaction that prepares for it.
+"""Search for an anchor, by which the registry can know a block: its own hash, or headers or a hop
+from a later block that it knows. If there is none, a transaction may have to prepare one first.
 
 Hops prove an older block's hash in the state of a newer block, which holds the hashes of the 8,191
 blocks before it (EIP-2935). For older blocks several hops follow one another.
@@ -112,7 +112,7 @@ class AnchorSearch:
         return Games(self.registry, self.destination)
 
     def find(self, header: Header, state: RegistryBlock) -> AnchorResult:
-        """How the missing facts of the block can be proven now, or why they cannot be yet."""
+        """Find how the missing facts can be proven now, or the reason why they cannot yet."""
         if state.has_conflict:
             chain = self.destination.chain.name
             raise AnotherBlockAccumulatedError.create(chain, why=f": block {header.number:,}")
@@ -131,15 +131,15 @@ class AnchorSearch:
         headers_per_half_call = CALLDATA_BYTES // 2 // len(header.encoded)
         max_headers = HEADERS_PER_HOP if has_history else headers_per_half_call
         last_known = max(self.source_head, window.stop - 1)
-        nearby = range(target.number, min(target.number + max_headers, last_known) + 1)
-        nearest = self._nearest_known_block(nearby, window)
+        nearby_blocks = range(target.number, min(target.number + max_headers, last_known) + 1)
+        nearest = self._nearest_known_block(nearby_blocks, window)
         if nearest is not None:
             return replace(anchor, newer_headers=self._fetch_newer_headers(header, nearest))
-        if preparation := self._hash_preparation(target, nearby):
+        if preparation := self._hash_preparation(target, nearby_blocks):
             return preparation
         if has_history:
             return self._find_hops(anchor, target, window)
-        return self._check_reach(target, nearby, window)
+        return self._check_reach(target, nearby_blocks, window)
 
     def _find_hops(self, anchor: Anchor, target: Header, window: range) -> AnchorResult:
         starts = self._hop_starts(target, window)
@@ -152,8 +152,8 @@ class AnchorSearch:
         if starts:
             start = min(starts)
             return self._prepare_hops(start, target.number, is_accumulated=starts[start])
-        later = range(target.number, self.source_head + 1)
-        return self._hash_preparation(target, later) or self._hash_not_known(target)
+        later_blocks = range(target.number, self.source_head + 1)
+        return self._hash_preparation(target, later_blocks) or self._hash_not_known(target)
 
     def _fetch_header(self, number: int) -> Header:
         return self.fetch_headers(number, number)[0]
@@ -174,10 +174,9 @@ class AnchorSearch:
         Native route: the chain's latest blocks. Output route: the block recorded from a game. With
         `assumed_preparation`: the block that this preparation records.
         """
-        if self.assumed_preparation and not self.assumed_preparation.hops:
-            return range(
-                self.assumed_preparation.next_start, self.assumed_preparation.next_start + 1
-            )
+        preparation = self.assumed_preparation
+        if preparation and not preparation.hops:
+            return range(preparation.next_start, preparation.next_start + 1)
         if self.registry.kind is RegistryKind.OUTPUT:
             return self._known_output_window(target)
         if self.registry.kind is not RegistryKind.NATIVE:
@@ -203,12 +202,12 @@ class AnchorSearch:
             return range(game.block, game.block + 1)
         return range(0)
 
-    def _nearest_known_block(self, nearby: range, window: range) -> int | None:
+    def _nearest_known_block(self, nearby_blocks: range, window: range) -> int | None:
         """The lowest of these blocks that the registry knows."""
-        if nearby.start in window:
-            return nearby.start
-        numbers = [*self.registry_reader.anchor_blocks(nearby), *window[:1]]
-        return min((number for number in numbers if number in nearby), default=None)
+        if nearby_blocks.start in window:
+            return nearby_blocks.start
+        numbers = [*self.registry_reader.anchor_blocks(nearby_blocks), *window[:1]]
+        return min((number for number in numbers if number in nearby_blocks), default=None)
 
     def _hop_starts(self, target: Header, window: range) -> dict[int, bool]:
         """Known blocks from which hops can lead to the target, and whether they are accumulated."""
@@ -331,7 +330,7 @@ class AnchorSearch:
         return HashNotKnown(code.reason)
 
     def _check_reach(
-        self, target: Header, nearby: range, window: range
+        self, target: Header, nearby_blocks: range, window: range
     ) -> OutOfReach | HashNotKnown:
         """Return `OutOfReach` if no hash near the block can become known; it is too old for hops.
 
@@ -343,7 +342,7 @@ class AnchorSearch:
             nearest, _ = self.registry_reader.latest_l1_block()
         if self.registry.kind is RegistryKind.OUTPUT and (game := self.games.valid_game(target)):
             nearest = game.block
-        if nearest < nearby.stop:
+        if nearest < nearby_blocks.stop:
             return self._hash_not_known(target)
 
         def has_history(number: int) -> bool:
@@ -352,10 +351,10 @@ class AnchorSearch:
             except (BlockUnknownError, StateNotAvailableError):  # dropped by the nodes (EIP-4444)
                 return False
 
-        head, first = self.source_head, nearby.start
+        head, first = self.source_head, nearby_blocks.start
         hop_target = bisect_left(range(head), 1, lo=first, key=has_history)
         first_target = hop_target if hop_target < head else None
-        return OutOfReach(nearest - first, len(nearby) - 1, first_target)
+        return OutOfReach(nearest - first, len(nearby_blocks) - 1, first_target)
 
 
 def _own_blocks(registry: Registry, first: int, limit: int) -> list[int]:
@@ -367,5 +366,5 @@ def _own_blocks(registry: Registry, first: int, limit: int) -> list[int]:
     rows = Attestation.objects.filter(
         **registry.route_filter, registry=registry.address, block__gte=first
     )
-    attested = rows.order_by("block").values_list("block", flat=True)
-    return [*jobs.values_list("block", flat=True)[:limit], *attested[:limit]]
+    attested_blocks = rows.order_by("block").values_list("block", flat=True)
+    return [*jobs.values_list("block", flat=True)[:limit], *attested_blocks[:limit]]

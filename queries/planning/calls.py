@@ -39,8 +39,8 @@ LOOKUP_GAS = 18_000  # to look up both hashes, and costs that the table in provi
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """How the registry can know a block: it knows the last of the headers above it, or a hop leads
-    to that header.
+    """The link from a block to one that the registry knows: the last of the headers above it, or
+    the block from which a hop leads to that header.
     """
 
     header: Header
@@ -140,12 +140,12 @@ class Piece:
 
     @property
     def new_header_slots(self) -> int:
-        """How many slots the registry writes for facts of the header."""
+        """The number of slots that the registry writes for facts of the header."""
         return self.accumulate + len(self.fields) + len(self.timestamps)
 
     @property
     def gas(self) -> int:
-        """Roughly, without calldata: see the table in proving/packing.py."""
+        """Approximate gas without calldata; see the table in proving/packing.py."""
         return self.new_header_slots * self.rules.new_slot + sum(
             estimate_account_gas(account, self.rules) for account in self.accounts
         )
@@ -163,7 +163,7 @@ class Piece:
         return BASE_GAS + self.gas + self.rules.floor_byte * len(self.section)
 
     def query_weights(self, queries: Sequence[Query]) -> list[int]:
-        """How much the piece proves for each query: its witness bytes, and new slots as gas."""
+        """The queries' weights in the piece: their witness bytes, and their new slots as gas."""
         accounts = {account.proof.address: account for account in self.accounts}
         return [
             self._query_weight(query, accounts.get(bytes.fromhex(query.account[2:])))

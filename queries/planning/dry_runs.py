@@ -26,7 +26,7 @@ class GasEstimate:
     data_fee: int = 0
 
     def max_cost(self, fees: Fees) -> int:
-        """Wei. The gas price of the L1 may double as well."""
+        """The maximum cost in wei. The gas price of the L1 may double as well."""
         return self.gas * fees.max_fee + 2 * self.data_fee
 
 
@@ -64,8 +64,8 @@ class CallEstimator:
     ) -> list[GasEstimate | CallRefusal]:
         cap, name = self.destination.chain.gas_cap, self.destination.chain.name
         results: list[GasEstimate | CallRefusal] = []
-        addressed = [(call.to or self.registry, call.data) for call in calls]
-        gas = self.destination.estimate_gas_for_calls(self.sender, addressed, override)
+        contract_calls = [(call.to or self.registry, call.data) for call in calls]
+        gas = self.destination.estimate_gas_for_calls(self.sender, contract_calls, override)
         data_fees = self.destination.data_fees([call.data for call in calls])
         for result, data_fee in zip(gas, data_fees, strict=True):
             if not isinstance(result, int):

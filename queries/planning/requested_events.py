@@ -43,7 +43,7 @@ _ADDRESS = re.compile("0x(?:0{24})?([0-9a-f]{40})(?![0-9a-f])")
 
 @dataclass
 class BlockContent:
-    """What a block contains. Each list is fetched if it is needed, and checked by its root."""
+    """The content of a block. Each list is fetched if it is needed, and checked by its root."""
 
     source: ChainClient
     header: Header
@@ -123,7 +123,7 @@ def find_requested_events(content: BlockContent, request: Mapping[str, Any]) -> 
 
 
 def event_references(content: BlockContent, query: Query) -> Iterator[EventReference]:
-    """What the query's facts name: addresses, also those in topics, and their transactions."""
+    """The names in the query's facts: addresses, also those in topics, and transactions."""
     hashes, block = dict[int | None, str](), content.header.number
     with suppress(ChainError):  # the facts can be proven without them
         hashes = {index: digest for digest, index in content.indexes.items()}

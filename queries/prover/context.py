@@ -1,4 +1,4 @@
-"""What a pass over a job works with: the job, and the chains with cached heads and budgets."""
+"""The context of a pass: the job, and the chains with cached heads and budgets."""
 
 import time
 from collections.abc import Mapping
@@ -69,15 +69,16 @@ class ProverContext(ChainReaders):
         now, limits = time.monotonic(), self.limits
         last_hash, start = self.block_waits.get(job.pk, (b"", now))
         start = start if block_hash == last_hash else now
-        for other, (_, since) in list(self.block_waits.items()):
-            if since < now - limits.resend_after:
-                self.block_waits.pop(other, None)
+        for job_id, (_, wait_start) in list(self.block_waits.items()):
+            if wait_start < now - limits.resend_after:
+                self.block_waits.pop(job_id, None)
         self.block_waits[job.pk] = block_hash, start
-        waited = now - start
-        age = max(time.time() - self.last_read_head(job.destination).timestamp, waited)
-        until_expected = MIN_BLOCK_TIME_SHARE * self._block_seconds(job.destination) - age
-        pauses = waited / limits.recheck_divisor, limits.initial_retry_delay, until_expected
-        return timedelta(seconds=max(pauses))
+        seconds_waited = now - start
+        age = max(time.time() - self.last_read_head(job.destination).timestamp, seconds_waited)
+        min_block_time = MIN_BLOCK_TIME_SHARE * self._block_seconds(job.destination)
+        recheck_delay = seconds_waited / limits.recheck_divisor
+        delays = recheck_delay, limits.initial_retry_delay, min_block_time - age
+        return timedelta(seconds=max(delays))
 
     def _block_seconds(self, chain_id: int) -> float:
         """The average time between blocks, as `watch` measures it; 0 if one may come any time."""

@@ -62,7 +62,7 @@ Outcome = Wait | Reject | Attach | None  # None: nothing is left to do
 
 @dataclass
 class Findings:
-    """What a pass over a job has found so far."""
+    """The findings of a pass over a job so far."""
 
     lease: Lease[BlockJob]
     header: Header | None = None  # pinned from now on
@@ -138,10 +138,10 @@ def _reschedule(lease: AnyLease, wait: Wait, limits: Limits) -> None:
     counts_towards_max_age = not is_exempt and not has_unconfirmed_transactions
     if counts_towards_max_age and reason:
         old_queries = _queries_beyond_max_age(row, limits)
-        if failing := list(old_queries):
+        if failed_queries := list(old_queries):
             step = transitions.first_open_step(old_queries)
             failure = Failure(reason.code, reason.sentence, step, retryable=True)
-            _reject(lease, Reject.create(failing, failure))
+            _reject(lease, Reject.create(failed_queries, failure))
     lease.reschedule(
         pause, reason, failures=attempts, counts_towards_max_age=counts_towards_max_age
     )

@@ -40,7 +40,7 @@ RESENT_AFTER_REORG = Reason(
 
 
 def read_confirmed_state(job_pass: JobPass, header: Header) -> RegistryBlock:
-    """What the registry holds by quorum, each node at its confirmation depth."""
+    """Read the registry's state by quorum, each node at its confirmation depth."""
     return job_pass.destination.ask_quorum(
         _read_confirmed_block, header, tuple(job_pass.all_reads), job_pass=job_pass
     )

@@ -48,10 +48,10 @@ _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 _WORD = re.compile("0x[0-9a-fA-F]{64}")
 
 
-def validation_error(code: ErrorCode, problem: str, *inside: str) -> PydanticCustomError:
-    """An error for a validator to raise; its sentence is the path, `inside`, and `problem`."""
+def validation_error(code: ErrorCode, problem: str, *sub_path: str) -> PydanticCustomError:
+    """An error for a validator to raise; its sentence is the path, `sub_path`, and `problem`."""
     return PydanticCustomError(
-        code.code, "{problem}", {"problem": problem, "kind": code, "inside": inside}
+        code.code, "{problem}", {"problem": problem, "kind": code, "sub_path": sub_path}
     )
 
 
@@ -460,7 +460,7 @@ class BatchRequest(EstimateRequest):
     """Unknown fields are ignored, with a warning."""
 
     fee: Fee = Field(
-        description="The most that may be spent on the batch, in wei of the destination chain. "
+        description="The maximum that may be spent on the batch, in wei of the destination chain. "
         'Send "0" where proving is free; elsewhere POST /estimate returns a fee.'
     )
 
@@ -488,7 +488,7 @@ def read_body(model: type[Model], content: object) -> Model:
 
 def _body_refusal(model: type[BaseModel], error: ErrorDetails) -> RefusalError:
     context = error.get("ctx", {})
-    path = JsonPath((*error["loc"], *context.get("inside", ())))
+    path = JsonPath((*error["loc"], *context.get("sub_path", ())))
     if "kind" in context:
         return path.refusal(context["kind"], f"{path} {context['problem']}")
     code, problem = _schema_problem(model, error)

@@ -30,10 +30,10 @@ class _InvalidValue:
 def read_json(body: bytes, max_bytes: int) -> object:
     """Parse a body. Raises only `RefusalError`."""
     check_size(len(body), max_bytes)
-    text = _decode(body)
+    text = _decode_body(body)
     try:
         content = _DECODER.decode(text)
-        _check(content, WHOLE_BODY)
+        _check_json_value(content, WHOLE_BODY)
     except json.JSONDecodeError as error:
         reason = error.msg[0].lower() + error.msg[1:].removesuffix(" at")
         raise RefusalError(
@@ -56,7 +56,7 @@ def check_size(size: int, limit: int) -> None:
         )
 
 
-def _decode(body: bytes) -> str:
+def _decode_body(body: bytes) -> str:
     if body.startswith(_BYTE_ORDER_MARK):
         raise RefusalError(
             BodyCode.NOT_JSON, "The body begins with a byte order mark. Send UTF-8 without one."
@@ -72,7 +72,7 @@ def _decode(body: bytes) -> str:
     return text
 
 
-def _check(value: object, path: JsonPath, depth: int = 0) -> None:
+def _check_json_value(value: object, path: JsonPath, depth: int = 0) -> None:
     """Refuse the first error in the value; `MAX_DEPTH` bounds the recursion."""
     if isinstance(value, _InvalidValue):
         raise path.refusal(value.code, f"{path} {value.problem}")
@@ -86,7 +86,7 @@ def _check(value: object, path: JsonPath, depth: int = 0) -> None:
                 _check_text(step, path.child(step), "The key ")
             # Skip numbers: making their paths would be most of the cost of a long list.
             if isinstance(item, str | dict | list | _InvalidValue):
-                _check(item, path.child(step), depth + 1)
+                _check_json_value(item, path.child(step), depth + 1)
 
 
 def _check_text(text: str, path: JsonPath, subject: str = "") -> None:
@@ -107,7 +107,7 @@ def _nested_too_deeply(path: JsonPath) -> RefusalError:
     )
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _InvalidValue:
+def _unique_members(pairs: list[tuple[str, object]]) -> dict[str, object] | _InvalidValue:
     members = dict(pairs)
     if len(members) == len(pairs):
         return members
@@ -117,8 +117,8 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _InvalidValu
     )
 
 
-def _constant(name: str) -> _InvalidValue:
+def _invalid_constant(name: str) -> _InvalidValue:
     return _InvalidValue(BodyCode.NUMBER_MALFORMED, f"is {name}, which is not a number in JSON.")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_members, parse_constant=_invalid_constant)

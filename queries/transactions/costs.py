@@ -1,4 +1,4 @@
-"""What a transaction has cost, and which batches pay how much of it.
+"""The costs of transactions, and the shares of the batches that pay for them.
 
 Each transaction has a `Share` per paying batch. Until the transaction is confirmed, the share
 reserves the maximum that the batch may have to pay. Afterwards it holds what the batch has paid.

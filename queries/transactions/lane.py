@@ -115,7 +115,7 @@ class Lane:
                 )
 
     def _affordable_offers(self, offers: Sequence[Offer], funds: int) -> list[Offer]:
-        """The first offers that the funds cover, beside the unmined transactions.
+        """The first offers that the funds cover after the unmined transactions are paid for.
 
         Raises `InsufficientFundsError` if there are none.
         """

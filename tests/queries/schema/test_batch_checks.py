@@ -134,7 +134,7 @@ def check(content: object, code: str, path: str, beginning: str) -> None:
         ([], "wrong_type", "", "The body must be an object, not a list."),
         ("{}", "wrong_type", "", "The body must be an object, not text."),
         ({}, "missing_field", "destinationChainId", "destinationChainId is missing: "),
-        (without(BATCH, "fee"), "missing_field", "fee", "fee is missing: the most that may be "),
+        (without(BATCH, "fee"), "missing_field", "fee", "fee is missing: the maximum that may be "),
         (without(BATCH, "data"), "missing_field", "data", "data is missing: "),
         (batch(None), "wrong_type", "data", "data must be an object, not null."),
         (batch({}), "empty_request", "data", "data asks for nothing. Name at least one source"),

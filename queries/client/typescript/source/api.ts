@@ -31,7 +31,7 @@ export type AttemptResponse = {
 export type BatchRequest = {
   /** The id of the chain on which the facts are to be read, in decimal, or an alias that the operator gave it. */
   destinationChainId: string;
-  /** The most that may be spent on the batch, in wei of the destination chain. Send "0" where proving is free; elsewhere POST /estimate returns a fee. */
+  /** The maximum that may be spent on the batch, in wei of the destination chain. Send "0" where proving is free; elsewhere POST /estimate returns a fee. */
   fee: string;
   /** The blocks to prove, by the id of their source chain. A block's key is `block:` and its number, or `timestamp:` and Unix seconds for the last block at or before that time. */
   data: { readonly [chain: string]: { readonly [block: string]: BlockBody } };
@@ -44,7 +44,7 @@ export type BatchResponse = {
   internalId: string;
   status: BatchStatus;
   destinationChainId: string;
-  /** The most that may be spent, in wei. */
+  /** The maximum that may be spent, in wei. */
   fee: string;
   /** What was spent so far, in wei. */
   spent: string;
@@ -350,7 +350,7 @@ export type StatusResponse = {
   internalId: string;
   status: BatchStatus;
   destinationChainId: string;
-  /** The most that may be spent, in wei. */
+  /** The maximum that may be spent, in wei. */
   fee: string;
   /** What was spent so far, in wei. */
   spent: string;
