@@ -59,7 +59,7 @@ class WaitCode(StrEnum):
         "A transaction that lowers the registry's state horizon is not mined yet.",
     )
     # The transaction
-    TRANSACTION_PENDING = ("transaction_pending", "The transaction is sent, but not mined yet.")
+    TRANSACTION_PENDING = ("transaction_pending", "The transaction was sent, but is not mined yet.")
     CONCURRENT_PROVER = "concurrent_prover", "Another prover is working on the same block or batch."
     FEE_RESERVED = (
         "fee_reserved",
@@ -77,7 +77,7 @@ class WaitCode(StrEnum):
     NODE_BEHIND = ("node_behind", "A node of the destination is some blocks behind the others.")
     REGISTRY_CONFLICT = (
         "registry_conflict",
-        "The service checks whether the registry holds a different header of this block.",
+        "The service is checking whether the registry holds a different header of this block.",
     )
     REGISTRY_REFUSES = (
         "registry_refuses",

@@ -96,7 +96,7 @@ def _has_unknown_host(request: HttpRequest) -> bool:
 
 
 class MessageCookie(CookieStorage):
-    """Django applies the session cookie's Secure, HttpOnly and SameSite, but fixes the name."""
+    """Django uses the session cookie's Secure, HttpOnly and SameSite, but hard-codes the name."""
 
     cookie_name = settings.MESSAGE_COOKIE_NAME
 

@@ -60,7 +60,7 @@ FORM_SENTENCES = {
     ),
 }
 MAX_WARNINGS = 5  # on the page that follows a submission
-MAX_ARGUMENT = 100_000  # a shell's argument is limited
+MAX_ARGUMENT_LENGTH = 100_000  # characters; shells limit the length of an argument
 _PARENT_PATH = re.compile(r" in data\.\S*(?=: )")
 _SELECTOR = re.compile(r"(block|timestamp):([0-9]{1,20})\b")
 
@@ -115,7 +115,7 @@ class NewBatchPage:
 
     @property
     def curl_data(self) -> str:
-        if self.form.is_blank or len(self.json) > MAX_ARGUMENT:
+        if self.form.is_blank or len(self.json) > MAX_ARGUMENT_LENGTH:
             return "@batch.json"
         return shlex.quote(self.form.json or json.dumps(self.form.content()))
 

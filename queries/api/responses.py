@@ -191,7 +191,7 @@ class EventResponse(ApiModel):
     log_index: int | None = Field(
         default=None, description="The log's index within the block, as JSON-RPC counts."
     )
-    position: int | None = Field(default=None, description="The withdrawal's place in the block.")
+    position: int | None = Field(default=None, description="The withdrawal's index in the block.")
     address: Address | None = Field(
         default=None, description="The log's emitter, or the withdrawal's recipient."
     )

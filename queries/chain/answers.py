@@ -82,7 +82,7 @@ def decode_head(answer: object) -> ChainHead:
     number = read_quantity(block.get("number"), "number")
     timestamp = read_quantity(block.get("timestamp"), "timestamp")
     if max(number, timestamp) >= 2**63:
-        raise AnswerMalformedError("a block's number and timestamp stay below 2^63")
+        raise AnswerMalformedError("a block's number and timestamp must be below 2^63")
     block_hash = read_fixed_bytes(block.get("hash"), "hash", HASH_BYTES)
     base_fee = read_quantity(block.get("baseFeePerGas") or "0x0", "baseFeePerGas")
     return ChainHead(number, timestamp, block_hash, final_number=0, base_fee=base_fee)
@@ -114,7 +114,7 @@ def check_proof(
             raise NodeError(StateRootEmptyError) from None
         raise
     except TrieNodeHashMismatchError:
-        # If valid for another root, mostly the latest, the node keeps no older state.
+        # If valid for another root, usually that of the latest block, the node has no older state.
         try:
             check_account_proof(answer, root_of_answer(answer), *requested_slots)
         except ProofError:
@@ -131,7 +131,7 @@ def read_number(answer: object) -> int:
 def read_bounded(bound: int, value: object, name: str = "the answer") -> int:
     number = read_quantity(value, name)
     if number >= bound:
-        raise AnswerMalformedError(f"{name} is too large to be true")
+        raise AnswerMalformedError(f"{name} is too large")
     return number
 
 

@@ -64,7 +64,7 @@ class FactRead:
         if self.kind in ABSENCE_KINDS:
             count, words = 2, [*words, ABSENCE_WORD]
         if len(words) != count or any(len(word) != len(EMPTY_WORD) for word in words):
-            raise ValueError("the answer has another length")
+            raise ValueError("the answer has the wrong length")
         is_proven, *numbers = map(int.from_bytes, words)
         if is_proven > 1:
             raise ValueError("the answer does not begin with a bool")

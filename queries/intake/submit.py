@@ -1,7 +1,7 @@
 """Store a valid request as a batch and its queries.
 
-No node is asked here. A block is compared with the head that a prover stored lately. Without one it
-is accepted, and checked later.
+No node is asked here. A block is compared with the head that a prover stored recently. Without one
+it is accepted, and checked later.
 """
 
 import hashlib
@@ -121,8 +121,8 @@ def _check_idempotency_key(key: str | None) -> None:
     if key is not None and not _IDEMPOTENCY_KEY_PATTERN.fullmatch(key):
         raise RefusalError(
             EndpointCode.IDEMPOTENCY_KEY_MALFORMED,
-            f"{IDEMPOTENCY_KEY} has 1 to {MAX_IDEMPOTENCY_KEY_LENGTH} characters of visible ASCII, "
-            "without spaces. A random UUID is a good one.",
+            f"{IDEMPOTENCY_KEY} must have 1 to {MAX_IDEMPOTENCY_KEY_LENGTH} characters of visible "
+            "ASCII, without spaces. A random UUID is a good one.",
             path=IDEMPOTENCY_KEY,
         )
 
@@ -152,7 +152,7 @@ def _check_fee(request: CheckedBatch, *, free: bool) -> None:
 
 
 def refuse_blocks_beyond_head(blocks: Iterable[CheckedBlock], limits: Limits) -> None:
-    """Refuse a block too far above the head that a prover recorded lately."""
+    """Refuse a block too far above the head that a prover recorded recently."""
     earliest = timezone.now() - timedelta(seconds=MAX_HEAD_AGE_POLLS * limits.poll_interval)
     recent = ChainRecord.objects.filter(recorded_at__gt=earliest)
     heads = recent.in_bulk({block.source for block in blocks})
@@ -173,7 +173,7 @@ def _reason_beyond_head(selector: Selector, head: ChainRecord | None, limits: Li
         return f"the maximum is {maximum}." if number > _MAX_NUMBER else ""
     if selector.is_time:
         last = head.timestamp + int(limits.max_seconds_ahead)
-        newest = f"of {format_timestamp(head.timestamp)}"
+        newest = f"from {format_timestamp(head.timestamp)}"
         accepted = f"times up to {format_timestamp(last)}"
         seconds = number - head.timestamp
     else:

@@ -142,7 +142,7 @@ def _revert_sentence(error: CallRevertedError, registry: Registry) -> str:
             f"The registry does not know block {number:,} of chain {registry.source} with the "
             f"hash 0x{block_hash}: it is of another chain, or too old for the registry."
         )
-    return f"{describe_refusal(error)}."
+    return describe_refusal(error)
 
 
 def _read_known_facts(

@@ -84,5 +84,5 @@ class CallEstimator:
 def describe_refusal(error: CallRevertedError) -> str:
     """A sentence on why the registry refuses a call."""
     if isinstance(error, BeyondHorizonError):
-        return error.sentence.rstrip(".")
-    return f"The registry refuses the proof: 0x{excerpt(error.data.hex())}"
+        return error.sentence
+    return f"The registry refuses the proof: 0x{excerpt(error.data.hex())}."

@@ -17,7 +17,10 @@ from queries.proving.witnesses import AccountToStore, build_witness
 
 
 def history_request(header: Header) -> list[AccountSlots]:
-    """The slots of the grandparent's and the parent's hash, if the chain may have the contract."""
+    """The slots of the grandparent's and parent's hash in the history contract (EIP-2935).
+
+    Empty if the chain cannot have that contract at this block.
+    """
     if header.number <= 1 or not header.has_field(HeaderField.REQUESTS_HASH):
         return []
     return [(HASH_HISTORY_BYTES, [history_slot(header.number - back) for back in (2, 1)])]

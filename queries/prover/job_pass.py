@@ -1,4 +1,7 @@
-"""One pass over a block job. Its state is on chain and in the database, so any worker can go on."""
+"""One pass over a block job.
+
+The job's state is on chain and in the database, so any worker can continue it.
+"""
 
 import math
 import time

@@ -303,7 +303,7 @@ def _fee_too_low_failure(batch_id: str, price: int, job_ids: Collection[int]) ->
     others = Query.objects.filter(batch=batch_id, has_ended=False).exclude(job__in=job_ids)
     more = ", and more for its other blocks" if others.exists() else ""
     sentence = (
-        f"Proving this may cost {price:,} wei, and less was offered. Submit it again with a fee of "
-        f"at least {price}{more}."
+        f"Proving this may cost {price:,} wei, and less was offered. Submit the batch again with a "
+        f"fee of at least {price} wei{more}."
     )
     return Failure("fee_too_low", sentence, StepName.HEADER_ACCUMULATED, retryable=False)

@@ -138,7 +138,7 @@ def _check_values_and_build_calls(
 def check_missing_by_quorum(job_pass: JobPass, header: Header, state: RegistryBlock) -> Wait | None:
     """Return what to wait for, or None if the facts have to be proven.
 
-    If a transaction for them was mined lately, a quorum has to confirm that they are missing,
+    If a transaction for them was mined recently, a quorum has to confirm that they are missing,
     because the first node may be behind.
     """
     mined_rows = job_pass.transactions(is_preparation=False, succeeded=True, final=False)

@@ -1,7 +1,7 @@
 """Batches and their queries, with their progress and what they wait for.
 
 The batch's row or one of its jobs has the reason for waiting. If no prover has claimed the batch,
-or none has polled a chain lately, it waits for a prover.
+or none has polled a chain recently, it waits for a prover.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

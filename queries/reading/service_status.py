@@ -32,12 +32,12 @@ class ChainStatus:
 
     @property
     def is_polled(self) -> bool:
-        """Whether a prover has asked the nodes lately."""
+        """Whether a prover has asked the nodes recently."""
         return bool(self.polled_at and timezone.now() - self.polled_at < PROVER_TIMEOUT)
 
     @property
     def is_answered(self) -> bool:
-        """Whether a node answered the last poll, and one gave the chain's head lately."""
+        """Whether a node answered the last poll, and one gave the chain's head recently."""
         is_usable = self.is_polled and (self.usable_nodes or not self.nodes)
         return bool(
             is_usable and self.head and timezone.now() - self.head.recorded_at < PROVER_TIMEOUT

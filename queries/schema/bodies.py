@@ -325,7 +325,7 @@ class BlockBody(Body):
         default_factory=list, description="Transactions, by hash or by index in the block."
     )
     withdrawals: list[Index] = Field(
-        default_factory=list, description="Withdrawals, by their place in the block."
+        default_factory=list, description="Withdrawals, by index in the block."
     )
     absent: list[AbsenceBody] = Field(
         default_factory=list, description="What the block does not contain."

@@ -11,7 +11,7 @@ from queries.schema.bodies import WebhookBody
 # A small part of what ENSIP-15 allows: names that are their own normal form. Other names (capitals,
 # accents, emoji) have to be normalised by tables that change with Unicode. A mistake there would
 # prove a stranger's account, so they are refused. ENSIP-15 forbids a double hyphen after two
-# characters, which also excludes `xn--`: punycode is another name than the one it shows.
+# characters, which also excludes `xn--`: punycode stands for a different name than it spells.
 _ENS_NAME = re.compile(r"(?!.{256})(?:(?![^.]{2}--)[a-z0-9-]{1,63}\.)+(?![^.]{2}--)[a-z0-9-]{1,63}")
 
 

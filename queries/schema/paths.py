@@ -14,7 +14,7 @@ MAX_PATH_LENGTH = 300
 
 @dataclass(frozen=True, slots=True)
 class JsonPath:
-    """The steps from the whole body to a value: an object's key, or a place in a list."""
+    """The steps from the whole body to a value: an object's key, or an index in a list."""
 
     steps: tuple[str | int, ...] = ()
 

@@ -204,7 +204,11 @@ class Lane:
         try:
             self.destination.send(row.raw)
         except UnderpricedError:  # it is replaced at a higher fee after `replace_after`
-            log.info("Nonce %s of chain %s is underpriced for now.", row.nonce, row.chain)
+            log.info(
+                "The transaction with nonce %s on chain %s is underpriced for now.",
+                row.nonce,
+                row.chain,
+            )
         except NonceUsedError:
             self.give_up_if_nonce_used(row)
             return

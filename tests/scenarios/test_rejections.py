@@ -121,7 +121,7 @@ def test_a_request_that_follows_the_rejections_advice_is_done(rejected: Rejected
     (estimated,) = estimate["blocks"]
     assert (estimated["readiness"], estimated["distance"]) == ("OUT_OF_REACH", "295")
     assert (estimated["error"], estimated["price"]) == (too_far, None)
-    enough = message["a fee below the cost"].split()[-1].rstrip(".")
+    *_, enough, _ = message["a fee below the cost"].split()  # … of at least 1234 wei.
     block = service.chain.head - 1
     service.wait(service.submit_balance(block, fee=enough))
     assert service.field(HOLDER, block, BALANCE) == service.chain.balance(HOLDER, block)

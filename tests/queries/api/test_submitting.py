@@ -56,7 +56,7 @@ BEYOND_400 = "the newest block seen is 100, and blocks up to 400 are accepted."
             "timestamp:8601",
             "timestamp:8600",
             (
-                "the newest block seen is of 1970-01-01 01:23:20 UTC, and times up to 1970-01-01 "
+                "the newest block seen is from 1970-01-01 01:23:20 UTC, and times up to 1970-01-01 "
                 "02:23:20 UTC are accepted. It is expected in about 60 minutes."
             ),
         ),

@@ -73,7 +73,7 @@ export type BlockBody = {
   receipts?: ReadonlyArray<number | Hex>;
   /** Transactions, by hash or by index in the block. */
   transactions?: ReadonlyArray<number | Hex>;
-  /** Withdrawals, by their place in the block. */
+  /** Withdrawals, by index in the block. */
   withdrawals?: ReadonlyArray<number>;
   /** What the block does not contain. */
   absent?: ReadonlyArray<AbsenceBody>;
@@ -217,7 +217,7 @@ export type EventResponse = {
   log?: number | null;
   /** The log's index within the block, as JSON-RPC counts. */
   logIndex?: number | null;
-  /** The withdrawal's place in the block. */
+  /** The withdrawal's index in the block. */
   position?: number | null;
   /** The log's emitter, or the withdrawal's recipient. */
   address?: Hex | null;
