@@ -1,4 +1,4 @@
-"""Find the facts about a block's content that a request asks for."""
+"""Find the requested facts about a block's content: its events."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ from queries.proving.keccak import keccak256
 from queries.proving.rlp_items import is_list
 from queries.schema.bodies import EVENT_MEMBERS
 
-Event = dict[str, Any]  # a fact's name and word, and what it is about, for answers
+Event = dict[str, Any]  # a fact's name, word and details, for answers
 # An address, alone or as a topic.
 _ADDRESS = re.compile("0x(?:0{24})?([0-9a-f]{40})(?![0-9a-f])")
 
@@ -78,25 +78,25 @@ class BlockContent:
     def bloom(self) -> bytes:
         return self.header.payload(HeaderField.LOGS_BLOOM)
 
-    def transaction_index(self, name: int | str) -> int:
+    def transaction_index(self, transaction: int | str) -> int:
         """The index of the transaction with this hash or index. Raises `EventNotFoundError`."""
-        if isinstance(name, int):
-            return name
-        if name not in self.indexes:
-            raise EventNotFoundError(f"the block has no transaction {name}")
-        return self.indexes[name]
+        if isinstance(transaction, int):
+            return transaction
+        if transaction not in self.indexes:
+            raise EventNotFoundError(f"the block has no transaction {transaction}")
+        return self.indexes[transaction]
 
     def receipt(self, index: int) -> Receipt:
         """The receipt of this transaction. Raises `EventError` if it cannot be proven."""
-        receipt: Receipt = _entry(self.receipts, index, "transaction")
-        _check_type(receipt.transaction_type, index)
+        receipt: Receipt = _entry_at(self.receipts, index, "transaction")
+        _check_transaction_type(receipt.transaction_type, index)
         return receipt
 
 
 def set_events(content: BlockContent, queries: Iterable[Query]) -> None:
     """Set the queries' facts about the block's content, unsaved.
 
-    Raises as `find_requested_events`.
+    Raises the same errors as `find_requested_events`.
     """
     for query in queries:
         if query.event_request is not None:
@@ -105,8 +105,10 @@ def set_events(content: BlockContent, queries: Iterable[Query]) -> None:
 
 
 def find_requested_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event]:
-    """The requested facts, each once. Raises a `ChainError` if a node does not answer, and an
-    `EventError` if one cannot be proven."""
+    """Find the requested facts, each once.
+
+    Raises a `ChainError` if no node answers, and an `EventError` if a fact cannot be proven.
+    """
     events: dict[str, Event] = {}
     for member in EVENT_MEMBERS:  # databases do not keep the order of the request
         for position, item in enumerate(request.get(member, ())):
@@ -149,7 +151,7 @@ def _find_facts(content: BlockContent, member: str, item: Any) -> Iterable[Event
             return [EventFact(FactKind.TRANSACTION, content.transaction_index(item))]
         case "withdrawals":
             return [EventFact(FactKind.WITHDRAWAL, item)]
-    return [_absence(content, item)]
+    return [_absence_fact(content, item)]
 
 
 def _find_logs(content: BlockContent, item: Mapping[str, Any]) -> Sequence[EventFact]:
@@ -162,28 +164,28 @@ def _find_logs(content: BlockContent, item: Mapping[str, Any]) -> Sequence[Event
         for log in range(len(receipt.logs))
     ]
     if "logIndex" in item:
-        return [_entry(facts, item["logIndex"], "log")]
+        return [_entry_at(facts, item["logIndex"], "log")]
     emitter, topics = bytes.fromhex(item["address"][2:]), item.get("topics", ())
 
-    def matches(log: Log) -> bool:
+    def is_match(log: Log) -> bool:
         return log.emitter == emitter and _has_topics(log, topics)
 
-    matching = [fact for fact in facts if matches(content.receipts[fact.index].logs[fact.log])]
-    if not matching:
+    matches = [fact for fact in facts if is_match(content.receipts[fact.index].logs[fact.log])]
+    if not matches:
         raise EventNotFoundError("no log of the block matches; ask for its absence instead")
-    return matching
+    return matches
 
 
-def _absence(content: BlockContent, item: Mapping[str, Any]) -> EventFact:
+def _absence_fact(content: BlockContent, item: Mapping[str, Any]) -> EventFact:
     emitter = bytes.fromhex(item.get("address", "0x")[2:])
     if emitter and "transaction" in item:
         index = content.transaction_index(item["transaction"])
-        filters = item.get("topics", ())
-        topics = [bytes.fromhex(allowed[0][2:]) if allowed else None for allowed in filters]
+        lists = item.get("topics", ())
+        topics = [bytes.fromhex(choices[0][2:]) if choices else None for choices in lists]
         return EventFact(FactKind.ABSENT_LOG, index, filter=canonical_filter(emitter, topics))
     if emitter or "topic" in item:
-        silent = emitter or bytes.fromhex(item["topic"][2:])
-        return EventFact(FactKind.SILENT_BLOCK, item=silent)
+        absent_item = emitter or bytes.fromhex(item["topic"][2:])
+        return EventFact(FactKind.SILENT_BLOCK, item=absent_item)
     if "withdrawal" in item:
         return EventFact(FactKind.ABSENT_WITHDRAWAL, item["withdrawal"])
     index = content.transaction_index(item["transaction"])
@@ -191,17 +193,17 @@ def _absence(content: BlockContent, item: Mapping[str, Any]) -> EventFact:
 
 
 def _check_and_describe(content: BlockContent, fact: EventFact) -> Event:
-    """The fact with its word and what it is about. Raises a `ChainError` if it is not true."""
+    """Return the fact with its word and details. Raises a `ChainError` if it is not true."""
     index, word, details = fact.index, ABSENCE_WORD, dict[str, object]()
     match fact.kind:
         case FactKind.LOG:
-            log = _entry(content.receipt(index).logs, fact.log, "log", f"transaction {index:,}")
-            earlier = sum(len(receipt.logs) for receipt in content.receipts[:index])
+            log = _entry_at(content.receipt(index).logs, fact.log, "log", f"transaction {index:,}")
+            earlier_count = sum(len(receipt.logs) for receipt in content.receipts[:index])
             word = log.hash
             details = {
                 "transactionIndex": index,
                 "log": fact.log,
-                "logIndex": earlier + fact.log,
+                "logIndex": earlier_count + fact.log,
                 "address": to_checksum_address(log.emitter),
                 "topics": [f"0x{topic.hex()}" for topic in log.topics],
                 "data": f"0x{log.data.hex()}",
@@ -218,16 +220,17 @@ def _check_and_describe(content: BlockContent, fact: EventFact) -> Event:
                 "logCount": len(receipt.logs),
             }
         case FactKind.TRANSACTION:
-            encoded = _entry(content.transactions, index, "transaction")
-            kind = 0 if is_list(encoded) else encoded[0]
-            _check_type(kind, index)
-            word = keccak256(encoded)
-            transaction_hash = f"0x{word.hex()}"
+            encoding = _entry_at(content.transactions, index, "transaction")
+            transaction_type = 0 if is_list(encoding) else encoding[0]
+            _check_transaction_type(transaction_type, index)
+            word = keccak256(encoding)
             details = {
-                "transactionIndex": index, "transactionHash": transaction_hash, "type": kind
-            }  # fmt: skip
+                "transactionIndex": index,
+                "transactionHash": f"0x{word.hex()}",
+                "type": transaction_type,
+            }
         case FactKind.WITHDRAWAL:
-            withdrawal = _entry(content.withdrawals, index, "withdrawal")
+            withdrawal = _entry_at(content.withdrawals, index, "withdrawal")
             word = withdrawal.hash
             details = {
                 "position": index,
@@ -259,28 +262,29 @@ def _check_bloom_excludes(content: BlockContent, item: bytes) -> None:
                 raise EventExistsError(
                     f"log {log_index} of transaction {index:,} has this address or topic"
                 )
-    share = (int.from_bytes(content.bloom).bit_count() / (8 * BLOOM_BYTES)) ** 3
+    match_rate = (int.from_bytes(content.bloom).bit_count() / (8 * BLOOM_BYTES)) ** 3
     raise BloomInconclusiveError(
         "no log has it, but the block's bloom cannot show that: by chance it matches one in "
-        f"{1 / share:,.0f} absent items; ask about single receipts"
+        f"{1 / match_rate:,.0f} absent items; ask about single receipts"
     )
 
 
-def _entry(entries: Sequence[Any], index: int, noun: str, container: str = "the block") -> Any:
+def _entry_at(entries: Sequence[Any], index: int, noun: str, container: str = "the block") -> Any:
     if index >= len(entries):
         count = format_count(len(entries), noun)
         raise EventNotFoundError(f"there is no {noun} {index:,} in {container}, only {count}")
     return entries[index]
 
 
-def _check_type(transaction_type: int, index: int) -> None:
+def _check_transaction_type(transaction_type: int, index: int) -> None:
     if transaction_type > NEWEST_TYPE:
         sentence = f"transaction {index:,} is of type {transaction_type:#04x}"
         raise EventNotProvableError(f"{sentence}; types up to {NEWEST_TYPE} can be proven")
 
 
-def _has_topics(log: Log, filters: Sequence[Sequence[str] | None]) -> bool:
+def _has_topics(log: Log, lists: Sequence[Sequence[str] | None]) -> bool:
+    """Whether the log's topics are in these lists, by position; None: any topic."""
     topics = [f"0x{topic.hex()}" for topic in log.topics]
-    return len(topics) >= len(filters) and all(
-        allowed is None or topic in allowed for topic, allowed in zip(topics, filters, strict=False)
+    return len(topics) >= len(lists) and all(
+        choices is None or topic in choices for topic, choices in zip(topics, lists, strict=False)
     )

@@ -67,13 +67,14 @@ class ProverContext(ChainReaders):
         when the job waits for one.
         """
         now, limits = time.monotonic(), self.limits
-        last_hash, start = self.block_waits.get(job.pk, (b"", now))
-        start = start if block_hash == last_hash else now
         for job_id, (_, wait_start) in list(self.block_waits.items()):
-            if wait_start < now - limits.resend_after:
+            if job_id != job.pk and wait_start < now - limits.resend_after:
                 self.block_waits.pop(job_id, None)
-        self.block_waits[job.pk] = block_hash, start
-        seconds_waited = now - start
+        last_hash, wait_start = self.block_waits.get(job.pk, (b"", now))
+        if block_hash != last_hash:
+            wait_start = now
+        self.block_waits[job.pk] = block_hash, wait_start
+        seconds_waited = now - wait_start
         age = max(time.time() - self.last_read_head(job.destination).timestamp, seconds_waited)
         min_block_time = MIN_BLOCK_TIME_SHARE * self._block_seconds(job.destination)
         recheck_delay = seconds_waited / limits.recheck_divisor
@@ -88,7 +89,7 @@ class ProverContext(ChainReaders):
 
 @dataclass
 class JobPass:
-    """One pass of a worker over a block job: all that its stages work with, and what they found."""
+    """One pass of a worker over a block job: the input of its stages, and their findings."""
 
     findings: Findings
     queries: list[Query]

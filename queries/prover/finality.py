@@ -1,6 +1,6 @@
 """Wait until the block is final, pin its header, and notice reorgs of the source.
 
-`transactions/destination_reorgs` has reorgs of the destination.
+`transactions/destination_reorgs` handles reorgs of the destination.
 """
 
 from dataclasses import replace
@@ -23,26 +23,30 @@ from queries.wait_reasons import WaitCode
 def pin_final_header(job_pass: JobPass) -> Header | Wait | Reject:
     """Return the block's header, pinned once it is final; or the outcome of this pass.
 
-    After a failure it is read again, because the source may have replaced it.
+    After a failure the header is read again, because the source may have replaced the block.
     """
     job = job_pass.job
-    pinned = decode_header(job.header) if job.header else None
-    if pinned is None or job.failures:
+    pinned_header = decode_header(job.header) if job.header else None
+    if pinned_header is None or job.failures:
         head = job_pass.context.provable_head(job_pass.registry)
         if reason := head.wait_reason(job.block):
             last_submitted = max(query.batch.submitted_at for query in job_pass.queries)
             return Snooze(reason, recheck_pause(last_submitted, job_pass.limits))
         header = job_pass.source.header(job.block)
-        if pinned is None or header.hash != pinned.hash:
-            # An accumulated header stays, because other facts were proven from it.
-            if pinned and job_pass.registry_reader.leaves([header.number]) == [block_leaf(pinned)]:
-                return resolve_conflict(job_pass, header)
-            pinned = job_pass.pin(header)
-    return _check_state_root(job_pass, pinned)
+        if pinned_header is None or header.hash != pinned_header.hash:
+            if pinned_header:
+                # An accumulated header stays, because other facts were proven from it.
+                (leaf,) = job_pass.registry_reader.leaves([header.number])
+                if leaf == block_leaf(pinned_header):
+                    return resolve_conflict(job_pass, header)
+            pinned_header = job_pass.pin(header)
+    return _check_state_root(job_pass, pinned_header)
 
 
 def _check_state_root(job_pass: JobPass, header: Header) -> Header | Reject:
-    """Return the header. Reject, by quorum, if its state root lacks the accounts of the block."""
+    """Return the header, or a `Reject` if its state root is empty although, by quorum, the block
+    has accounts.
+    """
     queries = [query for query in job_pass.queries if query.account]
     if header.state_root != EMPTY_TRIE_ROOT or not queries:
         return header
@@ -60,7 +64,11 @@ def _check_state_root(job_pass: JobPass, header: Header) -> Header | Reject:
 
 
 def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
-    """Reject if, by quorum, the registry holds another header of the block."""
+    """Find out, by quorum, whether the registry holds another header than the source.
+
+    Returns a `Reject` if it does. Otherwise returns a wait, and pins the source's header if the
+    registry holds that one.
+    """
 
     def read_confirmed_leaf(node: ChainClient, registry: Registry, number: int) -> bytes:
         return RegistryReader(node, registry).leaves([number], job_pass.confirmed_block(node))[0]

@@ -1,4 +1,4 @@
-"""The findings and the outcome of a pass, and the only module that stores them.
+"""The findings and the outcome of a pass, which only this module stores.
 
 A pass changes no status. One database transaction stores its findings and its outcome and releases
 the row, if this worker still has the lease. Findings are stored even if a later stage fails. Locks
@@ -42,7 +42,7 @@ class Reject:
     """These batches certainly cannot be proven. The row stays due if other batches wait for it."""
 
     failures: Mapping[str, Failure]  # by batch id
-    queries: Sequence[Query] | None = None  # the failed ones; None: all of these batches
+    queries: Sequence[Query] | None = None  # the failed ones; None: all queries of these batches
 
     @classmethod
     def create(cls, queries: Sequence[Query], failure: Failure) -> Self:

@@ -75,8 +75,8 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | Reject | At
         if not reason and any(block.has_unresolved_names for block in blocks):
             reason = _resolve_names(lease, context)
     except RejectQueriesError as error:
-        failing = Query.objects.filter(error.condition, batch=batch, has_ended=False)
-        return Reject({batch.pk: error.failure}, list(failing))
+        failed_queries = Query.objects.filter(error.condition, batch=batch, has_ended=False)
+        return Reject({batch.pk: error.failure}, list(failed_queries))
     if reason:
         return Snooze(reason, recheck_pause(batch.submitted_at, context.limits))
     if not blocks:
@@ -96,7 +96,9 @@ def _requested_blocks(batch: Batch) -> list[RequestedBlock]:
 
 
 def _check_provable(block: RequestedBlock, destination: int, context: ProverContext) -> None:
-    """Raise `RejectQueriesError` if the route is gone or a quorum finds the block too far ahead."""
+    """Raises `RejectQueriesError` if the route was removed or a quorum finds the block too far
+    ahead.
+    """
     if context.registry(block.source, destination) is None:
         raise RejectQueriesError(
             Q(source=block.source), route_removed_failure(block.source, destination)
@@ -108,7 +110,7 @@ def _check_provable(block: RequestedBlock, destination: int, context: ProverCont
     head, source = context.head(block.source), context.client(block.source)
     if block.is_beyond(head, context.limits) and source.ask_quorum(is_beyond, block):
         is_time = block.timestamp is not None
-        last = f"of {format_timestamp(head.timestamp)}" if is_time else f"block {head.number:,}"
+        last = f"from {format_timestamp(head.timestamp)}" if is_time else f"block {head.number:,}"
         sentence = f"Chain {block.source} has no such block yet: the last one seen there is {last}."
         failure = Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
         raise RejectQueriesError(block.condition, failure)
@@ -121,7 +123,7 @@ def _lookup_failure(error: ChainError) -> Failure:
 def _resolve_times(
     lease: Lease[Batch], blocks: Sequence[RequestedBlock], context: ProverContext
 ) -> Reason | None:
-    """Find and store the blocks that are named by a time. Returns what one of them waits for."""
+    """Find and store the blocks that are requested by a time. Returns why one of them waits."""
     numbers: dict[tuple[int, int], int] = {}
     for block in blocks:
         if block.block is not None or block.timestamp is None:
@@ -156,26 +158,26 @@ def _check_time_by_quorum(source: ChainClient, block: int, timestamp: int) -> No
 
 
 def _is_last_block(node: ChainClient, block: int, timestamp: int) -> bool:
-    *last, child = node.headers(max(block, 0), block + 1)
-    return all(header.timestamp <= timestamp for header in last) and timestamp < child.timestamp
+    *headers, child = node.headers(max(block, 0), block + 1)
+    return all(header.timestamp <= timestamp for header in headers) and timestamp < child.timestamp
 
 
 def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None:
-    """Find and store the batch's accounts; its blocks are known. Returns what it waits for."""
-    unresolved = Query.objects.filter(UNRESOLVED_NAME, batch=lease.row)
-    while first := unresolved.order_by("source", "block", "position").first():
+    """Find and store the batch's accounts; its blocks are known. Returns why one of them waits."""
+    unresolved_queries = Query.objects.filter(UNRESOLVED_NAME, batch=lease.row)
+    while first := unresolved_queries.order_by("source", "block", "position").first():
         source, block = first.source, first.block or 0
         if reason := context.head(source).wait_reason(block):
             return reason
         lease.extend()
-        rows = unresolved.filter(source=source, block=block).order_by("position")
+        rows = unresolved_queries.filter(source=source, block=block).order_by("position")
         queries = list(rows[: context.limits.max_batch_calls])
         try:
             context.set_accounts(context.client(source).header(block), queries)
         except (EnsUnresolvedError, EnsOffChainError) as error:
             name = next(query.name for query in queries if not query.account)
-            failing = Q(name=name, source=source, block=block)
-            raise RejectQueriesError(failing, _lookup_failure(error)) from None
+            condition = Q(name=name, source=source, block=block)
+            raise RejectQueriesError(condition, _lookup_failure(error)) from None
         bulk_sql.update(queries, ["account"])
     return None
 
@@ -186,15 +188,15 @@ def _resolved_batches(batch: Batch, source: int, head: int) -> QuerySet[Batch]:
     Together with the batch they have at most `BATCH_ACCOUNTS` queries.
     """
     limit = settings.BATCH_ACCOUNTS
-    room, keys = limit - batch.query_count, list[str]()
+    room, batch_ids = limit - batch.query_count, list[str]()
     others = due_rows(Batch.objects.filter(destination=batch.destination), clock.shared_now())
-    for key, count in others.values_list("pk", "query_count")[:limit]:
-        room -= count
+    for batch_id, query_count in others.values_list("pk", "query_count")[:limit]:
+        room -= query_count
         if room < 0:
             break
-        keys.append(key)
+        batch_ids.append(batch_id)
     resolved_condition = Q(~UNRESOLVED_NAME, source=source, timestamp=None, block__lte=head)
-    pending = Query.objects.filter(
+    unresolved_queries = Query.objects.filter(
         ~resolved_condition | Q(block=None), batch=OuterRef("pk"), has_ended=False
     )
-    return Batch.objects.filter(~Exists(pending), pk__in=keys)
+    return Batch.objects.filter(~Exists(unresolved_queries), pk__in=batch_ids)

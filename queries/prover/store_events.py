@@ -1,4 +1,4 @@
-"""Find and store the facts that queries ask for about the content of the pass's block."""
+"""Find and store the events of a pass: the requested facts about its block's content."""
 
 from collections import Counter
 from dataclasses import replace
@@ -20,8 +20,8 @@ from queries.transitions import Failure
 def store_events(job_pass: JobPass, header: Header) -> JobPass | Reject:
     """Return the pass with the events of its queries, found once for each pinned header.
 
-    Rejects the batch of a query if one of its events cannot be proven. Drops queries for which no
-    node answers now, unless that leaves none.
+    Returns a `Reject` for a query if one of its events cannot be proven. Leaves out queries for
+    which no node answers; raises the `ChainError` if none is left.
     """
     content = job_pass.content(header)
     job_pass = replace(job_pass, known_content=content)
@@ -45,12 +45,12 @@ def store_events(job_pass: JobPass, header: Header) -> JobPass | Reject:
             count_changes[query.batch_id] += query.event_count - earlier_count
     references = [row for query in updated_queries for row in event_references(content, query)]
     with transaction.atomic():
-        # A filter was counted as one fact. Batches are locked before queries.
-        for batch, change in sorted(count_changes.items()):
+        # Until now a filter counted as one fact. Batches are locked before queries.
+        for batch_id, change in sorted(count_changes.items()):
             counts = {name: F(name) + change for name in ("event_count", "fact_count")}
-            Batch.objects.filter(pk=batch).update(**counts)
+            Batch.objects.filter(pk=batch_id).update(**counts)
         bulk_sql.update(updated_queries, ["events", "events_hash", "event_count"])
-        # Those of a replaced header.
+        # Replace references that an earlier header had.
         EventReference.objects.filter(query__in=updated_queries).delete()
         EventReference.objects.bulk_create(references)
     queries = [query for query in job_pass.queries if query.pk not in errors]

@@ -20,7 +20,7 @@ from queries.database.chain_records import claim_poll, record_head, record_node
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import ProverContext
-from queries.transactions.destination_reorgs import finalize_or_reopen, reopen_undone
+from queries.transactions.destination_reorgs import finalize_or_reopen, reopen_undone_rows
 from queries.transactions.lane import Lane
 
 log = logging.getLogger("tacitus.prover")
@@ -81,7 +81,7 @@ class Watch:
                 record.update(signer=signer, balance=balance)
                 record.update(state_horizons=self._state_horizons(chain_id))
             with suppress(NoQuorumError):  # then check those that are final
-                reopen_undone(lane)
+                reopen_undone_rows(lane)
             finalize_or_reopen(lane)
         except ChainError as error:
             name = lane.destination.chain.name

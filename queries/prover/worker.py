@@ -1,4 +1,4 @@
-"""One pass over what is due: a worker claims rows, works on them, and stores the outcome."""
+"""A worker claims due rows, works on them, and stores the outcome."""
 
 import logging
 import time
@@ -24,11 +24,11 @@ from queries.webhooks.deliver import claim_delivery, deliver
 
 log = logging.getLogger("tacitus.prover")
 
-OnClaim = Callable[[], object]  # called after a claim: then another thread may look for work
+OnClaim = Callable[[], object]  # called after a claim, so that another thread may look for work
 
 
 def work_once(context: ProverContext, on_claim: OnClaim = lambda: None) -> bool:
-    """Resolve a due batch, then work on a due job. Returns whether there was any."""
+    """Resolve a due batch, then work on a due job. Returns whether either was due."""
     batch = claim_one(Batch.objects.all())
     if batch is not None:
         on_claim()
@@ -66,11 +66,11 @@ def _work_on_jobs(first: Lease[BlockJob], context: ProverContext) -> None:
 
 
 def _gather_ready(first: Lease[BlockJob], context: ProverContext) -> list[ReadyJob]:
-    """Jobs to prove together: a full transaction, or those ready within `gather_seconds`."""
+    """Return jobs to prove together: a full transaction, or those ready within `gather_seconds`."""
     limits, job = context.limits, first.row
     deadline = time.monotonic() + limits.gather_seconds
-    ready_jobs, seen_jobs = list[ReadyJob](), set[int]()  # a job that waits is due again soon
-    same_route = BlockJob.objects.filter(source=job.source, destination=job.destination)
+    ready_jobs, seen_jobs = list[ReadyJob](), set[int]()  # skipped: a waiting job is due again soon
+    jobs_of_route = BlockJob.objects.filter(source=job.source, destination=job.destination)
     lease: Lease[BlockJob] | None = first
     while lease is not None:
         seen_jobs.add(lease.row.pk)
@@ -78,21 +78,21 @@ def _gather_ready(first: Lease[BlockJob], context: ProverContext) -> list[ReadyJ
             ready_jobs.append(ready)
         if not ready_jobs or time.monotonic() > deadline:
             break
-        # Others of the route may need the same preparation, so it is sent at once.
+        # Other jobs of the route may need the same preparation, so it is sent at once.
         is_preparing = any(ready.preparation for ready in ready_jobs)
         room = context.chain(job.destination).gas_rules.items_gas
         if is_preparing or sum(ready.gas for ready in ready_jobs) > room:
             break
         lookahead = timedelta(seconds=limits.initial_retry_delay)
-        lease = claim_one(same_route.exclude(pk__in=seen_jobs), lookahead=lookahead)
+        lease = claim_one(jobs_of_route.exclude(pk__in=seen_jobs), lookahead=lookahead)
     return ready_jobs
 
 
 def _run_pass(lease: Lease[BlockJob], context: ProverContext) -> ReadyJob | None:
     """Run a pass, store what it found, and release the job unless it is ready to be proven.
 
-    If it is ready, a header has to be pinned before its proofs are paid for, and pages show the
-    step while other jobs are gathered.
+    The findings of a ready job are stored before it is proven: its header has to be pinned before
+    its proofs are paid for, and pages show its step while other jobs are gathered.
     """
     findings = Findings(lease)
     with _reschedule_on_error([lease], context.limits, findings):
@@ -120,7 +120,7 @@ def _release_job(
 def _reschedule_on_error(
     leases: Sequence[AnyLease], limits: Limits, findings: Findings | None = None
 ) -> Iterator[None]:
-    """Make these rows due again if the `with` body raises, and store what it had found."""
+    """Make these rows due again if the `with` body raises, and store its findings so far."""
     row_names, is_failure = ", ".join(str(lease.row) for lease in leases), True
     try:
         yield

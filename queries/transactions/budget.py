@@ -28,11 +28,11 @@ class Offer:
     gas_limit: int
     fees: Fees
     max_cost: int  # wei
-    shares: Mapping[str, int]  # by batch, wei that it may have to pay
+    shares: Mapping[str, int]  # by batch id, the wei that it may have to pay
 
     @property
     def funds_needed(self) -> int:
-        """Wei: pools require funds for the whole gas limit."""
+        """The funds, in wei, that the signer needs: pools require them for the whole gas limit."""
         return self.max_cost + (self.gas_limit - self.gas) * self.fees.max_fee
 
 
@@ -42,12 +42,12 @@ def make_offers(
     estimates: Mapping[ProveCall, GasEstimate],
     paying_queries: Mapping[int, Sequence[Query]],
 ) -> list[Offer]:
-    """Offer the calls at the price after this block; `paying_queries` are by job."""
+    """Offer the calls at the price after this block; `paying_queries` are by job id."""
     fees, offers = destination.fees(head), list[Offer]()
     for call, estimate in estimates.items():
-        limit, cost = destination.gas_limit(estimate.gas), estimate.max_cost(fees)
+        gas_limit, cost = destination.gas_limit(estimate.gas), estimate.max_cost(fees)
         shares = split_among_batches(call, cost, paying_queries)
-        offers.append(Offer(call, estimate.gas, limit, fees, cost, shares))
+        offers.append(Offer(call, estimate.gas, gas_limit, fees, cost, shares))
     return offers
 
 
@@ -55,7 +55,7 @@ def make_offers(
 class FeeTooLowError(Exception):
     """The fees of these batches no longer cover the calls."""
 
-    fees_needed: Mapping[str, int]  # by batch
+    fees_needed: Mapping[str, int]  # by batch id
     is_temporary: bool  # more may be left once the cost of their other transactions is known
 
 
@@ -66,19 +66,19 @@ def check_fees(offers: Sequence[Offer], paying_batches: Sequence[Batch]) -> None
     reserves: dict[str, int] = defaultdict(int)
     next_block_costs: dict[str, int] = defaultdict(int)
     for offer in offers:
-        for batch, wei in offer.shares.items():
-            reserves[batch] += wei
-            next_block_costs[batch] += -(-wei * offer.fees.next_block_fee // offer.fees.max_fee)
-    remaining = remaining_fees(paying_batches)
-    underfunded = {batch for batch, wei in next_block_costs.items() if remaining[batch] < wei}
-    if not underfunded:
+        for batch_id, wei in offer.shares.items():
+            reserves[batch_id] += wei
+            next_block_costs[batch_id] += -(-wei * offer.fees.next_block_fee // offer.fees.max_fee)
+    fees_left = remaining_fees(paying_batches)
+    underfunded_ids = {key for key, wei in next_block_costs.items() if fees_left[key] < wei}
+    if not underfunded_ids:
         return
-    open_shares = Share.objects.filter(batch__in=underfunded, paid="")
-    batches_with_open_shares = underfunded.intersection(open_shares.values_list("batch", flat=True))
-    spent = {batch.pk: int(batch.fee, 16) - remaining[batch.pk] for batch in paying_batches}
-    batches_to_report = underfunded - batches_with_open_shares or underfunded
-    fees_needed = {batch: spent[batch] + reserves[batch] for batch in batches_to_report}
-    raise FeeTooLowError(fees_needed, is_temporary=underfunded == batches_with_open_shares)
+    unconfirmed_shares = Share.objects.filter(batch__in=underfunded_ids, paid="")
+    unconfirmed_ids = set(unconfirmed_shares.values_list("batch", flat=True))
+    spent_fees = {batch.pk: int(batch.fee, 16) - fees_left[batch.pk] for batch in paying_batches}
+    reported_ids = underfunded_ids - unconfirmed_ids or underfunded_ids
+    fees_needed = {key: spent_fees[key] + reserves[key] for key in reported_ids}
+    raise FeeTooLowError(fees_needed, is_temporary=underfunded_ids == unconfirmed_ids)
 
 
 class DailyBudgetSpentError(Exception):
@@ -95,10 +95,10 @@ def fit_to_daily_budget(
     if budget is None:
         return offers
     sums = accumulate((offer.max_cost for offer in offers), initial=spent_in_24_hours(own_rows))
-    fitting = [offer for offer, spent in zip(offers, sums, strict=False) if spent < budget]
-    if offers and not fitting:
+    fitting_offers = [offer for offer, cost in zip(offers, sums, strict=False) if cost < budget]
+    if offers and not fitting_offers:
         raise DailyBudgetSpentError
-    return fitting
+    return fitting_offers
 
 
 def is_budget_spent(chain: Chain, own_rows: QuerySet[SentTransaction]) -> bool:
@@ -106,7 +106,7 @@ def is_budget_spent(chain: Chain, own_rows: QuerySet[SentTransaction]) -> bool:
 
 
 def spent_in_24_hours(own_rows: QuerySet[SentTransaction]) -> int:
-    """Wei: the costs of transactions signed in the last 24 hours, and open reserves."""
+    """The wei that transactions of the last 24 hours have cost, or unconfirmed ones may cost."""
     yesterday = shared_now() - timedelta(days=1)
     rows = own_rows.filter(Q(confirmed=False) | Q(signed_at__gte=yesterday)).defer("raw", "hashes")
     return sum(transaction_cost(row) if row.confirmed else int(row.max_cost, 16) for row in rows)

@@ -46,13 +46,13 @@ def count_final_cost(row: SentTransaction) -> None:
         counts = {GAS: row.gas_used or 0}
         jobs = JobTransaction.objects.filter(transaction=row).order_by("job_id")
         source = jobs.values_list("job__source", flat=True).first()
-        if source is not None:  # of all its jobs: they have one registry
+        if source is not None:  # the same for all its jobs: they have one registry
             counts[route_gas_key(source, row.chain)] = row.gas_used or 0
         add_counts(shared_now(), counts)
 
 
 def transaction_cost(row: SentTransaction) -> int:
-    """Wei; 0 if it was never mined."""
+    """The cost in wei; 0 if the transaction was never mined."""
     # The L1 data fee is not signed: limit it to the reserve, or one lie could spend a day's budget.
     data_fee = min(int(row.data_fee or "0", 16), int(row.max_cost, 16))
     return (row.gas_used or 0) * int(row.gas_price or "0", 16) + data_fee
@@ -61,16 +61,16 @@ def transaction_cost(row: SentTransaction) -> int:
 def split_among_batches(
     call: ProveCall, cost: int, paying_queries: Mapping[int, Sequence[Query]]
 ) -> dict[str, int]:
-    """The share of each batch in what the call costs; `paying_queries` are by job.
+    """Split the call's cost among the batches that pay for it; `paying_queries` are by job id.
 
-    The cost is split in proportion to the weight of the pieces, and within a piece to what it
-    proves for each batch. It is split equally if a piece or preparation proves nothing for any.
+    The cost is split in proportion to the weights of the pieces, and the cost of a piece to the
+    weights of each batch's queries in it; equally, if the piece or preparation proves none of them.
     """
     if not call.pieces:
-        batches = dict.fromkeys(
+        batch_ids = dict.fromkeys(
             query.batch_id for queries in paying_queries.values() for query in queries
         )
-        return dict(zip(batches, split(cost, [1] * len(batches)), strict=True))
+        return dict(zip(batch_ids, split(cost, [1] * len(batch_ids)), strict=True))
     shares: dict[str, int] = defaultdict(int)
     piece_costs = split(cost, [piece.weight for piece in call.pieces])
     for piece, piece_cost in zip(call.pieces, piece_costs, strict=True):
@@ -81,8 +81,8 @@ def split_among_batches(
                 weights[query.batch_id] += weight
         if not any(weights.values()):
             weights = dict.fromkeys(weights, 1)
-        for batch, part in zip(weights, split(piece_cost, weights.values()), strict=True):
-            shares[batch] += part
+        for batch_id, part in zip(weights, split(piece_cost, weights.values()), strict=True):
+            shares[batch_id] += part
     return shares
 
 
@@ -93,32 +93,35 @@ def split(amount: int, weights: Collection[int]) -> list[int]:
     return [end - start for start, end in pairwise(bounds)]
 
 
-def lock_batches(keys: Iterable[str]) -> list[Batch]:
-    """Lock them until the database transaction ends. Call it before locking jobs and queries."""
-    return list(Batch.objects.filter(pk__in=set(keys)).order_by("pk").select_for_update())
+def lock_batches(ids: Iterable[str]) -> list[Batch]:
+    """Lock batches until the database transaction ends. Call it before locking jobs and queries."""
+    return list(Batch.objects.filter(pk__in=set(ids)).order_by("pk").select_for_update())
 
 
 def underfunded_batches(costs: Mapping[str, int]) -> frozenset[str]:
-    """Batches whose remaining fee is below these costs. Those with open shares are left out."""
-    remaining = remaining_fees(Batch.objects.filter(pk__in=costs).exclude(shares__paid=""))
-    return frozenset(batch for batch, wei in remaining.items() if wei < costs[batch])
+    """Ids of batches whose remaining fee is below these costs; none with unconfirmed shares."""
+    fees_left = remaining_fees(Batch.objects.filter(pk__in=costs).exclude(shares__paid=""))
+    return frozenset(batch_id for batch_id, wei in fees_left.items() if wei < costs[batch_id])
 
 
 def remaining_fees(batches: Iterable[Batch]) -> dict[str, int]:
-    """By batch, its fee less what it has paid and what its open shares reserve. May be negative."""
-    remaining = {batch.pk: int(batch.fee, 16) for batch in batches}
-    for share in Share.objects.filter(batch__in=remaining):
-        remaining[share.batch_id] -= int(share.paid or share.max_cost, 16)
-    return remaining
+    """The fee of each batch, by id, less what it has paid and what its unconfirmed shares reserve.
+
+    It may be negative.
+    """
+    fees_left = {batch.pk: int(batch.fee, 16) for batch in batches}
+    for share in Share.objects.filter(batch__in=fees_left):
+        fees_left[share.batch_id] -= int(share.paid or share.max_cost, 16)
+    return fees_left
 
 
 def store_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:
     """Store the row's receipt columns. If another worker has confirmed or replaced the transaction
     since the row was read, read it again and return False.
     """
-    unchanged = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, confirmed=False)
+    unchanged_rows = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, confirmed=False)
     columns = {name: getattr(row, name) for name in (*NOT_MINED, "nonce_used_block", "sent_at")}
-    if unchanged.update(confirmed=confirmed, **columns):
+    if unchanged_rows.update(confirmed=confirmed, **columns):
         row.confirmed = confirmed
         return True
     row.refresh_from_db()
@@ -137,17 +140,19 @@ def charge_batches(row: SentTransaction, *, free: bool) -> None:
         if not store_receipt(row, confirmed=True):
             return
         row.job_links.update(open=False)
-        spent = dict.fromkeys((batch.pk for batch in batches), 0)
-        others = Share.objects.filter(batch__in=spent).exclude(transaction=row).exclude(paid="")
-        for batch_id, paid in others.values_list("batch", "paid"):
-            spent[batch_id] += int(paid, 16)
-        remaining = {batch.pk: int(batch.fee, 16) - spent[batch.pk] for batch in batches}
+        payments = dict.fromkeys((batch.pk for batch in batches), 0)
+        paid_shares = Share.objects.filter(batch__in=payments).exclude(paid="")
+        other_shares = paid_shares.exclude(transaction=row)
+        for batch_id, paid in other_shares.values_list("batch", "paid"):
+            payments[batch_id] += int(paid, 16)
+        fees_left = {batch.pk: int(batch.fee, 16) - payments[batch.pk] for batch in batches}
         parts = split(transaction_cost(row), [int(share.max_cost, 16) for share in shares])
         for share, part in zip(shares, parts, strict=True):
-            wei = part if free else min(part, max(remaining[share.batch_id], 0))
+            wei = part if free else min(part, max(fees_left[share.batch_id], 0))
             share.paid = f"{wei:064x}"
-            spent[share.batch_id] += wei
+            payments[share.batch_id] += wei
         Share.objects.bulk_update(shares, ["paid"])
         Batch.objects.bulk_update(
-            [Batch(id=batch_id, spent=f"{wei:064x}") for batch_id, wei in spent.items()], ["spent"]
+            [Batch(id=batch_id, spent=f"{wei:064x}") for batch_id, wei in payments.items()],
+            ["spent"],
         )

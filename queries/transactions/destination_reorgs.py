@@ -1,6 +1,6 @@
-"""Notice reorgs of the destination: reopen confirmed transactions that one undid.
+"""Notice reorgs of the destination, and reopen the confirmed transactions that they removed.
 
-Until a transaction is confirmed, `follow` notices by its missing receipt.
+Before a transaction is confirmed, `follow` notices a reorg by the missing receipt.
 """
 
 import logging
@@ -21,8 +21,8 @@ from queries.transactions.lane import Lane
 log = logging.getLogger("tacitus.prover")
 
 
-def reopen_undone(lane: Lane) -> None:
-    """Reopen confirmed transactions that a reorg undid before their blocks were final."""
+def reopen_undone_rows(lane: Lane) -> None:
+    """Reopen confirmed transactions that a reorg removed before their blocks were final."""
     # Nonces are mined in order: if the last one has its receipt, those before it have theirs.
     rows = lane.own_rows.filter(confirmed=True, final=False).exclude(mined_block=None)
     for row in rows.order_by("-nonce").defer("raw")[: lane.limits.max_batch_calls]:
@@ -37,13 +37,13 @@ def finalize_or_reopen(lane: Lane) -> None:
     rows = SentTransaction.objects.filter(chain=lane.chain_id, confirmed=True, final=False)
     if not rows.exclude(mined_block=None).exists():
         return
-    due = rows.filter(mined_block__lte=lane.destination.head().final_number)
+    final_rows = rows.filter(mined_block__lte=lane.destination.head().final_number)
     order = F("last_final_check").asc(nulls_first=True), "mined_block"
-    rows_to_check = list(due.order_by(*order).defer("raw")[: lane.limits.max_batch_calls])
-    last = max((row.mined_block or 0 for row in rows_to_check), default=0)
+    rows_to_check = list(final_rows.order_by(*order).defer("raw")[: lane.limits.max_batch_calls])
+    last_block = max((row.mined_block or 0 for row in rows_to_check), default=0)
 
     def has_finalized(node: ChainClient) -> bool:
-        return node.head().final_number >= last
+        return node.head().final_number >= last_block
 
     if not rows_to_check or not lane.destination.ask_quorum(has_finalized):
         return
@@ -58,13 +58,13 @@ def finalize_or_reopen(lane: Lane) -> None:
 
 
 def is_undone(lane: Lane, row: SentTransaction) -> bool:
-    """By quorum: it is no longer mined, or its status has changed."""
+    """Whether, by quorum, the transaction is no longer mined, or its status has changed."""
     receipt = lane.destination.ask_quorum(ChainClient.receipt, row.mined_hash)
     return receipt is None or receipt.succeeded != row.succeeded
 
 
 def reopen(row: SentTransaction) -> None:
-    """Mark it as not sent, so that it is sent again. Reopen its jobs' queries that were proven."""
+    """Mark the transaction as not sent, so that it is sent again; reopen its jobs' proven queries."""
     cause = f"a reorg removed {row.mined_hash}" if row.mined_hash else "it is unused"
     log.error("Reopening nonce %s of chain %s: %s.", row.nonce, row.chain, cause)
     with transaction.atomic():
@@ -73,10 +73,10 @@ def reopen(row: SentTransaction) -> None:
         SentTransaction.objects.filter(pk=row.pk, confirmed=True).update(
             confirmed=False, final=False, sent_at=None, nonce_used_block=None, **NOT_MINED
         )
-        # Pieces that a later transaction has by now stay linked to it.
+        # Not for pieces that are in a later transaction by now.
         links = JobTransaction.objects.filter(open=True)
-        later = links.filter(job=OuterRef("job"), pieces_digest=OuterRef("pieces_digest"))
-        row.job_links.filter(~Exists(later)).update(open=True)
+        later_links = links.filter(job=OuterRef("job"), pieces_digest=OuterRef("pieces_digest"))
+        row.job_links.filter(~Exists(later_links)).update(open=True)
         if row.mined_hash:  # otherwise it was given up, and had proven nothing
             proven_queries = Query.objects.filter(job__in=jobs, values__isnull=False)
             proven_queries = proven_queries.exclude(batch__status=BatchStatus.REJECTED)
