@@ -85,7 +85,7 @@ def spend_nonce(request: HttpRequest, nonce: str) -> None:
 
 
 def _message(site: str, nonce: SignInNonce) -> Any:
-    issued, expires = (
+    issued_at, expires_at = (
         f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in (nonce.issued_at, nonce.issued_at + VALIDITY)
     )
     return load_siwe().SiweMessage(
@@ -96,9 +96,9 @@ def _message(site: str, nonce: SignInNonce) -> Any:
         version="1",
         chain_id=nonce.chain_id,
         nonce=nonce.nonce,
-        issued_at=issued,
-        expiration_time=expires,
-        not_before=issued,
+        issued_at=issued_at,
+        expiration_time=expires_at,
+        not_before=issued_at,
     )
 
 

@@ -152,10 +152,10 @@ def read_gas_estimate(data: bytes, answer: object) -> int:
     A transaction with less gas is never mined, and blocks all later nonces.
     """
     gas, zeros = read_number(answer), data.count(0)
-    others = len(data) - zeros
-    if gas < BASE_GAS + ZERO_BYTE_GAS * zeros + BYTE_GAS * others:
+    nonzeros = len(data) - zeros
+    if gas < BASE_GAS + ZERO_BYTE_GAS * zeros + BYTE_GAS * nonzeros:
         raise AnswerMalformedError("the estimate is below the gas for the transaction's bytes")
-    return max(gas, BASE_GAS + FLOOR_ZERO_BYTE_GAS * zeros + FLOOR_BYTE_GAS * others)
+    return max(gas, BASE_GAS + FLOOR_ZERO_BYTE_GAS * zeros + FLOOR_BYTE_GAS * nonzeros)
 
 
 def read_base_fee(answer: object) -> int:
@@ -164,8 +164,8 @@ def read_base_fee(answer: object) -> int:
     return read_quantity(read_object(answer, "a block").get("baseFeePerGas"), "baseFeePerGas")
 
 
-def check_hash(expected: bytes, answer: object) -> None:
-    if read_fixed_bytes(answer, "the answer", HASH_BYTES) != expected:
+def check_hash(expected_hash: bytes, answer: object) -> None:
+    if read_fixed_bytes(answer, "the answer", HASH_BYTES) != expected_hash:
         raise AnswerMalformedError("the answer is not the hash of the transaction that was sent")
 
 

@@ -46,8 +46,8 @@ def store_batch(
     _check_idempotency_key(idempotency_key)
     body = json.dumps(request.content, sort_keys=True)
     digest = hashlib.sha256(body.encode()).hexdigest()
-    if earlier := _earlier_batch(owner, idempotency_key, digest):
-        return earlier
+    if earlier_batch := _earlier_batch(owner, idempotency_key, digest):
+        return earlier_batch
     _check_fee(request, free=routes.chains[request.destination].free)
     refuse_blocks_beyond_head(request.blocks, routes.limits)
     batch = _new_batch(owner, request, idempotency_key, digest)
@@ -62,8 +62,8 @@ def store_batch(
             _spend_daily_limit(batch.fact_count, owner)  # rolled back with the batch
             insert_queries()
     except IntegrityError:  # a concurrent request with the same key has stored the batch
-        if earlier := _earlier_batch(owner, idempotency_key, digest):
-            return earlier
+        if earlier_batch := _earlier_batch(owner, idempotency_key, digest):
+            return earlier_batch
         raise
     transaction.on_commit(wake_provers)
     return batch
@@ -174,16 +174,16 @@ def _reason_beyond_head(selector: Selector, head: ChainRecord | None, limits: Li
     if selector.is_time:
         last = head.timestamp + int(limits.max_seconds_ahead)
         newest = f"from {format_timestamp(head.timestamp)}"
-        accepted = f"times up to {format_timestamp(last)}"
+        accepted_range = f"times up to {format_timestamp(last)}"
         seconds = number - head.timestamp
     else:
         last = head.number + limits.max_blocks_ahead
-        newest, accepted = f"{head.number:,}", f"blocks up to {last:,}"
+        newest, accepted_range = f"{head.number:,}", f"blocks up to {last:,}"
         if head.block_seconds is not None:
             seconds = round((number - head.number) * head.block_seconds)
     if number <= last:
         return ""
-    sentence = f"the newest block seen is {newest}, and {accepted} are accepted."
+    sentence = f"the newest block seen is {newest}, and {accepted_range} are accepted."
     if seconds is None:
         return sentence
     return f"{sentence} It is expected in about {format_duration(seconds)}."

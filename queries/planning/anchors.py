@@ -223,8 +223,8 @@ class AnchorSearch:
         # Hops stop at multiples of 8,191; the lowest known one is enough.
         stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
         for offset in range(0, min(len(stops), limit * limit), limit):
-            if known := self.registry_reader.anchor_blocks(stops[offset : offset + limit]):
-                starts[min(known)] = known[min(known)]
+            if known_stops := self.registry_reader.anchor_blocks(stops[offset : offset + limit]):
+                starts[min(known_stops)] = known_stops[min(known_stops)]
                 break
         if window:
             last = min(first + HISTORY_RING, window.stop - MARGIN)

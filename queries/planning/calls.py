@@ -300,9 +300,9 @@ def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
     joinable = (piece for piece in pieces if not piece.own_call)
     for piece in sorted(joinable, key=lambda piece: piece.anchor.header.number):
         for group in groups:
-            longer = [*group, piece]
-            fits = sum(member.gas for member in longer) <= piece.rules.items_gas
-            if fits and len(_joined_calldata(longer)) <= CALLDATA_BYTES:
+            longer_group = [*group, piece]
+            fits = sum(member.gas for member in longer_group) <= piece.rules.items_gas
+            if fits and len(_joined_calldata(longer_group)) <= CALLDATA_BYTES:
                 group.append(piece)
                 break
         else:
@@ -321,8 +321,8 @@ def _header_ranges(pieces: Sequence[Piece]) -> list[list[HeaderStep]]:
     ranges: list[list[HeaderStep]] = []
     for piece in pieces:
         for index, lower in enumerate(ranges):
-            if (joined := _join_ranges(lower, piece.steps)) is not None:
-                ranges[index] = joined
+            if (joined_range := _join_ranges(lower, piece.steps)) is not None:
+                ranges[index] = joined_range
                 break
         else:
             ranges.append(piece.steps)

@@ -128,8 +128,8 @@ def _read_back_or_prove(
         return job_pass.wait_for_block(WaitCode.TRANSACTION_PENDING.reason)
     if state.has_conflict:
         return resolve_conflict(job_pass, header)
-    unproven = [query for query in job_pass.queries if query not in proven_queries]
-    job_pass = replace(job_pass, queries=unproven)
+    unproven_queries = [query for query in job_pass.queries if query not in proven_queries]
+    job_pass = replace(job_pass, queries=unproven_queries)
     return check_missing_by_quorum(job_pass, header, state) or _prove_missing(
         job_pass, header, state
     )

@@ -122,8 +122,9 @@ def prepare(
     job = job_pass.job
     if _is_preparation_pending(job, preparation):
         return job_pass.wait_for_block(preparation.pending_reason)
-    earlier = list(job_pass.transactions(is_preparation=True, succeeded=True).order_by("-pk")[:1])
-    wait = wait_for_effect(job_pass, earlier, is_needed) if earlier else None
+    mined_rows = job_pass.transactions(is_preparation=True, succeeded=True)
+    earlier_rows = list(mined_rows.order_by("-pk")[:1])
+    wait = wait_for_effect(job_pass, earlier_rows, is_needed) if earlier_rows else None
     return wait or ReadyJob(job_pass, preparation=preparation)
 
 

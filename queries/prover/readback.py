@@ -57,7 +57,7 @@ def read_back(
     """
     depth = format_count(job_pass.destination.chain.depth, "confirmation")
     sentence = f"Proven; waiting for {depth}."
-    confirming = Reason(WaitCode.CONFIRMING, sentence)
+    confirming_reason = Reason(WaitCode.CONFIRMING, sentence)
     unconfirmed_rows = job_pass.job.transactions.filter(confirmed=False, succeeded=True)
     unconfirmed_shares = Share.objects.filter(transaction__in=unconfirmed_rows)
     unconfirmed_batch_ids = set(unconfirmed_shares.values_list("batch", flat=True))
@@ -65,7 +65,7 @@ def read_back(
     has_unconfirmed_batches = len(queries) < len(job_pass.queries)
     job_pass = replace(job_pass, queries=queries)
     if not queries:
-        return job_pass.wait_for_block(confirming)
+        return job_pass.wait_for_block(confirming_reason)
     state = confirmed_state or read_confirmed_state(job_pass, header)
     words = {read: word for read, word in state.words.items() if word is not None}
     values = {
@@ -77,8 +77,8 @@ def read_back(
     job_pass.findings.unsent_calls = _check_values_and_build_calls(job_pass, header, new_words)
     job_pass.findings.values = values
     if len(values) < len(queries):  # not deep enough yet, or only one node shows it
-        return job_pass.retry(confirming)
-    return job_pass.wait_for_block(confirming) if has_unconfirmed_batches else None
+        return job_pass.retry(confirming_reason)
+    return job_pass.wait_for_block(confirming_reason) if has_unconfirmed_batches else None
 
 
 def _read_confirmed_block(

@@ -86,16 +86,16 @@ def build_event_witness(
     content: BlockLists, facts: Iterable[EventFact], block: int | None = None
 ) -> bytes:
     """Encode these facts of a block, with its number if no section states its header fields."""
-    ordered = sorted(facts, key=_field)
+    sorted_facts = sorted(facts, key=_field)
     number = b"" if block is None else block.to_bytes(8, "big")
-    parts = [*map(encode_count, count_facts(ordered))]
-    for field, group in groupby(ordered, _field):
+    parts = [*map(encode_count, count_facts(sorted_facts))]
+    for field, group in groupby(sorted_facts, _field):
         own_facts = list(group)
         if field is HeaderField.LOGS_BLOOM:
-            encoded = encode_bloom_group(content.bloom, [fact.item for fact in own_facts])
+            encoding = encode_bloom_group(content.bloom, [fact.item for fact in own_facts])
         else:
-            encoded = encode_list_group(content.items(field), own_facts)
-        parts += [bytes((field,)), number, encoded]
+            encoding = encode_list_group(content.items(field), own_facts)
+        parts += [bytes((field,)), number, encoding]
     return b"".join(parts)
 
 
@@ -143,7 +143,7 @@ def encode_leaf(items: Sequence[BlockItem], facts: Sequence[EventFact], index: i
 def _encode_receipt(receipt: Receipt, facts: Sequence[EventFact]) -> bytes:
     is_fact = any(fact.kind is FactKind.RECEIPT for fact in facts)
     logs = {fact.log for fact in facts if fact.kind is FactKind.LOG}
-    absent = [fact.filter.encode() for fact in facts if fact.filter]
+    filters = [fact.filter.encode() for fact in facts if fact.filter]
     if isinstance(receipt.status, bytes):
         status, root = STATE_ROOT_STATUS, receipt.status
     else:
@@ -161,8 +161,8 @@ def _encode_receipt(receipt: Receipt, facts: Sequence[EventFact]) -> bytes:
             bloom,
             encode_count(len(receipt.logs)),
             *(_encode_log(log, is_fact=i in logs) for i, log in enumerate(receipt.logs)),
-            bytes((len(absent),)),
-            *absent,
+            bytes((len(filters),)),
+            *filters,
         )
     )
 
@@ -313,10 +313,10 @@ class _GroupReader:
         if form & IS_FACT:
             self._add_fact(EventFact(FactKind.RECEIPT, index), receipt.word)
         for _ in range(source.number(1)):
-            absent = self._read_filter()
-            if any(map(absent.matches, logs)):
+            log_filter = self._read_filter()
+            if any(map(log_filter.matches, logs)):
                 raise NotAbsentError(f"receipt {index} has a log that is said to be absent")
-            self._add_fact(EventFact(FactKind.ABSENT_LOG, index, filter=absent))
+            self._add_fact(EventFact(FactKind.ABSENT_LOG, index, filter=log_filter))
         return receipt
 
     def _read_log(self, index: int, log_index: int) -> Log:

@@ -107,11 +107,11 @@ def read_batch(
 
 def _warn_of_unknown_fields(content: Mapping[str, object], checker: _BatchChecker) -> None:
     """Warn once, because there may be any number of unknown fields."""
-    unknown = [name for name in content if name not in bodies.BatchRequest.model_fields]
-    if unknown:
-        names = [quote_text(name) for name in unknown[:_MAX_LISTED_FIELDS]]
-        if len(unknown) > _MAX_LISTED_FIELDS:
-            names.append(f"{len(unknown) - _MAX_LISTED_FIELDS:,} more")
+    fields = [name for name in content if name not in bodies.BatchRequest.model_fields]
+    if fields:
+        names = [quote_text(name) for name in fields[:_MAX_LISTED_FIELDS]]
+        if len(fields) > _MAX_LISTED_FIELDS:
+            names.append(f"{len(fields) - _MAX_LISTED_FIELDS:,} more")
         checker.warn(
             f"Fields that are not known here were ignored: {join_names(names)}.", WHOLE_BODY
         )

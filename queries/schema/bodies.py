@@ -97,20 +97,20 @@ def _read_fee(value: object) -> int:
     return int(text)
 
 
-def _known_name(known: Mapping[str, object], code: ErrorCode, names: str) -> AfterValidator:
-    """Refuse an unknown name; `names` is what a sentence calls them."""
+def _known_name(names: Mapping[str, object], code: ErrorCode, noun: str) -> AfterValidator:
+    """Refuse a name that is not one of these; the sentence calls them by `noun`."""
 
     def check(name: str) -> str:
-        if name not in known:
-            problem = f"is {quote_text(name)}, but {names} are {join_names(known)}."
+        if name not in names:
+            problem = f"is {quote_text(name)}, but {noun} are {join_names(names)}."
             raise validation_error(code, problem)
         return name
 
     return AfterValidator(check)
 
 
-def _choice_schema(known: Iterable[str], example: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "enum": list(known), "examples": [example]})
+def _choice_schema(names: Iterable[str], example: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "enum": list(names), "examples": [example]})
 
 
 PROPS, HEADER_FIELDS = AccountField.__members__, HeaderField.__members__
@@ -376,17 +376,17 @@ def _url_problem(url: str) -> str:
 
 
 def _check_webhook_headers(headers: dict[str, str]) -> dict[str, str]:
-    seen: set[str] = set()
+    seen_names: set[str] = set()
     for name, value in headers.items():
         if problem := _header_problem(name.lower(), value):
             raise validation_error(
                 RequestCode.WEBHOOK_MALFORMED, f"cannot be sent: {problem}.", name
             )
-        if name.lower() in seen:
+        if name.lower() in seen_names:
             raise validation_error(
                 BodyCode.DUPLICATE_KEY, "occurs twice: header names are case-insensitive.", name
             )
-        seen.add(name.lower())
+        seen_names.add(name.lower())
     return headers
 
 
@@ -505,13 +505,13 @@ def _schema_problem(model: type[BaseModel], error: ErrorDetails) -> tuple[ErrorC
         case "too_long":
             return RequestCode.LIST_TOO_LONG, f"has more than {error['ctx']['max_length']} entries."
         case "extra_forbidden":
-            known = join_names(holder["properties"])
-            return RequestCode.UNKNOWN_FIELD, f"is an unknown field; the known fields are {known}."
+            fields = join_names(holder["properties"])
+            return RequestCode.UNKNOWN_FIELD, f"is an unknown field; the known fields are {fields}."
     name = error["loc"][-1] if error["loc"] else None
     is_optional = name in holder.get("properties", {}) and name not in holder.get("required", [])
     if error["input"] is None and is_optional:
         return RequestCode.WRONG_TYPE, "must not be null. Leave it out instead."
-    expected = {"object": "an object", "array": "a list"}.get(
+    expected_form = {"object": "an object", "array": "a list"}.get(
         member["type"], f'text in quotes, such as "{member.get("examples", [""])[0]}"'
     )
-    return RequestCode.WRONG_TYPE, f"must be {expected}, not {json_kind(error['input'])}."
+    return RequestCode.WRONG_TYPE, f"must be {expected_form}, not {json_kind(error['input'])}."

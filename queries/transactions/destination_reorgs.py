@@ -64,7 +64,7 @@ def is_undone(lane: Lane, row: SentTransaction) -> bool:
 
 
 def reopen(row: SentTransaction) -> None:
-    """Mark the transaction as not sent, so that it is sent again; reopen its jobs' proven queries."""
+    """Mark the transaction as unsent, so that it is sent again; reopen its jobs' proven queries."""
     cause = f"a reorg removed {row.mined_hash}" if row.mined_hash else "it is unused"
     log.error("Reopening nonce %s of chain %s: %s.", row.nonce, row.chain, cause)
     with transaction.atomic():
