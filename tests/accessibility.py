@@ -18,7 +18,11 @@ def serious_problems(page: Page) -> list[str]:
     page.evaluate(AXE_SCRIPT)
     colours = {"runOnly": {"type": "rule", "values": COLOUR_RULES}}
     others = {"rules": {rule: {"enabled": False} for rule in COLOUR_RULES}}
-    problems = _problems(page, **others)
+    problems, size = _problems(page, **others), page.viewport_size
+    page.set_viewport_size({"width": 1280, "height": 720})
+    problems += _problems(page, **others)
+    if size:
+        page.set_viewport_size(size)
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         problems += _problems(page, {"exclude": REPEATED}, **colours)

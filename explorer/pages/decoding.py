@@ -16,7 +16,6 @@ from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLE
 from queries.reading.facts import FactView
 
 BLOB_GAS = 131_072  # gas of one blob
-MAX_SHORT_NUMBER = 10**24  # a larger one is abbreviated in hex
 EMPTY_TRIE, EMPTY_CODE = EMPTY_TRIE_ROOT.hex(), EMPTY_CODE_HASH.hex()
 # What these fields hold for an empty list, and its meaning.
 EMPTY_HEADERS = {
@@ -210,8 +209,7 @@ def _decode_slot(number: int) -> DecodedValue:
     plain = f"0x{number:x}"
     if number >= MIN_HASH:
         return DecodedValue(short_hash(plain), f"0x{number:064x}")
-    decimal = f"{number:,}"
-    return DecodedValue(decimal if number < MAX_SHORT_NUMBER else short_hash(plain), decimal)
+    return _same_text(f"{number:,}")
 
 
 def word_forms(fact: FactView) -> tuple[WordForm, ...]:

@@ -18,6 +18,7 @@ from eth_utils.address import to_checksum_address
 from accounts.shared.wording import format_timestamp
 from explorer.pages.links import PageLinks
 from explorer.pages.sentences import batch_sentences, block_name
+from queries.config.registries import lookup_address, verifier_address
 from queries.ids import is_ulid
 from queries.reading import search
 from queries.reading.pagination import MAX_BIGINT
@@ -37,7 +38,7 @@ _NAME = re.compile(r"(?=.{1,255}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
 _NUMBER = re.compile(r"[0-9]{1,3}(?:[ ,_.'][0-9]{3})+|[0-9]{1,19}")
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[t ]+(\d{2}:\d{2}(?::\d{2})?))? *(?:z|utc)?", re.ASCII)
 _UNIX_SECONDS = range(1_400_000_000, 4_102_444_800)  # before Ethereum, and up to 2100
-_WORD_SEPARATORS = re.compile(r"[\s:#/]+")
+_WORD_SEPARATORS = re.compile(r"(?:[\s:#/]|,(?=\s))+")
 _MAX_WORDS = 12
 _MAX_BATCHES_PER_TIME = 3
 MAX_FORMS = 5
@@ -76,7 +77,7 @@ def find_meanings(text: str, links: PageLinks) -> Iterator[Meaning]:
         yield Meaning("the hash of a transaction or of a block", hits)
     if match := _ADDRESS.fullmatch(lower):
         account = _account_hit(to_checksum_address(match[1]))
-        hits = [*_registry_hits(match[1], links)]
+        hits = [*_registry_hits(match[1], "", links)]
         hits += [account] if search.is_account(account.name) else []
         kind = "the address of an account or of a registry"
         form = urlencode({"account": account.name})
@@ -116,6 +117,7 @@ def _abbreviation_meanings(term: str, links: PageLinks) -> Iterator[Meaning]:
         for chain, sent_hash in search.transactions_with_prefix(*ends):
             hits.append(_transaction_hit(chain, sent_hash, links))
         hits += [_block_hit(*block, links) for block in search.blocks_with_hash_prefix(*ends)]
+        hits += _registry_hits(*ends, links)
         kind = "the beginning of an address or of a hash"
         if hits or match[2] or term.lower().startswith("0x"):
             yield Meaning(kind, hits)
@@ -176,7 +178,7 @@ def _term_of_url(text: str) -> str:
 
 
 def _block_numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, int | None]]:
-    """5186021, 5,186,021, block:123, sepolia 123, sepolia block #123, 11155111:123."""
+    """5186021, 5,186,021, block:123, sepolia 123, Sepolia, block #123, 11155111:123."""
     words = [word for word in _WORD_SEPARATORS.split(text.lower()) if word not in {"", "block"}]
     if len(words) > _MAX_WORDS:
         return
@@ -193,8 +195,13 @@ def _transaction_hit(chain: int, hash_: str, links: PageLinks) -> Hit:
     return Hit("Transaction", f"{hash_} on {links.chain_name(chain)}", url)
 
 
-def _registry_hits(digits: str, links: PageLinks) -> Iterator[Hit]:
-    for registry in links.registries_at(digits):
+def _registry_hits(start: str, end: str, links: PageLinks) -> Iterator[Hit]:
+    """Registries whose address, or that of a contract beside them, has this start and end."""
+    for registry in links.routes.registries.values():
+        verifier, lookup = verifier_address(registry.address), lookup_address(registry)
+        addresses = [address[2:].lower() for address in (registry.address, verifier, lookup)]
+        if not any(text.startswith(start) and text.endswith(end) for text in addresses):
+            continue
         source, destination = map(links.chain_name, (registry.source, registry.destination))
         name = f"facts of {source} on {destination}, {registry.address}"
         url = reverse("registry", args=[registry.destination, registry.address])

@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from eth_utils.address import to_checksum_address
 
+from queries.config.registries import verifier_address
 from queries.models import ChainRecord, Query
 from tests.explorer.stored_batches import (
     ADDRESS,
@@ -25,6 +26,7 @@ from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA, record
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
 REGISTRY = ROUTES.registries[SEPOLIA, OPTIMISM].address
+VERIFIER = verifier_address(REGISTRY)
 BLOCK_PAGE = f"/explorer/block/{SEPOLIA}/{BLOCK}"
 ULID = "01J2VM6JSA6VKKZ0ENWGYYPR18"
 
@@ -60,12 +62,13 @@ def test_all_spellings_and_pasted_links_redirect_to_the_page() -> None:
             f"{BLOCK:,}",
             f"block:{BLOCK}",
             f"Sepolia block {BLOCK:,}",
+            f"Sepolia, block {BLOCK:,}",
             f"{SEPOLIA}:{BLOCK}",
             f"SN_SEPOLIA:{BLOCK}",
             header_of(BLOCK).hash.hex(),
             f"https://tacitus.example{BLOCK_PAGE}",
         ],
-        f"/explorer/registry/{OPTIMISM}/{REGISTRY}": [REGISTRY],
+        f"/explorer/registry/{OPTIMISM}/{REGISTRY}": [REGISTRY, VERIFIER],
         f"/explorer/routes#chain-{OPTIMISM}": ["op mainnet", "OP  Mainnet"],
         fact: [f"https://tacitus.example{fact}?to=1#read-it"],
     }
@@ -93,6 +96,7 @@ def test_abbreviations_and_beginnings_redirect_to_the_page() -> None:
         f"/explorer/account/{ADDRESS}": ["0xd8dA…6045", "0xd8da...6045", "d8dA..6045", "0xD8DA6"],
         BLOCK_PAGE: [f"0x{block_hash[:4]}…{block_hash[-4:]}", f"0x{block_hash[:9]}"],
         f"/explorer/transaction/{SEPOLIA}/{HASHES[0]}": [f"{HASHES[0][:6]}…{HASHES[0][-4:]}"],
+        f"/explorer/registry/{OPTIMISM}/{REGISTRY}": [f"{VERIFIER[:6]}…{VERIFIER[-4:]}"],
     }
     for page, texts in redirects.items():
         for text in texts:
