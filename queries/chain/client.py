@@ -1,7 +1,7 @@
 """Read a chain, and send transactions to it: what a prover asks of nodes.
 
-Headers are checked by their hash; proofs and what blocks contain, by their roots. Heads, calls and
-single receipts cannot be checked.
+Headers are checked by hash, and proofs and block contents against the header's roots. Heads, calls
+and single receipts cannot be checked.
 """
 
 from bisect import bisect_right
@@ -54,16 +54,20 @@ from queries.proving.tries import CheckedNodes
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
 TRANSACTION_OVERHEAD = 110  # bytes of an EIP-1559 transaction without its calldata
 
-Call = tuple[str, bytes]  # a contract, and calldata
+ContractCall = tuple[str, bytes]  # a contract, and calldata
 
 
 class ChainClient(BlockContents):
-    """A chain, for one thread."""
+    """Client of a chain's nodes. Not thread-safe."""
 
     # Blocks and proofs
 
     def head(self, known_final: int | None = None) -> ChainHead:
-        """The newest and the final block of a node; with `known_final` only the former."""
+        """Fetch the newest block and the number of the final one.
+
+        `known_final`: do not ask for the final block, but use this number. Ignored if the chain has
+        a fixed `finality`.
+        """
         finality, final = self.chain.finality, known_final or 0
         head: ChainHead
         if finality is None and known_final is None:
@@ -75,7 +79,7 @@ class ChainClient(BlockContents):
                 )
             except (BlockUnknownError, ParametersRejectedError):
                 # The node has finalized nothing yet, or does not know the tag.
-                return self.head(known_final=0)
+                return self.latest_head()
             final = final_head.number
         else:
             head = self.fetch(GET_BLOCK, LATEST_BLOCK, decode_head)
@@ -83,6 +87,10 @@ class ChainClient(BlockContents):
             final = head.number - finality
         # The final block may come from another node, which may be ahead.
         return replace(head, final_number=min(max(final, 0), head.number))
+
+    def latest_head(self) -> ChainHead:
+        """Fetch the newest block alone. The final number is 0, or that of a fixed `finality`."""
+        return self.head(known_final=0)
 
     def header(self, number: int) -> Header:
         (header,) = self._headers_by_number([number])
@@ -103,19 +111,19 @@ class ChainClient(BlockContents):
                 headers[index] = self.header_by_hash(expected_hash)
         return headers
 
-    def last_block_at(self, seconds: int, head: ChainHead) -> tuple[Header, Header]:
-        """The last block at a time before the head's, and its child."""
+    def last_block_at(self, timestamp: int, head: ChainHead) -> tuple[Header, Header]:
+        """The last block at or before `timestamp`, and its child. It must be before the head's."""
         headers = {head.number: self.header_by_hash(head.hash)}
 
-        def timestamp(number: int) -> int:
+        def read_timestamp(number: int) -> int:
             """Treat blocks that nodes have dropped (EIP-4444) as earlier than any time."""
             try:
                 headers[number] = self.header(number)
-            except (BlockUnknownError, StateNotAvailableError):  # nodes differ
+            except (BlockUnknownError, StateNotAvailableError):  # nodes report either
                 return -1
             return headers[number].timestamp
 
-        child = headers[bisect_right(range(head.number), seconds, key=timestamp)]
+        child = headers[bisect_right(range(head.number), timestamp, key=read_timestamp)]
         time = format_timestamp(child.timestamp)
         if child.number == 0:
             raise TimeTooEarlyError(f"The earliest time that works is {child.timestamp} ({time}).")
@@ -126,7 +134,7 @@ class ChainClient(BlockContents):
     def account_proofs(
         self,
         header: Header,
-        requested: Sequence[AccountSlots],
+        requested_slots: Sequence[AccountSlots],
         heartbeat: Callable[[], object] = lambda: None,
     ) -> list[AccountProof]:
         """The accounts' states at this block, proven under its state root.
@@ -136,21 +144,25 @@ class ChainClient(BlockContents):
         # By hash, so that a node fails after a reorg instead of answering for another block.
         block = {"blockHash": f"0x{header.hash.hex()}"}
         try:
-            return self._fetch_proofs(header, requested, block, heartbeat)
+            return self._fetch_proofs(header, requested_slots, block, heartbeat)
         except ParametersRejectedError:  # older nodes take a number only
-            return self._fetch_proofs(header, requested, hex(header.number), heartbeat)
+            return self._fetch_proofs(header, requested_slots, hex(header.number), heartbeat)
 
     def _fetch_proofs(
         self,
         header: Header,
-        requested: Sequence[AccountSlots],
+        requested_slots: Sequence[AccountSlots],
         block: object,
         heartbeat: Callable[[], object],
     ) -> list[AccountProof]:
         limit = self.chain.limits.max_batch_calls
-        parts = [_split_slots(account, slots, limit) for account, slots in requested]
-        checked, proofs = CheckedNodes(), list[AccountProof]()
-        for request in _group_requests([part for split in parts for part in split], limit):
+        parts_by_account = [
+            _split_slots(account, slots, limit) for account, slots in requested_slots
+        ]
+        checked_nodes, proofs = CheckedNodes(), list[AccountProof]()
+        for request in _group_requests(
+            [part for account_parts in parts_by_account for part in account_parts], limit
+        ):
             heartbeat()
             proofs += self.fetch_many(
                 "eth_getProof",
@@ -158,22 +170,24 @@ class ChainClient(BlockContents):
                     (f"0x{account.hex()}", [f"0x{slot:064x}" for slot in slots], block)
                     for account, slots in request
                 ],
-                [partial(check_proof, header.state_root, part, checked) for part in request],
+                [partial(check_proof, header.state_root, part, checked_nodes) for part in request],
             )
-        remaining = iter(proofs)
-        joined = []
-        for split in parts:
-            first, *others = islice(remaining, len(split))
+        remaining_proofs = iter(proofs)
+        joined_proofs = []
+        for account_parts in parts_by_account:
+            first, *others = islice(remaining_proofs, len(account_parts))
             slots = [slot for proof in (first, *others) for slot in proof.slots]
-            joined.append(replace(first, slots=tuple(slots)))
-        return joined
+            joined_proofs.append(replace(first, slots=tuple(slots)))
+        return joined_proofs
 
     def call_contracts(
-        self, calls: Sequence[Call], block: object = "latest", gas: int | None = None
+        self, calls: Sequence[ContractCall], block: object = "latest", gas: int | None = None
     ) -> list[bytes | CallRevertedError]:
         """The answers of `eth_call` at this block, or reverts."""
-        limit = {} if gas is None else {"gas": hex(gas)}
-        params_list = [({"to": c, "data": f"0x{data.hex()}", **limit}, block) for c, data in calls]
+        gas_params = {} if gas is None else {"gas": hex(gas)}
+        params_list = [
+            ({"to": to, "data": f"0x{data.hex()}", **gas_params}, block) for to, data in calls
+        ]
         return self.fetch_many("eth_call", params_list, read_hex, (CallRevertedError,))
 
     def _headers_by_number(self, numbers: Sequence[int]) -> list[Header]:
@@ -217,7 +231,7 @@ class ChainClient(BlockContents):
         return self.fetch("eth_estimateGas", (call,), partial(read_gas_estimate, data))
 
     def estimate_gas_for_calls(
-        self, sender: str, calls: Sequence[Call], override: StateOverride | None = None
+        self, sender: str, calls: Sequence[ContractCall], override: StateOverride | None = None
     ) -> list[int | CallRevertedError | TransactionRefusedError]:
         """The estimated gas of each call on its own, with this state override."""
         options = () if override is None else ("latest", override)
@@ -228,19 +242,22 @@ class ChainClient(BlockContents):
         returned_errors = CallRevertedError, TransactionRefusedError
         return self.fetch_many("eth_estimateGas", params_list, checks, returned_errors)
 
-    def gas_limit(self, needed: int) -> int:
-        """Add a reserve, because the state may change before the transaction is mined."""
-        reserve = int(needed * self.chain.limits.gas_reserve)
-        return max(needed, min(needed + reserve, self.chain.gas_cap))
+    def gas_limit(self, needed_gas: int) -> int:
+        """The gas with a reserve, up to the chain's cap, because the state may change before the
+        transaction is mined.
+        """
+        reserve = int(needed_gas * self.chain.limits.gas_reserve)
+        return max(needed_gas, min(needed_gas + reserve, self.chain.gas_cap))
 
     def fees(self, head: ChainHead | None = None) -> Fees:
-        """Fees to offer after this block, or now. The base fee may double, within the operator's
-        maximum.
+        """Fees for the block after `head`, or after the newest one. The fee cap allows the base fee
+        to double, up to `max_gas_price`. Raises `FeesTooHighError` if the base fee exceeds that.
         """
-        base, limit = (head or self.head(known_final=0)).base_fee, self.chain.max_gas_price
+        base, limit = (head or self.latest_head()).base_fee, self.chain.max_gas_price
         if base > limit:
             raise FeesTooHighError(
-                f"Gas on {self.chain.name} costs {gwei(base)}; at most {gwei(limit)} are paid here."
+                f"Gas on {self.chain.name} costs {gwei(base)}; this server pays at most "
+                f"{gwei(limit)}."
             )
         tip = self._tip()
         max_fee = min(2 * max(base, 1) + tip, limit)
@@ -302,8 +319,10 @@ def _split_slots(account: bytes, slots: Sequence[int], limit: int) -> list[Accou
     return [(account, slots[start : start + limit]) for start in range(0, len(slots) or 1, limit)]
 
 
-def _group_requests(requested: Sequence[AccountSlots], limit: int) -> list[list[AccountSlots]]:
+def _group_requests(
+    slots_by_account: Sequence[AccountSlots], limit: int
+) -> list[list[AccountSlots]]:
     """Group into requests of about `limit` proofs: one for the account and one for each slot."""
-    totals = accumulate((1 + len(slots) for _, slots in requested), initial=0)
-    numbered = zip((total // limit for total in totals), requested, strict=False)
-    return [[entry for _, entry in group] for _, group in groupby(numbered, itemgetter(0))]
+    totals = accumulate((1 + len(slots) for _, slots in slots_by_account), initial=0)
+    numbered_requests = zip((total // limit for total in totals), slots_by_account, strict=False)
+    return [[entry for _, entry in group] for _, group in groupby(numbered_requests, itemgetter(0))]

@@ -6,7 +6,7 @@ that need an off-chain lookup are refused, because its answer cannot be checked.
 
 from collections.abc import Callable, Sequence
 
-from queries.chain.client import Call, ChainClient
+from queries.chain.client import ChainClient, ContractCall
 from queries.chain.errors import CallRevertedError, ChainError, EnsOffChainError, EnsUnresolvedError
 from queries.contracts.abi import call_data, selector
 from queries.proving.headers import Header
@@ -20,7 +20,7 @@ YES = (1).to_bytes(WORD, "big")
 BYTES_PREFIX = 2 * WORD.to_bytes(WORD, "big")  # offset and length of ABI-encoded `bytes` of a word
 
 Answer = bytes | CallRevertedError
-CallAll = Callable[[Sequence[Call]], list[Answer]]
+CallAll = Callable[[Sequence[ContractCall]], list[Answer]]
 Resolution = bytes | ChainError  # an account, or why the name has none
 
 
@@ -56,14 +56,14 @@ def dns_name(name: str) -> bytes:
 def _resolve(node: ChainClient, header: Header, names: Sequence[str]) -> list[Resolution]:
     """The account of each name, by one node."""
 
-    def call_all(calls: Sequence[Call]) -> list[Answer]:
+    def call_all(calls: Sequence[ContractCall]) -> list[Answer]:
         # With a transaction's gas: a stranger's resolver decides how long it computes.
         # By the block's number, so that no node can name a block that the others do not know.
         return node.call_contracts(calls, hex(header.number), node.chain.gas_cap)
 
     resolvers = _find_resolvers(call_all, node.chain.ens_registry, names)
     extended = _extended_resolvers(call_all, list({resolver for resolver, _ in resolvers.values()}))
-    calls: dict[str, Call] = {}
+    calls: dict[str, ContractCall] = {}
     for name, (resolver, owner) in resolvers.items():
         call = call_data("addr(bytes32)", name_hash(name))
         if resolver in extended:

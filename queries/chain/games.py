@@ -58,7 +58,7 @@ class Games:
         for name, state in INVALID_STATES.items():
             if first and self._filter(name, [first]):
                 return Reason(WaitCode.NO_VALID_OUTPUT, f"{subject} is {state}.")
-        if self._destination.head(known_final=0).timestamp > due_at:
+        if self._destination.latest_head().timestamp > due_at:
             sentence = f"{subject} should have been valid since {format_timestamp(due_at)}."
             return Reason(WaitCode.NO_VALID_OUTPUT, sentence)
         sentence = f"{subject} is expected to be valid from {format_timestamp(due_at)}."

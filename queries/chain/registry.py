@@ -45,7 +45,7 @@ class FactRead:
     """A fact to read from a registry."""
 
     kind: FactKind
-    key: int  # a field's number, a slot, or seconds
+    key: int  # a field's number, a slot, or a timestamp
     block: int = 0  # not used for times
     account: bytes = b""
     event: EventFact | None = None  # then it is read from the events verifier
@@ -57,7 +57,7 @@ class FactRead:
     def decode(self, answer: bytes) -> bytes | None:
         """The word in the contract's answer, or None if the fact is not proven.
 
-        Raises `ValueError` if the answer is not one of this view.
+        Raises `ValueError` if the answer is malformed for this view.
         """
         words = [answer[start : start + 32] for start in range(0, len(answer), 32)]
         count = {FactKind.RECEIPT: 7, FactKind.WITHDRAWAL: 7}.get(self.kind, 2)
@@ -102,8 +102,8 @@ class FactGroups:
         words = {}
         for field in self.header_fields:
             words[FactRead(FactKind.HEADER_FIELD, field, block)] = header.word(field)
-        for seconds in self.timestamps:
-            words[FactRead(FactKind.BLOCK_AT_TIME, seconds)] = block.to_bytes(32)
+        for timestamp in self.timestamps:
+            words[FactRead(FactKind.BLOCK_AT_TIME, timestamp)] = block.to_bytes(32)
         for proof in proofs:
             account = proof.address or b""
             for account_field in self.accounts[account][0]:
@@ -143,7 +143,7 @@ def group_facts(reads: Iterable[FactRead]) -> FactGroups:
 
 @dataclass(frozen=True, slots=True)
 class RegistryBlock:
-    """What a registry holds of a block."""
+    """The leaf and the words of facts that a registry holds for a block."""
 
     words: Mapping[FactRead, bytes | None]  # None: not proven yet
     leaf: bytes
@@ -191,14 +191,12 @@ class RegistryReader:
     def read_block(
         self, header: Header, reads: Iterable[FactRead], destination_block: int | None = None
     ) -> RegistryBlock:
-        """What the registry holds of the block and of these facts, at a block of the destination
-        or at its newest one.
-        """
+        """Read the block's leaf and these facts, at this block of the destination or its newest."""
         words: dict[FactRead, bytes | None] = dict.fromkeys(reads)
-        in_registry = [read for read in words if not read.event]
-        calls = [*(read.call() for read in in_registry), _leaf_call(header.number)]
+        registry_reads = [read for read in words if not read.event]
+        calls = [*(read.call() for read in registry_reads), _leaf_call(header.number)]
         *answers, leaf = self._read(calls, destination_block)
-        words |= self._decode_words(in_registry, answers)
+        words |= self._decode_words(registry_reads, answers)
         words |= self._read_events([read for read in words if read.event], destination_block)
         return RegistryBlock(words, leaf, block_leaf(header))
 
@@ -227,14 +225,16 @@ class RegistryReader:
         return word != EMPTY_WORD
 
     def state_horizon(self) -> int:
-        """The time, in seconds, from which on the registry accepts no accounts and slots."""
+        """The Unix time from which on the registry accepts no account fields or slots."""
         return int.from_bytes(self._read([call_data("stateHorizon()")])[0])
 
     def latest_l1_block(self, destination_block: int | None = None) -> tuple[int, bytes]:
         """The L1 block that `recordHash()` would record, now or at this block of the L2."""
         calls = [call_data("number()"), call_data("hash()")]
         answers = self._client.call_contract(L1_BLOCK, calls, destination_block)
-        number, block_hash = (b"" if isinstance(it, ChainError) else it for it in answers)
+        number, block_hash = (
+            b"" if isinstance(answer, ChainError) else answer for answer in answers
+        )
         if not len(number) == len(block_hash) == len(EMPTY_WORD):
             raise self._absent_error("L1Block contract", L1_BLOCK)
         return int.from_bytes(number), block_hash
@@ -270,7 +270,7 @@ class RegistryReader:
             raise self._absent_error(title, address) from None
 
     def _read(self, views: Sequence[bytes], destination_block: int | None = None) -> list[bytes]:
-        """What the registry answers to these calls of views, many in one `eth_call`."""
+        """Call these views, many in one `eth_call`, and return their answers."""
         calls = [
             call_data("multicall(bytes[])", views[start : start + READS_PER_CALL])
             for start in range(0, len(views), READS_PER_CALL)
@@ -287,7 +287,7 @@ class RegistryReader:
 
     def _absent_error(self, title: str = "registry", address: str = "") -> ChainError:
         address, chain = address or self._registry.address, self._client.chain.name
-        return RegistryAbsentError(f"At {address} on {chain} there is no {title}.")
+        return RegistryAbsentError(f"There is no {title} at {address} on {chain}.")
 
 
 def _leaf_call(block: int) -> bytes:

@@ -137,7 +137,7 @@ def anchor_game(registry: Registry, destination: ChainClient) -> str | None:
 
 def visible_own_hashes(destination: ChainClient) -> int:
     """How many blocks back contracts can read the chain's own hashes, tried with a recent block."""
-    number = destination.head(known_final=0).number - 1
+    number = destination.latest_head().number - 1
     if number < 0:
         raise SetupError(f"{destination.chain.name} has no blocks yet (evm_mine makes one).")
     block_hash = destination.header(number).hash

@@ -56,7 +56,7 @@ class BlockPlan:
         """
         chains, registry = self.chains, self.registry
         is_native = registry.kind is RegistryKind.NATIVE
-        head = node.head(known_final=0) if node and is_native else chains.head(registry.source)
+        head = node.latest_head() if node and is_native else chains.head(registry.source)
         search = AnchorSearch(
             registry,
             node or chains.client(registry.destination),

@@ -85,7 +85,7 @@ class ChainReaders:
         client = self.client(chain_id)
         if client.chain.finality is not None:
             return self.head(chain_id)
-        return self._read_cached(("latest", chain_id), partial(client.head, known_final=0))
+        return self._read_cached(("latest", chain_id), client.latest_head)
 
     def last_read_head(self, chain_id: int) -> ChainHead:
         """The newest head or latest block in the cache, whatever its age."""

@@ -150,7 +150,7 @@ class JobPass:
         """The newest block with enough confirmations, by the lower of this node's head and ours."""
         depth, head = node.chain.depth, self.latest.number
         if depth > 1:  # at depth 1, a node that has the block is deep enough
-            head = min(head, node.head(known_final=0).number)
+            head = min(head, node.latest_head().number)
         return max(head - depth + 1, 0)
 
     def pin(self, header: Header) -> Header:

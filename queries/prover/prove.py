@@ -284,7 +284,7 @@ def _wait_or_reject_underfunded(
         return batch_ids & underfunded_batches(costs)
 
     try:
-        block = estimator.destination.head(known_final=0).number
+        block = estimator.destination.latest_head().number
         batch_ids = estimator.destination.ask_quorum(find_underfunded, frozenset(fees_needed))
     except ChainError:  # such as `NoQuorumError`: other transactions may have changed the answer
         batch_ids = frozenset()

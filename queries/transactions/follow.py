@@ -47,7 +47,7 @@ def _fetch_node_receipt(
         return None
     is_deep = receipt.block + depth - 1 <= head  # its own block is 1 deep
     if is_deep and depth > 1:  # at depth 1, a node that has the block is deep enough
-        is_deep = receipt.block + depth - 1 <= node.head(known_final=0).number
+        is_deep = receipt.block + depth - 1 <= node.latest_head().number
     return NodeReceipt(receipt, is_deep)
 
 

@@ -72,7 +72,7 @@ class Command(OperatorCommand):
 def _cost_lines(registry: Registry, destination: ChainClient, price: int | None) -> Iterator[str]:
     chain = destination.chain
     if price is None:
-        price = destination.fees_after_block(destination.head(known_final=0).number).next_block_fee
+        price = destination.fees_after_block(destination.latest_head().number).next_block_fee
         yield f"Gas at {gwei(price)}, enough for the next block."
     else:
         yield f"Gas at {gwei(price)}."
