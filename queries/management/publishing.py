@@ -62,8 +62,8 @@ def identify_registry(destination: ChainClient, address: str, source: int) -> Re
             f"the facts are of chain {source}."
         )
     try:
-        unread = Registry(kind, source, destination.chain.id, address)
-        registry = deployed_registry(destination, unread)
+        registry_without_arguments = Registry(kind, source, destination.chain.id, address)
+        registry = deployed_registry(destination, registry_without_arguments)
     except SetupError as error:
         raise NotPublishedError(f"The registry at {address} cannot be used. {error}") from None
     if registry.source != source:
@@ -97,35 +97,39 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
         for entry in block.accounts
     }
     groups = FactGroups(accounts, block.header_fields, block.timestamps)
-    proven = groups.words(block.header, proofs)
+    file_words = groups.words(block.header, proofs)
     for event, word in block.event_words.items():
-        proven[FactRead(event.kind, 0, block.header.number, event=event)] = word
+        file_words[FactRead(event.kind, 0, block.header.number, event=event)] = word
     verifier = verifier_address(registry.address)
     if block.events and not context.destination.code(verifier):
         raise NotPublishedError(
-            f"No events verifier is deployed for the registry at {registry.address}: at {verifier} "
-            f"on {context.destination.chain.name} is no contract. `deploy_registry` deploys it."
+            f"No events verifier is deployed for the registry at {registry.address}. There is no "
+            f"contract at {verifier} on {context.destination.chain.name}; `deploy_registry` "
+            "deploys it."
         )
     cost = 0
     # Record a hash, hop to the block, prove its header, then its accounts, and then its events.
-    last_state: object = None
-    while (known := _read_known_facts(registry_reader, block, proven)).unproven_facts:
-        anchor = _find_anchor(block, registry, context, known)
-        state = known.words, known.leaf, anchor.hops if isinstance(anchor, Preparation) else None
-        if state == last_state:  # the node lags behind, or lies
+    last_progress: object = None
+    while True:
+        registry_block = _read_registry_block(registry_reader, block, file_words)
+        if not registry_block.unproven_facts:
+            return cost
+        anchor = _find_publish_anchor(block, registry, context, registry_block)
+        hops = anchor.hops if isinstance(anchor, Preparation) else None
+        progress = registry_block.words, registry_block.leaf, hops
+        if progress == last_progress:  # the node lags behind, or lies
             raise NotPublishedError(
                 f"Block {block.header.number:,} is still not proven. Run this again later."
             )
-        last_state = state
-        for call in _next_calls(block, context, known, anchor):
+        last_progress = progress
+        for call in _next_calls(block, context, registry_block, anchor):
             is_for_verifier = call.startswith(PROVE_EVENTS_SELECTOR)
-            cost += _send(
+            cost += _send_call(
                 verifier if is_for_verifier else registry.address, call, registry, context
             )
-    return cost
 
 
-def _send(address: str, call: bytes, registry: Registry, context: PublishContext) -> int:
+def _send_call(address: str, call: bytes, registry: Registry, context: PublishContext) -> int:
     """Send the call and wait for its receipt. Returns its cost in wei."""
     signer, timeout = context.signer(), context.receipt_timeout
     try:
@@ -145,44 +149,49 @@ def _revert_sentence(error: CallRevertedError, registry: Registry) -> str:
     return describe_refusal(error)
 
 
-def _read_known_facts(
-    registry_reader: RegistryReader, block: BlockProof, proven: Mapping[FactRead, bytes]
+def _read_registry_block(
+    registry_reader: RegistryReader, block: BlockProof, file_words: Mapping[FactRead, bytes]
 ) -> RegistryBlock:
-    known = registry_reader.read_block(block.header, proven)
-    for read, word in known.words.items():
-        if word not in {None, proven[read]}:
+    registry_block = registry_reader.read_block(block.header, file_words)
+    for read, word in registry_block.words.items():
+        if word not in {None, file_words[read]}:
             raise NotPublishedError(
                 f"The registry's value differs from the proof of block {block.header.number:,}: "
-                f"0x{(word or b'').hex()}, not 0x{proven[read].hex()}. The registry has another "
-                "block with this number, or the node lies."
+                f"0x{(word or b'').hex()}, not 0x{file_words[read].hex()}. The registry has "
+                "another block with this number, or the node lies."
             )
-    return known
+    return registry_block
 
 
-def _find_anchor(
-    block: BlockProof, registry: Registry, context: PublishContext, known: RegistryBlock
+def _find_publish_anchor(
+    block: BlockProof, registry: Registry, context: PublishContext, registry_block: RegistryBlock
 ) -> Anchor | Preparation:
     source, chain = context.source, ProofFileChain(block, context.source)
-    newest = context.destination if registry.kind is RegistryKind.NATIVE else source
-    head = newest.head().number if newest else block.trusted_header.number + HEADERS_PER_HOP
+    head_client = context.destination if registry.kind is RegistryKind.NATIVE else source
+    head = block.trusted_header.number + HEADERS_PER_HOP
+    if head_client:
+        head = head_client.head().number
     search = AnchorSearch(
         registry, context.destination, chain.headers, chain.proofs, head, use_own_records=False
     )
-    anchor = search.find(block.header, known)
+    anchor = search.find(block.header, registry_block)
     if isinstance(anchor, HashNotKnown | OutOfReach):
         raise NotPublishedError(_why_not_provable(anchor, block, registry, has_source=bool(source)))
     return anchor
 
 
 def _next_calls(
-    block: BlockProof, context: PublishContext, known: RegistryBlock, anchor: Anchor | Preparation
+    block: BlockProof,
+    context: PublishContext,
+    registry_block: RegistryBlock,
+    anchor: Anchor | Preparation,
 ) -> Iterator[bytes]:
     if isinstance(anchor, Preparation):
         yield anchor.calldata
         return
-    rules, groups = context.destination.chain.gas_rules, group_facts(known.unproven_facts)
+    rules, groups = context.destination.chain.gas_rules, group_facts(registry_block.unproven_facts)
     proofs = [entry.proof for entry in block.accounts if entry.proof.address in groups.accounts]
-    if any(not read.event for read in known.unproven_facts):
+    if any(not read.event for read in registry_block.unproven_facts):
         pieces = cut_into_pieces(0, anchor, groups, proofs, rules)
         yield from (ProveCall.create([piece]).data for piece in pieces)
         return

@@ -111,15 +111,17 @@ class AnchorSearch:
     def games(self) -> Games:
         return Games(self.registry, self.destination)
 
-    def find(self, header: Header, state: RegistryBlock) -> AnchorResult:
+    def find(self, header: Header, registry_block: RegistryBlock) -> AnchorResult:
         """Find how the missing facts can be proven now, or the reason why they cannot yet."""
-        if state.has_conflict:
+        if registry_block.has_conflict:
             chain = self.destination.chain.name
             raise AnotherBlockAccumulatedError.create(chain, why=f": block {header.number:,}")
-        if state.is_accumulated and not state.needs_child:
+        if registry_block.is_accumulated and not registry_block.needs_child:
             return Anchor(header, is_accumulated=True)
-        newer_headers = self._fetch_newer_headers(header, header.number + int(state.needs_child))
-        anchor = Anchor(header, state.is_accumulated, newer_headers)
+        newer_headers = self._fetch_newer_headers(
+            header, header.number + int(registry_block.needs_child)
+        )
+        anchor = Anchor(header, registry_block.is_accumulated, newer_headers)
         target = newer_headers[-1] if newer_headers else header  # the registry must know it
         window = self._hash_window(target)
         anchor = replace(anchor, can_look_up_hashes=self._can_look_up_hashes(header, window))

@@ -204,11 +204,12 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
     if last > head.number:
         return
     plan = BlockPlan.read(chains, registry, estimate.block or 0, estimate.queries)
+    words = plan.registry_block.words
     estimate.proven_facts = [
-        [name for name, read in fact_reads(query).items() if plan.state.words[read] is not None]
+        [name for name, read in fact_reads(query).items() if words[read] is not None]
         for query in estimate.queries
     ]
-    if plan.state.is_complete:
+    if plan.registry_block.is_complete:
         estimate.readiness, estimate.sentence = Readiness.PROVEN, ""
         estimate.facts_price = Price()
         return
@@ -237,7 +238,8 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
 def _estimate_facts(
     plan: BlockPlan, estimate: BlockEstimate, anchor: Anchor, leaves: Mapping[int, bytes]
 ) -> None:
-    chains, registry, missing = plan.chains, plan.registry, group_facts(plan.state.unproven_facts)
+    chains, registry = plan.chains, plan.registry
+    missing = group_facts(plan.registry_block.unproven_facts)
     pieces = _fetch_pieces(plan, anchor, missing)
     has_accounts = any(piece.accounts for piece in pieces) or not missing.accounts
     is_whole = has_accounts and (any(piece.to for piece in pieces) or not missing.events)

@@ -24,7 +24,7 @@ class BlockPlan:
     chains: ChainReaders
     registry: Registry
     content: BlockContent
-    state: RegistryBlock
+    registry_block: RegistryBlock
 
     @classmethod
     def read(
@@ -32,15 +32,15 @@ class BlockPlan:
     ) -> Self:
         """Read the block, and which of its facts the registry has. Raises `ChainError`.
 
-        Unsaved queries get the accounts and events that they name by ENS names or filters.
+        Sets the accounts and events of unsaved queries that give an ENS name or a filter.
         """
         source = chains.client(registry.source)
         content = BlockContent(source, source.header(block))
         chains.set_accounts(content.header, queries)
         set_events(content, queries)
         reads = [read for query in queries for read in fact_reads(query).values()]
-        state = chains.registry_reader(registry).read_block(content.header, reads)
-        return cls(chains, registry, content, state)
+        registry_block = chains.registry_reader(registry).read_block(content.header, reads)
+        return cls(chains, registry, content, registry_block)
 
     @property
     def header(self) -> Header:
@@ -51,7 +51,7 @@ class BlockPlan:
     ) -> AnchorResult:
         """Find how the missing facts can be proven now, or the reason why they cannot yet.
 
-        `node`: search by this node of the destination alone. `assumed_preparation`: search as if
+        `node`: ask only this node of the destination. `assumed_preparation`: search as if
         this preparation were mined.
         """
         chains, registry = self.chains, self.registry
@@ -65,12 +65,15 @@ class BlockPlan:
             head.number,
             assumed_preparation,
         )
-        return search.find(self.header, self.state)
+        return search.find(self.header, self.registry_block)
 
     def cut_into_pieces(
         self, job_key: int, anchor: Anchor, missing: FactGroups, proofs: Sequence[AccountProof]
     ) -> list[Piece]:
-        """Cut the missing facts into pieces that fit. Raises `EventNotProvableError`."""
+        """Cut the missing facts into pieces that each fit into a transaction.
+
+        Raises `EventNotProvableError`.
+        """
         rules = self.chains.chain(self.registry.destination).gas_rules
         pieces = cut_into_pieces(job_key, anchor, missing, proofs, rules)
         registry_reader = self.chains.registry_reader(self.registry)

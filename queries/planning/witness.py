@@ -124,8 +124,9 @@ def _prove_block(
     queries = list(block_queries)
     plan = BlockPlan.read(chains, registry, block, queries)
     # Treat every fact as missing: the proof repeats those that the registry already has.
-    plan = replace(plan, state=replace(plan.state, words=dict.fromkeys(plan.state.words)))
-    header, missing = plan.header, group_facts(plan.state.words)
+    words_to_prove = dict.fromkeys(plan.registry_block.words)
+    plan = replace(plan, registry_block=replace(plan.registry_block, words=words_to_prove))
+    header, missing = plan.header, group_facts(plan.registry_block.words)
     reads = [(query, name, read) for query in queries for name, read in fact_reads(query).items()]
     anchor = _find_anchor(plan, l1_block)
     event_words = {event["name"]: event["word"] for query in queries for event in query.events}

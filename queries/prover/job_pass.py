@@ -26,7 +26,11 @@ from queries.prover.context import JobPass, ProverContext, route_removed_failure
 from queries.prover.finality import pin_final_header, resolve_conflict
 from queries.prover.outcomes import Findings, Outcome, Reject
 from queries.prover.prove import ReadyJob
-from queries.prover.readback import check_missing_by_quorum, read_back, read_confirmed_state
+from queries.prover.readback import (
+    check_missing_by_quorum,
+    read_back,
+    read_confirmed_registry_block,
+)
 from queries.prover.store_events import store_events
 from queries.proving.headers import Header
 from queries.statuses import StepName
@@ -104,39 +108,43 @@ def _read_back_or_prove(
         return result
     job_pass = result
     # The facts of a confirmed transaction can be read at the confirmation depth.
-    confirmed_state = read_confirmed_state(job_pass, header) if is_confirmed else None
+    confirmed_registry_block = (
+        read_confirmed_registry_block(job_pass, header) if is_confirmed else None
+    )
     findings, reads = job_pass.findings, job_pass.reads
     findings.step = StepName.BLOCKHASH_AVAILABLE
-    if confirmed_state and confirmed_state.is_complete:
-        state = confirmed_state
+    if confirmed_registry_block and confirmed_registry_block.is_complete:
+        registry_block = confirmed_registry_block
     else:
-        state = job_pass.registry_reader.read_block(header, job_pass.all_reads)
-    if state.is_verified:
+        registry_block = job_pass.registry_reader.read_block(header, job_pass.all_reads)
+    if registry_block.is_verified:
         rows = job_pass.transactions(
             job_links__job=job_pass.job, job_links__proves_header=True, succeeded=True
         )
         findings.step = StepName.ACCOUNT_ACCUMULATED
         findings.header_transaction = rows.order_by("-pk").first()
     proven_queries = [
-        query for query in job_pass.queries if state.has_facts(reads[query.pk].values())
+        query for query in job_pass.queries if registry_block.has_facts(reads[query.pk].values())
     ]
     proven_pass = replace(job_pass, queries=proven_queries)
-    wait = read_back(proven_pass, header, confirmed_state) if proven_queries else None
-    if state.is_complete:
+    wait = read_back(proven_pass, header, confirmed_registry_block) if proven_queries else None
+    if registry_block.is_complete:
         return wait or _wait_for_transactions(job_pass.job, job_pass.latest.hash)
     if is_pending:
         return job_pass.wait_for_block(WaitCode.TRANSACTION_PENDING.reason)
-    if state.has_conflict:
+    if registry_block.has_conflict:
         return resolve_conflict(job_pass, header)
     unproven_queries = [query for query in job_pass.queries if query not in proven_queries]
     job_pass = replace(job_pass, queries=unproven_queries)
-    return check_missing_by_quorum(job_pass, header, state) or _prove_missing(
-        job_pass, header, state
+    return check_missing_by_quorum(job_pass, header, registry_block) or _prove_missing(
+        job_pass, header, registry_block
     )
 
 
-def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> ReadyJob | Outcome:
-    plan = BlockPlan(job_pass.context, job_pass.registry, job_pass.content(header), state)
+def _prove_missing(
+    job_pass: JobPass, header: Header, registry_block: RegistryBlock
+) -> ReadyJob | Outcome:
+    plan = BlockPlan(job_pass.context, job_pass.registry, job_pass.content(header), registry_block)
 
     def has_result(node: ChainClient, _job_id: int, kind: type[AnchorResult]) -> bool:
         return isinstance(plan.find_anchor(node), kind)
@@ -149,7 +157,7 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
         return _wait_for_hash(job_pass, anchor.reason)
     if isinstance(anchor, OutOfReach):
         return _reject_out_of_reach(job_pass, header, anchor, partial(has_quorum, OutOfReach))
-    if isinstance(anchor, Anchor) and not state.is_verified:
+    if isinstance(anchor, Anchor) and not registry_block.is_verified:
         job_pass.findings.step = StepName.HEADER_ACCUMULATED
     job_pass.lease.extend()
     failed_hashes = _failed_transaction_hashes(job_pass)

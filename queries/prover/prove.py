@@ -81,7 +81,8 @@ def fetch_proofs(
     If the history of block hashes shows that the header holds the state root from before its
     block, lower the registry's horizon first.
     """
-    source, header, missing = job_pass.source, plan.header, group_facts(plan.state.unproven_facts)
+    source, header = job_pass.source, plan.header
+    missing = group_facts(plan.registry_block.unproven_facts)
     history = history_request(header) if missing.accounts else []
     accounts = [*missing.account_slots, *history]
     proofs = source.account_proofs(header, accounts, job_pass.lease.extend)

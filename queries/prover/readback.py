@@ -39,21 +39,21 @@ RESENT_AFTER_REORG = Reason(
 )
 
 
-def read_confirmed_state(job_pass: JobPass, header: Header) -> RegistryBlock:
-    """Read the registry's state by quorum, each node at its confirmation depth."""
+def read_confirmed_registry_block(job_pass: JobPass, header: Header) -> RegistryBlock:
+    """Read the block from the registry by quorum, each node at its confirmation depth."""
     return job_pass.destination.ask_quorum(
         _read_confirmed_block, header, tuple(job_pass.all_reads), job_pass=job_pass
     )
 
 
 def read_back(
-    job_pass: JobPass, header: Header, confirmed_state: RegistryBlock | None = None
+    job_pass: JobPass, header: Header, confirmed_registry_block: RegistryBlock | None = None
 ) -> Wait | None:
     """Put the values that a quorum reads, each node at its confirmation depth, into the findings.
 
-    `confirmed_state`: the result of `read_confirmed_state`, if known. Returns what the other
-    queries wait for, or None. Queries of batches with unconfirmed transactions wait too, because
-    their cost is not final.
+    `confirmed_registry_block`: the result of `read_confirmed_registry_block`, if known. Returns
+    what the other queries wait for, or None. Queries of batches with unconfirmed transactions wait
+    too, because their cost is not final.
     """
     depth = format_count(job_pass.destination.chain.depth, "confirmation")
     sentence = f"Proven; waiting for {depth}."
@@ -66,12 +66,12 @@ def read_back(
     job_pass = replace(job_pass, queries=queries)
     if not queries:
         return job_pass.wait_for_block(confirming_reason)
-    state = confirmed_state or read_confirmed_state(job_pass, header)
-    words = {read: word for read, word in state.words.items() if word is not None}
+    registry_block = confirmed_registry_block or read_confirmed_registry_block(job_pass, header)
+    words = {read: word for read, word in registry_block.words.items() if word is not None}
     values = {
         query_id: {name: words[read].hex() for name, read in reads.items() if name != BLOCK_AT_TIME}
         for query_id, reads in job_pass.reads.items()
-        if state.has_facts(reads.values())
+        if registry_block.has_facts(reads.values())
     }
     new_words = {read: words[read] for key in values for read in job_pass.reads[key].values()}
     job_pass.findings.unsent_calls = _check_values_and_build_calls(job_pass, header, new_words)
@@ -135,7 +135,9 @@ def _check_values_and_build_calls(
     return calls
 
 
-def check_missing_by_quorum(job_pass: JobPass, header: Header, state: RegistryBlock) -> Wait | None:
+def check_missing_by_quorum(
+    job_pass: JobPass, header: Header, registry_block: RegistryBlock
+) -> Wait | None:
     """Return what to wait for, or None if the facts have to be proven.
 
     If a transaction for them was mined recently, a quorum has to confirm that they are missing,
@@ -148,7 +150,9 @@ def check_missing_by_quorum(job_pass: JobPass, header: Header, state: RegistryBl
     block = rows[-1].mined_block
 
     ask = job_pass.destination.ask_quorum
-    is_missing = partial(ask, _has_no_new_facts, job_pass.registry, header, block, state=state)
+    is_missing = partial(
+        ask, _has_no_new_facts, job_pass.registry, header, block, registry_block=registry_block
+    )
     return wait_for_effect(job_pass, rows, is_missing)
 
 
@@ -158,11 +162,13 @@ def _has_no_new_facts(
     header: Header,
     block: int | None,
     *,
-    state: RegistryBlock,
+    registry_block: RegistryBlock,
 ) -> bool:
-    """Whether, at this destination block, the registry has none of what `state` lacks."""
-    current = RegistryReader(node, registry).read_block(header, state.unproven_facts, block)
-    if current.is_accumulated and not state.is_accumulated:
+    """Whether, at this destination block, the registry has none of what `registry_block` lacks."""
+    current = RegistryReader(node, registry).read_block(
+        header, registry_block.unproven_facts, block
+    )
+    if current.is_accumulated and not registry_block.is_accumulated:
         return False
     return all(word is None for word in current.words.values())
 

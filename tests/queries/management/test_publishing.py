@@ -247,8 +247,8 @@ def test_events_are_published_to_the_verifier(
     with pytest.raises(CommandError) as refused:
         _publish(file, *target)
     assert str(refused.value).startswith(
-        f"No events verifier is deployed for the registry at {registry}: at "
-        f"{verifier_address(registry)} on chain {CHAIN_ID} is no contract."
+        f"No events verifier is deployed for the registry at {registry}. There is no "
+        f"contract at {verifier_address(registry)} on chain {CHAIN_ID}; "
     )
     deploy_verifier(funded_node, registry)
     assert set(_stored_words(funded_node, block).values()) == {None}
