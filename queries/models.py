@@ -459,7 +459,7 @@ class WebhookAttempt(models.Model):
 
     delivery = models.ForeignKey(WebhookDelivery, models.CASCADE, related_name="attempts")
     made_at = models.DateTimeField()
-    answered = models.PositiveSmallIntegerField(null=True)  # the receiver's HTTP status
+    status = models.PositiveSmallIntegerField(null=True)  # of the receiver's HTTP response
     fault = models.CharField(max_length=200, default="")
     first_line = models.CharField(max_length=200, default="")  # of a response that was not 2xx
     milliseconds = models.PositiveIntegerField()

@@ -32,7 +32,7 @@ from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import NewBatch, form_from_batch, form_from_link, read_form
 from queries.api.batches import submit_batch
-from queries.api.estimates import BlockEstimateResponse, EstimateResponse, estimate_batch
+from queries.api.estimates import BlockEstimateResponse, EstimateResponse, estimate_body
 from queries.config.measured_costs import account_cost
 from queries.config.registries import Registry
 from queries.config.routes import Chain
@@ -310,7 +310,7 @@ def _check_or_estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage
             read_batch(page.body, routes, limits)
             return page
         key = count_request(signed_in_account(request), page.form.key)
-        return page.add_estimate(estimate_batch(key, page.body, routes, limits))
+        return page.add_estimate(estimate_body(key, page.body, routes, limits))
     except RefusalError as refusal:
         return page.add_refusal(refusal)
 

@@ -7,7 +7,14 @@ from django.http import HttpRequest
 
 from accounts.shared.rate_limits import MINUTE, client_network, refuse_over_quota, use_quota
 from queries.api.request_parts import json_body
-from queries.api.responses import Address, ApiModel, BlockNumber, ChainId, DestinationId, Registry
+from queries.api.responses import (
+    Address,
+    ApiModel,
+    BlockNumber,
+    ChainId,
+    ContractAddress,
+    DestinationId,
+)
 from queries.attestations import body, records
 from queries.config.registries import RegistryKind
 from queries.config.routes import Routes
@@ -26,7 +33,7 @@ class AttestationResponse(ApiModel):
 class WantedBlocksResponse(ApiModel):
     origin_chain_id: ChainId
     destination_chain_id: DestinationId
-    registry: Registry
+    registry: ContractAddress
     blocks: list[BlockNumber]
 
 

@@ -13,17 +13,18 @@ from pydantic import Field
 from accounts.models import Account, ApiKey
 from accounts.shared.errors import RefusalError
 from accounts.shared.rate_limits import MINUTE, refuse_over_quota, use_quota
+from accounts.shared.wording import format_duration
 from queries.api.request_parts import json_body
 from queries.api.responses import (
     Address,
     ApiModel,
     BlockNumber,
     ChainId,
+    ContractAddress,
     DestinationId,
     FactName,
     Gas,
     HexBytes,
-    Registry,
     Selector,
     WarningResponse,
     Wei,
@@ -36,8 +37,7 @@ from queries.facts import BLOCK_AT_TIME, display_name
 from queries.http.thread_slots import thread_slot
 from queries.intake import submit
 from queries.models import Batch, Query
-from queries.planning import estimate as planning
-from queries.planning.estimate import BatchEstimate, BlockEstimate, Readiness
+from queries.planning.estimate import BatchEstimate, BlockEstimate, Readiness, estimate_batch
 from queries.planning.readers import ChainReaders
 from queries.planning.witness import NotProvableError, RegistryWitness, WitnessFact, make_witnesses
 from queries.schema.batch_checks import BatchLimits, read_batch
@@ -47,7 +47,7 @@ from queries.schema.json_schema import example_of
 ESTIMATES_PER_MINUTE = 30  # for an account, whichever of its keys is used
 ESTIMATE_SECONDS, WITNESS_SECONDS = 10.0, 30.0
 MAX_WITNESS_BLOCKS = 5
-MAX_WITNESS_ITEMS = 50  # accounts, and slots
+MAX_WITNESS_ITEMS = 50  # of accounts, of slots and of events
 
 _busy_accounts: set[int] = set()  # whose estimates are being made
 _busy_lock = Lock()
@@ -83,7 +83,8 @@ class BlockEstimateResponse(ApiModel):
     code: str | None
     distance: BlockNumber | None = Field(examples=[None])
     hops: int = Field(
-        description="Proofs of earlier block hashes (EIP-2935) that lead down to the block.",
+        description="The number of proofs of earlier block hashes (EIP-2935) that lead down to "
+        "the block.",
         examples=[0],
     )
     proven: list[ProvenFactsResponse] = Field(
@@ -109,10 +110,10 @@ class VerifiedFactResponse(ApiModel):
 
 
 class EventWitnessResponse(ApiModel):
-    """What a block contains, for `verify(section, witness)` of the events verifier."""
+    """A proof about a block's content, for `verify(section, witness)` of the events verifier."""
 
     block: BlockNumber
-    verifier: Registry
+    verifier: ContractAddress
     section: HexBytes = Field(description="The first parameter of `verify`.", examples=["0x020001"])
     witness: HexBytes = Field(description="The second parameter of `verify`.", examples=["0x0001"])
     facts: list[VerifiedFactResponse]
@@ -121,7 +122,7 @@ class EventWitnessResponse(ApiModel):
 
 class WitnessResponse(ApiModel):
     origin_chain_id: ChainId
-    registry: Registry
+    registry: ContractAddress
     proof: HexBytes = Field(
         description="The bytes to pass to the registry's `verify`; `0x` if `facts` is empty.",
         examples=["0x020001"],
@@ -152,16 +153,16 @@ def estimate(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> EstimateResponse:
     content = json_body(request, limits.body_bytes)
-    return estimate_batch(key, content, routes, limits)
+    return estimate_body(key, content, routes, limits)
 
 
-def estimate_batch(
+def estimate_body(
     key: ApiKey, content: object, routes: Routes, limits: BatchLimits
 ) -> EstimateResponse:
     """Estimate the batch in a parsed body, for the API and for a page."""
     batch = read_batch(content, routes, limits, needs_fee=False)
     with account_chain_readers(key, batch, routes, ESTIMATE_SECONDS) as (chains, queries):
-        result = planning.estimate_batch(chains, batch.destination, queries)
+        result = estimate_batch(chains, batch.destination, queries)
     return _estimate_response(batch, result, free=routes.chains[batch.destination].free)
 
 
@@ -169,7 +170,7 @@ def estimate_batch(
 def account_chain_readers(
     key: ApiKey, batch: CheckedBatch, routes: Routes, seconds: float
 ) -> Iterator[tuple[ChainReaders, list[Query]]]:
-    """Yield readers and the unstored queries.
+    """Yield readers and the unsaved queries.
 
     Raises `RefusalError` if the account is over its limits, or after `seconds`.
     """
@@ -180,15 +181,15 @@ def account_chain_readers(
         f"An account has {ESTIMATES_PER_MINUTE} estimates and witnesses a minute; yours has used "
         "them up.",
     )
-    with _account_slot(key.owner), chain_readers(batch, routes, seconds) as opened:
-        yield opened
+    with _account_slot(key.owner), chain_readers(batch, routes, seconds) as readers_and_queries:
+        yield readers_and_queries
 
 
 @contextmanager
 def chain_readers(
     batch: CheckedBatch, routes: Routes, seconds: float
 ) -> Iterator[tuple[ChainReaders, list[Query]]]:
-    """Yield readers and the unstored queries.
+    """Yield readers and the unsaved queries.
 
     Raises `RefusalError` if the server is busy, or after `seconds`.
     """
@@ -208,8 +209,8 @@ def chain_readers(
             except ChainError as error:
                 raise RefusalError(
                     EstimateCode.CHAIN_UNAVAILABLE,
-                    f"{error} This request gives up after {seconds:.0f} seconds; a batch that is "
-                    "submitted waits as long as it takes.",
+                    f"{error} This request gives up after {seconds:.0f} seconds; a submitted batch "
+                    f"keeps trying for up to {format_duration(int(routes.limits.batch_max_age))}.",
                     headers=RETRY_SOON,
                 ) from error
 
@@ -317,7 +318,7 @@ def _witness_response(result: RegistryWitness) -> WitnessResponse:
                 facts=_fact_responses(entry.facts),
                 gas=entry.gas,
             )
-            for entry in result.events
+            for entry in result.event_witnesses
         ],
         gas=result.gas,
         valid_until=result.valid_until,

@@ -212,7 +212,7 @@ def _prove(
             raise _lookup_unavailable(refusal.sentence) from refusal
         raise _question_unknown(refusal.sentence) from refusal
     section, witness = result.proof, b""
-    for event in result.events:
+    for event in result.event_witnesses:
         section, witness = event.piece.section, event.piece.witness
     return encode(["bytes", "bytes"], [section, witness]), seconds
 

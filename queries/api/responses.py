@@ -65,7 +65,7 @@ KeyId = Annotated[str, text_schema(f"^[{ALPHABET}]{{{ID_LENGTH}}}$", "qok33gj3fx
 _HOLDER, _ETHER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", f"0x{10**18:064x}"
 Address = Annotated[str, text_schema(f"^{ADDRESS}$", _HOLDER)]
 _REGISTRY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
-Registry = Annotated[str, text_schema(f"^{ADDRESS}$", _REGISTRY)]
+ContractAddress = Annotated[str, text_schema(f"^{ADDRESS}$", _REGISTRY)]
 _HORIZON, CONSTRUCTOR_ARGUMENTS = "2100-01-01T00:00:00.000Z", f"0x{4_102_444_800:064x}"
 TransactionHash = Annotated[str, text_schema("^0x[0-9a-f]{64}$", f"0x{'5c504ed4' * 8}")]
 Selector = Annotated[str, text_schema(SELECTOR_PATTERN, "block:5186021")]
@@ -235,7 +235,7 @@ class QueryResponse(ApiModel):
         "null again if a reorg removed them and they could not be proven again; the last step has "
         "the error then."
     )
-    registry: Annotated[Registry | None, _EMPTY_AS_NULL] = Field(
+    registry: Annotated[ContractAddress | None, _EMPTY_AS_NULL] = Field(
         description="Once the batch is DONE: the contract that holds the values, which is the "
         "events verifier for `events`, and the registry for others."
     )
@@ -302,7 +302,7 @@ class ConnectionResponse(ApiModel):
     origin: ChainResponse
     destination: ChainResponse = Field(examples=[{"name": "OP Testnet", "aliases": []}])
     kind: RegistryKind
-    registry: Registry
+    registry: ContractAddress
     events_verifier: Address = Field(
         description="Where the events verifier beside the registry is, or will be once it is "
         "deployed: the address follows from its code and the registry's address.",

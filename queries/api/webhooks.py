@@ -42,7 +42,7 @@ EVENT_ID = "01J2VM7B5T3Q1Y8ZC4N6W0XKDE"
 
 class AttemptResponse(ApiModel):
     made: Moment
-    answered: int | None = Field(description="The HTTP status.", examples=[200])
+    status: int | None = Field(description="The HTTP status.", examples=[200])
     fault: str | None
     milliseconds: int
 

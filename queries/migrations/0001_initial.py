@@ -311,7 +311,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('made_at', models.DateTimeField()),
-                ('answered', models.PositiveSmallIntegerField(null=True)),
+                ('status', models.PositiveSmallIntegerField(null=True)),
                 ('fault', models.CharField(default='', max_length=200)),
                 ('first_line', models.CharField(default='', max_length=200)),
                 ('milliseconds', models.PositiveIntegerField()),

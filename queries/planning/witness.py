@@ -23,16 +23,16 @@ from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES
 from queries.proving.registry_calls import PROVE_SELECTOR, prove_call
 
-# A contract knows the hashes of blocks before its own, and the caller's next call may reach a node
-# that is a few blocks behind.
+# A contract knows the hashes of blocks before the one it runs in, and the caller's next call may
+# reach a node that is a few blocks behind.
 NATIVE_LAG = 4
 
-WitnessFact = tuple[Query, str, bytes]  # its query, its name there, and its word
+WitnessFact = tuple[Query, str, bytes]  # query, the fact's name in the query, word
 FactSortKey = tuple[int, bool, int, bytes, bytes]
 
 
 class NotProvableError(Exception):
-    """Why the facts cannot be proven now; `is_permanent` if they never can be."""
+    """Raised if the facts cannot be proven now; `is_permanent` if they never can be."""
 
     def __init__(self, sentence: str, *, is_permanent: bool = False) -> None:
         super().__init__(sentence)
@@ -55,7 +55,7 @@ class RegistryWitness:
     registry: Registry
     proof: bytes  # the parameter of `verify`; empty if all facts are about the content of blocks
     facts: tuple[WitnessFact, ...]
-    events: tuple[EventWitness, ...]
+    event_witnesses: tuple[EventWitness, ...]
     gas: int  # of a transaction that does nothing else
     valid_until: int | None  # the destination's block after which it reverts; None: it stays valid
 
@@ -83,26 +83,26 @@ def make_witnesses(
 def _make_witness(
     chains: ChainReaders, registry: Registry, queries: Sequence[Query], l1_block: int | None
 ) -> RegistryWitness:
-    own_queries = [query for query in queries if query.source == registry.source]
-    by_block = groupby(sorted(own_queries, key=attrgetter("block")), attrgetter("block"))
-    blocks = [_prove_block(chains, registry, *group, l1_block) for group in by_block]
-    pieces = [piece for piece, *_ in blocks if piece]
-    events = tuple(events for *_, events in blocks if events)
+    source_queries = [query for query in queries if query.source == registry.source]
+    block_groups = groupby(sorted(source_queries, key=attrgetter("block")), attrgetter("block"))
+    results = [_prove_block(chains, registry, *group, l1_block) for group in block_groups]
+    pieces = [piece for piece, *_ in results if piece]
+    event_witnesses = tuple(entry for *_, entry in results if entry)
     proof = prove_call([])[len(PROVE_SELECTOR) :]
     if pieces:
         proof = ProveCall.create(pieces).data[len(PROVE_SELECTOR) :]
     _check_size(proof)
     node = chains.client(registry.destination)
-    verify = call_data("verify(bytes)", proof)
+    verify_calldata = call_data("verify(bytes)", proof)
     gas = 0
     if pieces and l1_block is None:
-        gas = node.estimate_gas(chains.sender, registry.address, verify)
-    anchors = [piece.anchor for piece in (*pieces, *(entry.piece for entry in events))]
-    last_valid = _last_valid_block(chains, registry, anchors)
-    ordered_facts = sorted((fact for _, facts, _ in blocks for fact in facts), key=itemgetter(0))
+        gas = node.estimate_gas(chains.sender, registry.address, verify_calldata)
+    anchors = [piece.anchor for piece in (*pieces, *(entry.piece for entry in event_witnesses))]
+    last_valid_block = _last_valid_block(chains, registry, anchors)
+    ordered_facts = sorted((fact for _, facts, _ in results for fact in facts), key=itemgetter(0))
     facts = tuple(fact for _, fact in ordered_facts)
-    gas += sum(entry.gas for entry in events)
-    return RegistryWitness(registry, proof, facts, events, gas, last_valid)
+    gas += sum(entry.gas for entry in event_witnesses)
+    return RegistryWitness(registry, proof, facts, event_witnesses, gas, last_valid_block)
 
 
 def _check_size(calldata: bytes) -> None:
@@ -128,7 +128,7 @@ def _prove_block(
     plan = replace(plan, registry_block=replace(plan.registry_block, words=words_to_prove))
     header, missing = plan.header, group_facts(plan.registry_block.words)
     reads = [(query, name, read) for query in queries for name, read in fact_reads(query).items()]
-    anchor = _find_anchor(plan, l1_block)
+    anchor = _find_witness_anchor(plan, l1_block)
     event_words = {event["name"]: event["word"] for query in queries for event in query.events}
     event_witness = None
     if missing.events:
@@ -166,16 +166,17 @@ def _prove_block(
 
 
 def _fact_sort_key(piece: Piece, read: FactRead) -> FactSortKey:
-    """Where `verify` returns the fact: its list, then the order of sections, and of hashes."""
+    """The sort key for the order in which `verify` returns facts: by list, section, then hash."""
     anchor, key = piece.anchor, read.key.to_bytes(32)
-    is_joined = not (piece.uses_stored_header or anchor.hop)
-    name = keccak256(key) if read.kind is FactKind.STORAGE_SLOT else key
+    # Pieces that share a section of headers come after those with a section of their own.
+    shares_section = not (piece.uses_stored_header or anchor.hop)
+    sort_key = keccak256(key) if read.kind is FactKind.STORAGE_SLOT else key
     account = keccak256(read.account)
-    return list(FactKind).index(read.kind), is_joined, anchor.header.number, account, name
+    return list(FactKind).index(read.kind), shares_section, anchor.header.number, account, sort_key
 
 
-def _find_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:
-    """Find where the proof starts; hops that a batch would send first belong to it, if they fit."""
+def _find_witness_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:
+    """Find the proof's anchor. Include hops that a batch would send first, if they fit a call."""
     hop_sections, start = b"", 0
     assumed_preparation = None if l1_block is None else Preparation(b"", l1_block)
     result = plan.find_anchor(assumed_preparation=assumed_preparation)
@@ -188,7 +189,7 @@ def _find_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:
     if isinstance(result, HashNotKnown):
         raise NotProvableError(result.reason.sentence)
     if isinstance(result, Preparation):
-        raise NotProvableError(f"{result.sentence} A batch does that.")
+        raise NotProvableError(f"{result.sentence} Submit a batch instead.")
     if not hop_sections:
         return result
     return replace(result, hop=hop_sections + result.hop, hop_start=start)
@@ -227,8 +228,8 @@ def recent_block(chains: ChainReaders, registry: Registry, head: int) -> tuple[i
         return max(min(head - NATIVE_LAG, final), 0), None
     registry_reader = chains.registry_reader(registry)
     if registry.kind is RegistryKind.OPTIMISM:
-        own_head = chains.latest(registry.destination).number
-        l1_block, _ = registry_reader.latest_l1_block(min(head, own_head))
+        server_head = chains.latest(registry.destination).number
+        l1_block, _ = registry_reader.latest_l1_block(min(head, server_head))
         return min(l1_block, final), l1_block
     return _newest_known_block(
         registry_reader, registry, final, chains.limits.max_batch_calls

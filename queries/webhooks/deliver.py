@@ -1,4 +1,4 @@
-"""Post a batch's end to its webhook, and retry for about a day until the receiver accepts it.
+"""Notify a batch's webhook that the batch has ended; retry for about a day until it is accepted.
 
 All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. If a
 reorg changes facts after that, another event corrects it (`transitions.finish`). The URL is
@@ -40,7 +40,7 @@ def claim_delivery() -> Lease[WebhookDelivery] | None:
     """Claim a delivery of an account that has none in progress: no account may use all threads."""
     while owner := next_delivery_owner(now := shared_now()):
         with transaction.atomic():
-            # Locked until the commit: claims of other provers are visible only after theirs.
+            # Hold the lock until the commit, when this worker's lease becomes visible to others.
             Account.objects.select_for_update(no_key=True).only("pk").get(pk=owner)
             rows = WebhookDelivery.objects.filter(owner=owner)
             rows = rows.filter(~Exists(rows.filter(lease_until__gt=now)))
@@ -50,32 +50,34 @@ def claim_delivery() -> Lease[WebhookDelivery] | None:
 
 
 def deliver(lease: Lease[WebhookDelivery]) -> Retry | None:
-    """Make one attempt, and record it. Returns when to retry, or None if no retry is needed."""
+    """Make one attempt, and record it. Returns when to retry, or None for no further attempt."""
     delivery, batch = lease.row, lease.row.batch
     if delivery.failures and WebhookDelivery.objects.filter(corrects=delivery).exists():
         return None  # only the correction is still worth a retry
     body = delivery.body or store_body(lease)
-    started = shared_now()
-    signature = signature_headers(delivery, int(started.timestamp()), body)
+    started_at = shared_now()
+    signature = signature_headers(delivery, int(started_at.timestamp()), body)
     headers = dict(batch.webhook_headers) | signature
-    clock, status, fault, first_line = time.monotonic(), None, "", ""
+    start, status, fault, first_line = time.monotonic(), None, "", ""
     try:
-        response = post(batch.webhook_url, headers, body, to_private=settings.WEBHOOKS_TO_PRIVATE)
+        response = post(
+            batch.webhook_url, headers, body, allow_private=settings.WEBHOOKS_TO_PRIVATE
+        )
         status, first_line = response.status, response.first_line
     except NotDeliveredError as error:
         fault = str(error)
-    milliseconds = int((time.monotonic() - clock) * 1_000)
+    milliseconds = int((time.monotonic() - start) * 1_000)
     lease.extend()
     WebhookAttempt.objects.create(
         delivery=delivery,
-        made_at=started,
-        answered=status,
+        made_at=started_at,
+        status=status,
         fault=fault,
         first_line=first_line,
         milliseconds=milliseconds,
     )
     if status in ACCEPTED_STATUSES:
-        lease.owned_rows().update(delivered_at=started)
+        lease.owned_rows().update(delivered_at=started_at)
         return None
     _defer_account(delivery, shared_now(), timedelta(milliseconds=milliseconds))
     attempts = delivery.failures + 1
@@ -84,21 +86,22 @@ def deliver(lease: Lease[WebhookDelivery]) -> Retry | None:
     return Retry(None, attempts, RETRY_PAUSES[attempts - 1])  # the log of attempts says why
 
 
-def _defer_account(failed: WebhookDelivery, now: datetime, pause: timedelta) -> None:
+def _defer_account(failed_delivery: WebhookDelivery, now: datetime, pause: timedelta) -> None:
     """Block the account's deliveries for as long as the failed attempt took, so that a hanging
-    receiver does not delay other accounts. Leases one due row until then.
+    receiver does not delay other accounts. Leases one of its due rows for that long, because
+    `claim_delivery` skips accounts that have a lease.
     """
-    rows = WebhookDelivery.objects.filter(owner=failed.owner_id, due_at__lte=now)
-    if waiting := rows.exclude(pk=failed.pk).order_by("due_at", "pk").first():
+    rows = WebhookDelivery.objects.filter(owner=failed_delivery.owner_id, due_at__lte=now)
+    if waiting := rows.exclude(pk=failed_delivery.pk).order_by("due_at", "pk").first():
         WebhookDelivery.objects.filter(pk=waiting.pk).update(lease_until=now + pause)
 
 
 def replay(owner: Account, event: str) -> DeliveryView | None:
-    """Send the webhook again at once, or a pending one now. None: the owner has no such event."""
+    """Make the webhook due now, also if it waits for a retry. None: the owner has no such event."""
     refuse_over_quota(
         use_quota(f"replays of {owner.pk}", REPLAYS_PER_HOUR, HOUR),
         EndpointCode.TOO_MANY_REPLAYS,
-        f"An account may replay {REPLAYS_PER_HOUR} webhooks an hour and has used them up.",
+        f"An account may replay {REPLAYS_PER_HOUR} webhooks an hour; yours has used them up.",
     )
     if not is_ulid(event):  # some texts, such as a zero byte, are errors in PostgreSQL
         return None

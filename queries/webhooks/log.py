@@ -30,24 +30,24 @@ class AttemptView:
     """One attempt: the receiver's HTTP status, or why there was no response."""
 
     made: datetime
-    answered: int | None
+    status: int | None
     fault: str | None
     first_line: str  # of a response that did not accept the webhook
     milliseconds: int
 
     @property
     def is_accepted(self) -> bool:
-        return self.answered in ACCEPTED_STATUSES
+        return self.status in ACCEPTED_STATUSES
 
     @property
     def reason(self) -> str:
         """Why it was not accepted, as a sentence."""
         if self.is_accepted:
             return ""
-        if self.answered is None:
+        if self.status is None:
             return self.fault or "The receiver did not respond."
-        answer = f"{self.answered} {responses.get(self.answered, '')}".rstrip()
-        is_redirect = HTTPStatus.MULTIPLE_CHOICES <= self.answered < HTTPStatus.BAD_REQUEST
+        answer = f"{self.status} {responses.get(self.status, '')}".rstrip()
+        is_redirect = HTTPStatus.MULTIPLE_CHOICES <= self.status < HTTPStatus.BAD_REQUEST
         rule = "redirects are not followed" if is_redirect else "only 200 to 299 accepts a webhook"
         return f"The receiver answered {answer}; {rule}."
 
@@ -115,7 +115,7 @@ def _last_attempts(events: list[str]) -> dict[str, list[AttemptView]]:
     attempts: dict[str, list[AttemptView]] = defaultdict(list)
     for row in rows.filter(number__lte=MAX_ATTEMPTS).order_by("-pk"):
         view = AttemptView(
-            row.made_at, row.answered, row.fault or None, row.first_line, row.milliseconds
+            row.made_at, row.status, row.fault or None, row.first_line, row.milliseconds
         )
         attempts[row.delivery_id].append(view)
     return attempts

@@ -44,7 +44,7 @@ class WebhookResponse:
 
 
 def post(
-    url: str, headers: dict[str, str], body: bytes, *, to_private: bool = False
+    url: str, headers: dict[str, str], body: bytes, *, allow_private: bool = False
 ) -> WebhookResponse:
     """Post the webhook. Raises `NotDeliveredError` if there is no response."""
     try:
@@ -58,7 +58,7 @@ def post(
     addresses = _resolve(host, port)
     if not addresses:
         raise NotDeliveredError("The host of the URL has no IP address.")
-    if not to_private and not all(map(is_public, addresses)):
+    if not allow_private and not all(map(is_public, addresses)):
         raise NotDeliveredError("The host is in a private network; webhooks are not sent there.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     fixed = {"Host": parts.netloc, "User-Agent": "Tacitus", "Connection": "close"}

@@ -56,7 +56,7 @@ def _delivery(
         WebhookAttempt.objects.create(
             delivery=row,
             made_at=now,
-            answered=status,
+            status=status,
             fault=fault,
             first_line=HOSTILE if status == 500 else "",
             milliseconds=12,
@@ -144,7 +144,7 @@ def test_the_dashboard_says_which_webhook_failed_and_why() -> None:
     assert "1 webhook is retried." in text
     assert "The request failed: no connection. Next try in 4 minutes" in text
     assert "failed." not in text.replace("The request failed", "")
-    WebhookAttempt.objects.update(answered=200)
+    WebhookAttempt.objects.update(status=200)
     assert "failed" not in client.get("/dashboard").text
 
 

@@ -90,7 +90,7 @@ def delivery(service: Service, batch: str) -> dict[str, Any]:
 
 def answer_statuses(service: Service, batch: str) -> list[int | None]:
     """HTTP statuses of all attempts, oldest first; None if there was no answer."""
-    return [attempt["answered"] for attempt in reversed(delivery(service, batch)["attempts"])]
+    return [attempt["status"] for attempt in reversed(delivery(service, batch)["attempts"])]
 
 
 def test_a_webhook_is_retried_until_accepted_and_replayed_by_its_owner(

@@ -19,7 +19,7 @@ export type AccountBody = {
 export type AttemptResponse = {
     made: string;
     /** The HTTP status. */
-    answered: number | null;
+    status: number | null;
     fault: string | null;
     milliseconds: number;
 };
@@ -87,7 +87,7 @@ export type BlockEstimateResponse = {
     error: string | null;
     code: string | null;
     distance: string | null;
-    /** Proofs of earlier block hashes (EIP-2935) that lead down to the block. */
+    /** The number of proofs of earlier block hashes (EIP-2935) that lead down to the block. */
     hops: number;
     /** Facts that are in the registry already. */
     proven: ReadonlyArray<ProvenFactsResponse>;

@@ -62,7 +62,7 @@ def tls_receiver(certificate: Path) -> Iterator[TlsReceiver]:
 
 def post_webhook(address: str) -> int:
     headers = {"Authorization": f"Bearer {SECRET.decode()}"}
-    return post(f"{address}/hunter2", headers, b'{"a": "hunter2"}', to_private=True).status
+    return post(f"{address}/hunter2", headers, b'{"a": "hunter2"}', allow_private=True).status
 
 
 def ask_node(address: str) -> Any:

@@ -53,7 +53,7 @@ def test_the_connection_goes_to_the_checked_address(monkeypatch: pytest.MonkeyPa
 
         monkeypatch.setattr(socket, "getaddrinfo", once)
         url = f"http://hook.example:{kept.port}/x"
-        assert post(url, {}, b"{}", to_private=True).status == 200
+        assert post(url, {}, b"{}", allow_private=True).status == 200
         assert asked.count("hook.example") == 1
         assert kept.deliveries[0][1]["Host"] == f"hook.example:{kept.port}"
 
@@ -76,7 +76,7 @@ def test_the_next_address_is_tried_unless_the_first_may_have_the_webhook(
             silent.enter_context(socket.create_server(("127.0.0.2", kept.port)))
         url = f"http://hook.example:{kept.port}/x"
         with nullcontext() if arrives else pytest.raises(NotDeliveredError, match="in time"):
-            assert post(url, {}, b"{}", to_private=True).status == 200
+            assert post(url, {}, b"{}", allow_private=True).status == 200
         assert len(kept.deliveries) == arrives
 
 
@@ -100,7 +100,7 @@ def test_all_addresses_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> 
         )
         begin = time.monotonic()
         with pytest.raises(NotDeliveredError, match="no connection could be made in time"):
-            post(f"http://a.example:{port}/", {}, b"{}", to_private=True)
+            post(f"http://a.example:{port}/", {}, b"{}", allow_private=True)
     assert 0.9 < time.monotonic() - begin < 2
 
 
@@ -109,14 +109,14 @@ def test_all_addresses_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_an_invalid_url_is_refused(url: str) -> None:
     with pytest.raises(NotDeliveredError):
-        post(url, {}, b"{}", to_private=True)
+        post(url, {}, b"{}", allow_private=True)
 
 
 def test_a_refused_connection_is_reported_without_the_address() -> None:
     with receiver() as kept:
         url = kept.url
     with pytest.raises(NotDeliveredError, match="The request failed") as result:
-        post(url, {}, b"{}", to_private=True)
+        post(url, {}, b"{}", allow_private=True)
     assert "127.0.0.1" not in str(result.value)
 
 
@@ -127,7 +127,7 @@ def test_a_slow_receiver_is_abandoned(slow: str, monkeypatch: pytest.MonkeyPatch
     with slow_receiver(*SLOW_RECEIVERS[slow]) as url:
         begin = time.monotonic()
         with pytest.raises(NotDeliveredError, match="The request failed"):
-            post(url, {}, 2**24 * b" " if slow == "never read" else b"{}", to_private=True)
+            post(url, {}, 2**24 * b" " if slow == "never read" else b"{}", allow_private=True)
         assert 0.9 < time.monotonic() - begin < 4
 
 
@@ -135,7 +135,7 @@ def test_a_slow_receiver_is_abandoned(slow: str, monkeypatch: pytest.MonkeyPatch
 def test_a_slow_response_body_is_not_waited_for(status: bytes) -> None:
     with slow_receiver("http", drip(b"HTTP/1.1 %b\r\n\r\n" % status, b"a")) as url:
         begin = time.monotonic()
-        assert post(url, {}, b"{}", to_private=True).status == int(status[:3])
+        assert post(url, {}, b"{}", allow_private=True).status == int(status[:3])
         assert time.monotonic() - begin < 4
 
 
@@ -165,4 +165,4 @@ def test_the_first_line_of_a_refusal_is_returned_without_control_characters(
 ) -> None:
     response = b"HTTP/1.1 500 Oops\r\ncontent-length: %d\r\n\r\n" % len(body) + body
     with slow_receiver("http", drip(response, b"")) as url:
-        assert post(url, {}, b"{}", to_private=True) == WebhookResponse(500, line)
+        assert post(url, {}, b"{}", allow_private=True) == WebhookResponse(500, line)
