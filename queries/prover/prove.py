@@ -29,7 +29,7 @@ from queries.prover.context import JobPass
 from queries.prover.outcomes import Outcome, Reject
 from queries.prover.readback import wait_for_effect
 from queries.statuses import StepName
-from queries.transactions.budget import DailyBudgetSpentError, FeeTooLowError, make_offers
+from queries.transactions.budget import DailyBudgetSpentError, FeeTooLowError, price_calls
 from queries.transactions.costs import split_among_batches, underfunded_batches
 from queries.transactions.follow import unconfirmed_transactions
 from queries.transitions import Failure
@@ -212,12 +212,12 @@ def _sign_and_send(group: Sequence[ReadyJob], estimates: Mapping[ProveCall, GasE
     leases = [ready.job_pass.lease for ready in group]
     paying_queries = {ready.job_id: ready.job_pass.paying_queries for ready in group}
     head = max((ready.job_pass.latest for ready in group), key=lambda head: head.number)
-    offers = make_offers(first_pass.destination, head, estimates, paying_queries)
+    priced_calls = price_calls(first_pass.destination, head, estimates, paying_queries)
     preparation = group[0].preparation
     is_obsolete = (
         partial(_is_preparation_pending, first_pass.job, preparation) if preparation else None
     )
-    first_pass.lane.sign_and_send(leases, first_pass.registry.address, offers, is_obsolete)
+    first_pass.lane.sign_and_send(leases, first_pass.registry.address, priced_calls, is_obsolete)
 
 
 def wait_for_budget(job_pass: JobPass) -> Snooze:

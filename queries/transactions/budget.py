@@ -1,4 +1,4 @@
-"""Offer calls at the current gas price, within the fees of their batches and the daily budget."""
+"""Price calls, and limit them to the fees of their batches and to the daily budget."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from queries.transactions.costs import remaining_fees, split_among_batches, tran
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class PricedCall:
     """A call that may be signed, its fees, and the batches that pay for it."""
 
     call: ProveCall
@@ -36,19 +36,19 @@ class Offer:
         return self.max_cost + (self.gas_limit - self.gas) * self.fees.max_fee
 
 
-def make_offers(
+def price_calls(
     destination: ChainClient,
     head: ChainHead,
     estimates: Mapping[ProveCall, GasEstimate],
     paying_queries: Mapping[int, Sequence[Query]],
-) -> list[Offer]:
-    """Offer the calls at the price after this block; `paying_queries` are by job id."""
-    fees, offers = destination.fees(head), list[Offer]()
+) -> list[PricedCall]:
+    """Price the calls for the block after `head`; `paying_queries` are by job key."""
+    fees, priced_calls = destination.fees(head), list[PricedCall]()
     for call, estimate in estimates.items():
         gas_limit, cost = destination.gas_limit(estimate.gas), estimate.max_cost(fees)
         shares = split_among_batches(call, cost, paying_queries)
-        offers.append(Offer(call, estimate.gas, gas_limit, fees, cost, shares))
-    return offers
+        priced_calls.append(PricedCall(call, estimate.gas, gas_limit, fees, cost, shares))
+    return priced_calls
 
 
 @dataclass(eq=False)
@@ -59,16 +59,17 @@ class FeeTooLowError(Exception):
     is_temporary: bool  # more may be left once the cost of their other transactions is known
 
 
-def check_fees(offers: Sequence[Offer], paying_batches: Sequence[Batch]) -> None:
+def check_fees(priced_calls: Sequence[PricedCall], paying_batches: Sequence[Batch]) -> None:
     """Raises `FeeTooLowError` unless the batches' fees cover the next block's price. The operator
     pays what the transactions cost beyond the fees.
     """
     reserves: dict[str, int] = defaultdict(int)
     next_block_costs: dict[str, int] = defaultdict(int)
-    for offer in offers:
-        for batch_id, wei in offer.shares.items():
+    for priced_call in priced_calls:
+        fees = priced_call.fees
+        for batch_id, wei in priced_call.shares.items():
             reserves[batch_id] += wei
-            next_block_costs[batch_id] += -(-wei * offer.fees.next_block_fee // offer.fees.max_fee)
+            next_block_costs[batch_id] += -(-wei * fees.next_block_fee // fees.max_fee)
     fees_left = remaining_fees(paying_batches)
     underfunded_ids = {key for key, wei in next_block_costs.items() if fees_left[key] < wei}
     if not underfunded_ids:
@@ -85,20 +86,27 @@ class DailyBudgetSpentError(Exception):
     """The daily budget is spent: sign nothing for now."""
 
 
-def fit_to_daily_budget(
-    chain: Chain, own_rows: QuerySet[SentTransaction], offers: Sequence[Offer]
-) -> Sequence[Offer]:
-    """The first offers, up to the one that reaches the budget. `own_rows`: the signer's
-    transactions on this chain. Raises `DailyBudgetSpentError` if the budget is already reached.
+def cut_at_daily_budget(
+    chain: Chain, own_rows: QuerySet[SentTransaction], priced_calls: Sequence[PricedCall]
+) -> Sequence[PricedCall]:
+    """Return the first calls until the budget is reached; the last one may exceed it. `own_rows`:
+    the signer's transactions on this chain. Raises `DailyBudgetSpentError` if the budget is already
+    reached.
     """
     budget = chain.daily_budget
     if budget is None:
-        return offers
-    sums = accumulate((offer.max_cost for offer in offers), initial=spent_in_24_hours(own_rows))
-    fitting_offers = [offer for offer, cost in zip(offers, sums, strict=False) if cost < budget]
-    if offers and not fitting_offers:
+        return priced_calls
+    sums = accumulate(
+        (priced_call.max_cost for priced_call in priced_calls), initial=spent_in_24_hours(own_rows)
+    )
+    calls_in_budget = [
+        priced_call
+        for priced_call, spent_before in zip(priced_calls, sums, strict=False)
+        if spent_before < budget
+    ]
+    if priced_calls and not calls_in_budget:
         raise DailyBudgetSpentError
-    return fitting_offers
+    return calls_in_budget
 
 
 def is_budget_spent(chain: Chain, own_rows: QuerySet[SentTransaction]) -> bool:
@@ -107,6 +115,6 @@ def is_budget_spent(chain: Chain, own_rows: QuerySet[SentTransaction]) -> bool:
 
 def spent_in_24_hours(own_rows: QuerySet[SentTransaction]) -> int:
     """The wei that transactions of the last 24 hours have cost, or unconfirmed ones may cost."""
-    yesterday = shared_now() - timedelta(days=1)
-    rows = own_rows.filter(Q(confirmed=False) | Q(signed_at__gte=yesterday)).defer("raw", "hashes")
+    day_ago = shared_now() - timedelta(days=1)
+    rows = own_rows.filter(Q(confirmed=False) | Q(signed_at__gte=day_ago)).defer("raw", "hashes")
     return sum(transaction_cost(row) if row.confirmed else int(row.max_cost, 16) for row in rows)

@@ -34,7 +34,7 @@ def count_final_cost(row: SentTransaction) -> None:
     """Count what the transaction has cost, because its block is final."""
     with transaction.atomic():
         costs = lock_costs(row.chain)
-        # Not if a reorg has undone it, or a replacement was mined instead.
+        # Skip it if a reorg has undone it or a replacement was mined.
         rows = SentTransaction.objects.filter(pk=row.pk, mined_hash=row.mined_hash, confirmed=True)
         if not rows.filter(final=False).update(final=True):
             return
@@ -53,7 +53,8 @@ def count_final_cost(row: SentTransaction) -> None:
 
 def transaction_cost(row: SentTransaction) -> int:
     """The cost in wei; 0 if the transaction was never mined."""
-    # The L1 data fee is not signed: limit it to the reserve, or one lie could spend a day's budget.
+    # The signature does not cap the L1 data fee. Cap it at `max_cost`, or a lying node could
+    # exhaust the daily budget.
     data_fee = min(int(row.data_fee or "0", 16), int(row.max_cost, 16))
     return (row.gas_used or 0) * int(row.gas_price or "0", 16) + data_fee
 
@@ -61,10 +62,10 @@ def transaction_cost(row: SentTransaction) -> int:
 def split_among_batches(
     call: ProveCall, cost: int, paying_queries: Mapping[int, Sequence[Query]]
 ) -> dict[str, int]:
-    """Split the call's cost among the batches that pay for it; `paying_queries` are by job id.
+    """Split the call's cost among the batches that pay for it; `paying_queries` are by job key.
 
-    The cost is split in proportion to the weights of the pieces, and the cost of a piece to the
-    weights of each batch's queries in it; equally, if the piece or preparation proves none of them.
+    First split the cost by the weights of the pieces, then each piece's cost by the weights of each
+    batch's queries in it. Split equally if the piece has none of their facts, or for a preparation.
     """
     if not call.pieces:
         batch_ids = dict.fromkeys(
@@ -99,7 +100,7 @@ def lock_batches(ids: Iterable[str]) -> list[Batch]:
 
 
 def underfunded_batches(costs: Mapping[str, int]) -> frozenset[str]:
-    """Ids of batches whose remaining fee is below these costs; none with unconfirmed shares."""
+    """Ids of batches with a remaining fee below these costs and no unconfirmed shares."""
     fees_left = remaining_fees(Batch.objects.filter(pk__in=costs).exclude(shares__paid=""))
     return frozenset(batch_id for batch_id, wei in fees_left.items() if wei < costs[batch_id])
 
@@ -129,10 +130,11 @@ def store_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:
 
 
 def charge_batches(row: SentTransaction, *, free: bool) -> None:
-    """Charge the batches of a transaction that is deep enough to count, or will never be mined.
+    """Charge the batches of a transaction that is confirmed, or will never be mined.
 
-    A batch pays its fee at most, unless the destination is `free`. If a reorg undoes the
-    transaction, its batches stay charged until it is mined again.
+    A batch pays at most its fee. On a `free` destination, which accepts batches without a fee, its
+    share of the whole cost is recorded. If a reorg undoes the transaction, its batches stay charged
+    until it is mined again.
     """
     with transaction.atomic():
         shares = list(Share.objects.filter(transaction=row).order_by("pk"))

@@ -33,7 +33,7 @@ from queries.database.leases import Lease
 from queries.models import BlockJob, JobTransaction, Query, SentHash, SentTransaction, Share
 from queries.planning.calls import Piece
 from queries.statuses import ENDED_STATUSES
-from queries.transactions.budget import Offer, check_fees, fit_to_daily_budget
+from queries.transactions.budget import PricedCall, check_fees, cut_at_daily_budget
 from queries.transactions.costs import charge_batches, lock_batches, lock_costs
 
 log = logging.getLogger("tacitus.prover")
@@ -67,10 +67,10 @@ class Lane:
         self,
         leases: Sequence[Lease[BlockJob]],
         to: str,
-        offers: Sequence[Offer],
+        priced_calls: Sequence[PricedCall],
         is_obsolete: Callable[[], bool] | None = None,
     ) -> None:
-        """Sign, store and send offers that fit the budgets, if this worker still has the jobs.
+        """Sign, store and send calls that fit the budgets, if this worker still has the jobs.
 
         `is_obsolete`: whether another transaction does the same; called under the chain's lock.
         """
@@ -81,14 +81,16 @@ class Lane:
                 lock_costs(chain.id)  # no two workers may use the same nonce or budget
                 if is_obsolete is not None and is_obsolete():
                     return
-                offers = fit_to_daily_budget(chain, self.own_rows, offers)
+                priced_calls = cut_at_daily_budget(chain, self.own_rows, priced_calls)
                 # Batches before jobs before queries, as everywhere.
-                paying_batches = lock_batches(batch for offer in offers for batch in offer.shares)
+                paying_batches = lock_batches(
+                    batch for priced_call in priced_calls for batch in priced_call.shares
+                )
                 if any(batch.status in ENDED_STATUSES for batch in paying_batches):
                     raise ConcurrentProverError
                 if not chain.free:
-                    check_fees(offers, paying_batches)
-                offers = self._affordable_offers(offers, funds)
+                    check_fees(priced_calls, paying_batches)
+                priced_calls = self._affordable_calls(priced_calls, funds)
                 leases = sorted(leases, key=lambda lease: lease.row.pk)
                 for lease in leases:
                     lease.extend()
@@ -97,8 +99,8 @@ class Lane:
                 list(queries.select_for_update().values_list("pk", flat=True))
                 first_nonce = max(transaction_count, self._next_nonce())
                 rows = [
-                    self._store_offer(jobs, nonce, to, offer)
-                    for nonce, offer in enumerate(offers, first_nonce)
+                    self._store_call(jobs, nonce, to, priced_call)
+                    for nonce, priced_call in enumerate(priced_calls, first_nonce)
                 ]
         except IntegrityError:  # a piece is in a transaction that is not confirmed yet
             raise ConcurrentProverError from None
@@ -114,19 +116,19 @@ class Lane:
                     refusal,
                 )
 
-    def _affordable_offers(self, offers: Sequence[Offer], funds: int) -> list[Offer]:
-        """The first offers that the funds cover after the unmined transactions are paid for.
+    def _affordable_calls(self, priced_calls: Sequence[PricedCall], funds: int) -> list[PricedCall]:
+        """The first calls that the funds cover after the unmined transactions are paid for.
 
         Raises `InsufficientFundsError` if there are none.
         """
         unmined = self.own_rows.filter(confirmed=False, mined_block=None)
         rows = unmined.values_list("gas_limit", "max_fee")
         cost, affordable = sum(gas_limit * int(max_fee, 16) for gas_limit, max_fee in rows), []
-        for offer in offers:
-            cost += offer.funds_needed
+        for priced_call in priced_calls:
+            cost += priced_call.funds_needed
             if cost > funds:
                 break
-            affordable.append(offer)
+            affordable.append(priced_call)
         if not affordable:
             raise InsufficientFundsError.create(self.destination.chain.name)
         return affordable
@@ -148,19 +150,24 @@ class Lane:
     def transaction_count_by_quorum(self) -> int:
         return self.destination.ask_quorum(ChainClient.nonce, self.signer.address)
 
-    def _store_offer(
-        self, jobs: Sequence[BlockJob], nonce: int, to: str, offer: Offer
+    def _store_call(
+        self, jobs: Sequence[BlockJob], nonce: int, to: str, priced_call: PricedCall
     ) -> SentTransaction:
-        pieces, recipient = offer.call.pieces, offer.call.to or to
+        pieces, recipient = priced_call.call.pieces, priced_call.call.to or to
         unsigned = UnsignedTransaction(
-            self.chain_id, nonce, recipient, offer.call.data, offer.gas_limit, offer.fees
+            self.chain_id,
+            nonce,
+            recipient,
+            priced_call.call.data,
+            priced_call.gas_limit,
+            priced_call.fees,
         )
         row = self.store_row(
-            unsigned, offer.max_cost, is_preparation=not pieces, hops=offer.call.hops
+            unsigned, priced_call.max_cost, is_preparation=not pieces, hops=priced_call.call.hops
         )
         Share.objects.bulk_create(
             Share(transaction=row, batch_id=batch, max_cost=f"{wei:064x}")
-            for batch, wei in offer.shares.items()
+            for batch, wei in priced_call.shares.items()
         )
         for job in jobs:
             job_pieces = [piece for piece in pieces if piece.job_key == job.pk]
@@ -171,7 +178,8 @@ class Lane:
                     proves_header=any(piece.proves_header for piece in job_pieces),
                     pieces_digest=_digest_pieces(recipient, job_pieces),
                 )
-        if not pieces and offer.shares:  # horizon evidence has no shares, and belongs to no step
+        # Horizon evidence has no shares, and belongs to no step.
+        if not pieces and priced_call.shares:
             open_queries = Query.objects.filter(job__in=jobs, has_ended=False)
             open_queries.update(blockhash_transaction=row)
         for piece in pieces:
