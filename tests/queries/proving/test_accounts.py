@@ -321,6 +321,6 @@ def test_replacing_any_part_is_refused_or_changes_nothing(data: st.DataObject) -
 
 
 @given(json_values)
-def test_any_other_json_is_a_proof_error(answer: object) -> None:
+def test_json_that_is_not_a_proof_raises_proof_error(answer: object) -> None:
     with pytest.raises(ProofError):
         check_account_proof(answer, STATE_ROOT, CONTRACT)
