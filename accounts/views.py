@@ -131,7 +131,7 @@ def _sign_in_program(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     """Return the working keys, without a session; the first one is created if there is none."""
     account = _authenticate(request, json_object(request), ask)
     if not account.keys.filter(revoked_at=None).exists():
-        manage.add_key(account, manage.FIRST_NAME)
+        manage.add_key(account, manage.FIRST_KEY_NAME)
     keys = [
         {"id": key.row.id, "name": key.row.name, "key": key.text} for key in active_keys(account)
     ]
@@ -151,7 +151,7 @@ def _authenticate(request: HttpRequest, content: Content, ask: AskWallet) -> Acc
         siwe.spend_nonce(request, nonce)
         account, is_new = Account.objects.get_or_create_for_wallet(wallet)
         if is_new:
-            manage.add_key(account, manage.FIRST_NAME)
+            manage.add_key(account, manage.FIRST_KEY_NAME)
     # After the transaction: a refusal inside it would roll back the spent nonce.
     if not account.is_active:
         raise RefusalError(PageCode.ACCOUNT_DISABLED, "The operator has disabled this account.")
@@ -235,7 +235,7 @@ def _account_form(action: FormAction[P]) -> Callable[Concatenate[HttpRequest, P]
 
 @_account_form
 def add_key(owner: Account, form: QueryDict) -> str:
-    manage.count_change(owner)
+    manage.use_change_quota(owner)
     key = manage.add_key(owner, clean_name(form.get("name", "")))
     return f"The key “{key.name}” is ready."
 
@@ -251,7 +251,7 @@ def rename_key(owner: Account, form: QueryDict, key_id: str) -> str:
 def rotate_key(owner: Account, form: QueryDict, key_id: str) -> str:
     choice = form.get("grace", "")
     grace = next((seconds for seconds in manage.GRACE_PERIODS if str(seconds) == choice), 0)
-    manage.count_change(owner)
+    manage.use_change_quota(owner)
     key = manage.rotate(owner, key_id, _seen_version(form), timedelta(seconds=grace))
     return f"“{key.name}” has a new secret. The old one ends {manage.GRACE_PERIODS[grace]}."
 

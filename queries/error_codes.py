@@ -114,7 +114,7 @@ class AttestationCode(ErrorCode):
 
 
 class LookupCode(ErrorCode):
-    """Errors of lookups (ERC-3668). Clients try the next gateway only after a 503."""
+    """Errors of lookups (ERC-3668). Clients try the next gateway only after a 5xx."""
 
     QUESTION_UNKNOWN = "The data does not ask for a known kind of fact.", 404
     LOOKUP_UNAVAILABLE = (
@@ -142,7 +142,7 @@ class EndpointCode(ErrorCode):
     TOO_MANY_REPLAYS = ("Your account has used up its webhook replays for this hour.", 429)
     PARAMETER_MALFORMED = "A parameter of the URL is malformed."
     NOT_PROVABLE_NOW = (
-        "A block is not final yet, or the registry does not know a block above it yet.",
+        "A block is not final yet, or the registry does not know it or a later one yet.",
         409,
         RETRYABLE,
     )

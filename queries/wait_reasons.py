@@ -1,4 +1,4 @@
-"""Why a batch or job waits: a sentence for people and a code for programs.
+"""Reasons for which a batch or job waits: a sentence for people and a code for programs.
 
 A batch that waits because nodes fail has the code of that failure, as a rejection would. A test
 compares these codes with the API description.
@@ -10,7 +10,7 @@ from typing import Self
 
 
 class WaitCode(StrEnum):
-    """Why a batch or job waits, except for errors of nodes. The guides show `meaning`."""
+    """Reasons for which a batch or job waits, except errors of nodes. The guides show `meaning`."""
 
     meaning: str
 

@@ -17,7 +17,7 @@ from accounts.shared.rate_limits import KEY_SUBJECT, refuse_over_quota, use_quot
 MAX_KEYS_PER_ACCOUNT = 20
 MAX_CHANGES_PER_HOUR, HOUR = 20, 3_600
 MAX_REVOKED_KEYS = 50  # that an account keeps
-FIRST_NAME = "First key"
+FIRST_KEY_NAME = "First key"
 # How long the old secret of a rotated key may still work.
 GRACE_PERIODS = {
     0: "at once",
@@ -27,8 +27,11 @@ GRACE_PERIODS = {
 }
 
 
-def count_change(owner: Account) -> None:
-    """Count a key that is created or rotated in a browser; both share one limit."""
+def use_change_quota(owner: Account) -> None:
+    """Count a key that is created or rotated in a browser; both share one limit.
+
+    Raises `RefusalError` if the hourly limit is used up.
+    """
     quota = use_quota(f"keys of {owner.pk}", MAX_CHANGES_PER_HOUR, HOUR)
     sentence = f"An account may create or rotate {MAX_CHANGES_PER_HOUR} keys an hour."
     refuse_over_quota(quota, PageCode.TOO_MANY_KEY_CHANGES, sentence)
@@ -60,7 +63,7 @@ def reveal(key: ApiKey) -> str | None:
 
 def rename(owner: Account, key_id: str, name: str) -> None:
     if not owner.keys.filter(pk=key_id, revoked_at=None).update(name=name):
-        raise _key_gone()
+        raise _key_changed_error()
 
 
 def rotate(owner: Account, key_id: str, seen_version: int, grace: timedelta) -> ApiKey:
@@ -68,33 +71,33 @@ def rotate(owner: Account, key_id: str, seen_version: int, grace: timedelta) -> 
 
     Refused if the key was rotated since the owner saw `seen_version`, such as by a second click.
     """
-    seen_key = owner.keys.filter(pk=key_id, revoked_at=None, version=seen_version)
-    key = seen_key.first()
+    unchanged_keys = owner.keys.filter(pk=key_id, revoked_at=None, version=seen_version)
+    key = unchanged_keys.first()
     if key is None:
-        raise _key_gone()
-    rotated = seen_key.update(
+        raise _key_changed_error()
+    rotated = unchanged_keys.update(
         version=seen_version + 1,
         digest=key_digest(key_text(key.id, seen_version + 1, settings.SECRET_KEY)),
         previous_digest=key.digest if grace else "",
         previous_until=timezone.now() + grace if grace else None,
     )
     if not rotated:
-        raise _key_gone()
+        raise _key_changed_error()
     return owner.keys.get(pk=key_id)
 
 
 def end_grace(owner: Account, key_id: str, seen_version: int) -> ApiKey:
     """Refuse the previous secret from now on."""
-    seen_key = owner.keys.filter(pk=key_id, revoked_at=None, version=seen_version)
-    if not seen_key.update(previous_digest="", previous_until=None):
-        raise _key_gone()
+    unchanged_keys = owner.keys.filter(pk=key_id, revoked_at=None, version=seen_version)
+    if not unchanged_keys.update(previous_digest="", previous_until=None):
+        raise _key_changed_error()
     return owner.keys.get(pk=key_id)
 
 
 def revoke(owner: Account, key_id: str) -> ApiKey:
     key = owner.keys.filter(pk=key_id).first()
     if key is None or not revoke_all(owner.keys.filter(pk=key_id)):
-        raise _key_gone()
+        raise _key_changed_error()
     return key
 
 
@@ -122,10 +125,11 @@ def usage_subject(key: ApiKey) -> str:
     return f"{KEY_SUBJECT}{key.id}"
 
 
-def _key_gone() -> RefusalError:
+def _key_changed_error() -> RefusalError:
     return RefusalError(
         PageCode.KEY_CHANGED,
-        "There is no such key, or it was changed in another window. The list shows what there is.",
+        "There is no such key, or it was changed in another window. The list shows your current "
+        "keys.",
     )
 
 

@@ -178,7 +178,7 @@ def _fact_context(
         "others": [entry for entry in matches if entry is not selected],
         "route": route,
         "sentence": fact_sentence(fact, links),
-        "absent": proves_no_account(selected.query_facts),
+        "absent": proves_no_account(selected.facts_of_query),
         "registry": registry,
         "reader": reader,
         "snippets": snippets(fact, reader) if reader else (),

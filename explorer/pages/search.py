@@ -1,7 +1,7 @@
 """The search for batches, blocks, accounts, transactions, registries and chains.
 
-The database is asked only for text that has the format of an id, hash, number, name or time, or
-of the beginning or both ends of one.
+Only text that looks like an id, hash, number, name or time, or like an abbreviation of one, is
+looked up.
 """
 
 import re
@@ -62,7 +62,7 @@ class Meaning:
 
 
 def find_meanings(text: str, links: PageLinks) -> Iterator[Meaning]:
-    """All possible meanings that have a format of their own; each is looked up by index."""
+    """Yield each meaning whose format the text has. Every lookup uses an index."""
     term = " ".join(_term_of_url(text).split())
     lower, chains = term.lower(), links.chains_by_name()
     if match := _FACT.search(text):
@@ -88,8 +88,8 @@ def find_meanings(text: str, links: PageLinks) -> Iterator[Meaning]:
         hits = [_account_hit(address) for address in search.accounts_with_name(lower)]
         form = urlencode({"account": lower})
         yield Meaning("the name of an account", hits, forms={lower: form})
-    if (seconds := _seconds(lower)) is not None:
-        yield _time_meaning(seconds, links)
+    if (timestamp := _parse_timestamp(lower)) is not None:
+        yield _time_meaning(timestamp, links)
     if not (_ADDRESS.fullmatch(lower) or is_ulid(batch)):
         yield from _abbreviation_meanings(term, links)
     if lower in chains:
@@ -98,7 +98,7 @@ def find_meanings(text: str, links: PageLinks) -> Iterator[Meaning]:
 
 
 def _abbreviation_meanings(term: str, links: PageLinks) -> Iterator[Meaning]:
-    """The beginning or both ends of an id, an address or a hash, which are not digits alone."""
+    """Match the beginning, or both ends, of an id, address or hash. Skips text of digits only."""
     if term.isdigit():
         return
     if match := _BATCH_ENDS.fullmatch(term.upper()):
@@ -138,27 +138,31 @@ def _block_meaning(number: int, chain: int | None, links: PageLinks) -> Meaning:
     )
 
 
-def _time_meaning(seconds: int, links: PageLinks) -> Meaning:
-    """Which block that was on each source, and the newest batches of that time."""
-    time, hits = format_timestamp(seconds), []
+def _time_meaning(timestamp: int, links: PageLinks) -> Meaning:
+    """The last block of each source at that time, and the newest batches submitted by then."""
+    time, hits = format_timestamp(timestamp), []
     for source in links.sources:
         query = urlencode({"source": source, "block": time, "to": links.target(source)})
         name = f"the last one of {links.chain_name(source)} at {time}"
         hits.append(Hit("Block", name, f"{reverse('routes')}?{query}#can-i"))
-    ids = search.batches_until(datetime.fromtimestamp(seconds, UTC), _MAX_BATCHES_PER_TIME)
+    ids = search.batches_until(datetime.fromtimestamp(timestamp, UTC), _MAX_BATCHES_PER_TIME)
     return Meaning("a time", [*hits, *_batch_hits(ids, links)])
 
 
-def _seconds(text: str) -> int | None:
-    """A date means its end: 2026-11-25, 2026-11-25 17:04, 2026-11-25T17:04:17Z, 1764090257."""
-    seconds = int(text) if text.isascii() and text.isdigit() else 0
+def _parse_timestamp(text: str) -> int | None:
+    """Parse a date, a time in UTC or Unix seconds; None if it is neither.
+
+    Such as 2026-11-25, 2026-11-25 17:04, 2026-11-25T17:04:17Z and 1764090257. A date alone means
+    its last second.
+    """
+    timestamp = int(text) if text.isascii() and text.isdigit() else 0
     if match := _DATE.fullmatch(text):
         try:
             moment = datetime.fromisoformat(f"{match[1]}T{match[2] or '23:59:59'}")
         except ValueError:
             return None
-        seconds = int(moment.replace(tzinfo=UTC).timestamp())
-    return seconds if seconds in _UNIX_SECONDS else None
+        timestamp = int(moment.replace(tzinfo=UTC).timestamp())
+    return timestamp if timestamp in _UNIX_SECONDS else None
 
 
 def _term_of_url(text: str) -> str:
@@ -178,7 +182,10 @@ def _term_of_url(text: str) -> str:
 
 
 def _block_numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, int | None]]:
-    """5186021, 5,186,021, block:123, sepolia 123, Sepolia, block #123, 11155111:123."""
+    """Yield (number, chain or None) for each way to read the text as a block.
+
+    Such as 5186021, 5,186,021, block:123, sepolia 123, Sepolia, block #123 and 11155111:123.
+    """
     words = [word for word in _WORD_SEPARATORS.split(text.lower()) if word not in {"", "block"}]
     if len(words) > _MAX_WORDS:
         return
@@ -227,7 +234,7 @@ def _block_hit(chain: int, number: int, links: PageLinks) -> Hit:
 
 
 def search_page(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    # Nothing that is invisible or changes the direction of text.
+    # Drop invisible and direction-changing characters.
     text = "".join(filter(str.isprintable, request.GET.get("q", ""))).strip()
     is_too_long = len(text) > MAX_LENGTH
     meanings = [] if is_too_long or not text else list(find_meanings(text, links))

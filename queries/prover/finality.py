@@ -30,8 +30,8 @@ def pin_final_header(job_pass: JobPass) -> Header | Wait | Reject:
     if pinned_header is None or job.failures:
         head = job_pass.context.provable_head(job_pass.registry)
         if reason := head.wait_reason(job.block):
-            last_submitted = max(query.batch.submitted_at for query in job_pass.queries)
-            return Snooze(reason, recheck_pause(last_submitted, job_pass.limits))
+            last_submitted_at = max(query.batch.submitted_at for query in job_pass.queries)
+            return Snooze(reason, recheck_pause(last_submitted_at, job_pass.limits))
         header = job_pass.source.header(job.block)
         if pinned_header is None or header.hash != pinned_header.hash:
             if pinned_header:
@@ -44,19 +44,19 @@ def pin_final_header(job_pass: JobPass) -> Header | Wait | Reject:
 
 
 def _check_state_root(job_pass: JobPass, header: Header) -> Header | Reject:
-    """Return the header, or a `Reject` if its state root is empty although, by quorum, the block
-    has accounts.
+    """Return the header. If its state root is that of an empty trie, although a quorum of nodes
+    proves accounts of the block, reject the queries of accounts.
     """
     queries = [query for query in job_pass.queries if query.account]
     if header.state_root != EMPTY_TRIE_ROOT or not queries:
         return header
 
-    def prove_account(node: ChainClient, block_hash: bytes, account: bytes) -> None:
+    def request_account_proof(node: ChainClient, block_hash: bytes, account: bytes) -> None:
         node.account_proofs(node.header_by_hash(block_hash), [(account, ())])
 
     try:
         account = bytes.fromhex(queries[0].account[2:])
-        job_pass.source.ask_quorum(prove_account, header.hash, account)
+        job_pass.source.ask_quorum(request_account_proof, header.hash, account)
     except StateRootEmptyError as error:
         failure = Failure(error.code, error.sentence, StepName.INITIAL_STATE, retryable=False)
         return replace(job_pass, queries=queries).reject(failure)

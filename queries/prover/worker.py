@@ -52,37 +52,38 @@ def deliver_once(limits: Limits, on_claim: OnClaim = lambda: None) -> bool:
     return True
 
 
-def _work_on_jobs(first: Lease[BlockJob], context: ProverContext) -> None:
+def _work_on_jobs(first_lease: Lease[BlockJob], context: ProverContext) -> None:
     """Run a pass over the job, and prove it together with other ready jobs of its route."""
     groups: dict[object, list[ReadyJob]] = {}
-    for ready in _gather_ready(first, context):
-        groups.setdefault(ready.group_key, []).append(ready)
+    for ready_job in _gather_ready_jobs(first_lease, context):
+        groups.setdefault(ready_job.group_key, []).append(ready_job)
     for group in groups.values():
-        leases = [ready.job_pass.lease for ready in group]
+        leases = [ready_job.job_pass.lease for ready_job in group]
         with _reschedule_on_error(leases, context.limits):
             outcomes = prove(group)
             for lease in leases:
                 _release_job(lease, outcomes[lease.row.pk], context)
 
 
-def _gather_ready(first: Lease[BlockJob], context: ProverContext) -> list[ReadyJob]:
+def _gather_ready_jobs(first_lease: Lease[BlockJob], context: ProverContext) -> list[ReadyJob]:
     """Return jobs to prove together: a full transaction, or those ready within `gather_seconds`."""
-    limits, job = context.limits, first.row
+    limits, job = context.limits, first_lease.row
     deadline = time.monotonic() + limits.gather_seconds
-    ready_jobs, seen_jobs = list[ReadyJob](), set[int]()  # skipped: a waiting job is due again soon
+    ready_jobs, seen_jobs = list[ReadyJob](), set[int]()
     jobs_of_route = BlockJob.objects.filter(source=job.source, destination=job.destination)
-    lease: Lease[BlockJob] | None = first
+    lease: Lease[BlockJob] | None = first_lease
     while lease is not None:
         seen_jobs.add(lease.row.pk)
-        if ready := _run_pass(lease, context):
-            ready_jobs.append(ready)
+        if ready_job := _run_pass(lease, context):
+            ready_jobs.append(ready_job)
         if not ready_jobs or time.monotonic() > deadline:
             break
         # Other jobs of the route may need the same preparation, so it is sent at once.
-        is_preparing = any(ready.preparation for ready in ready_jobs)
-        room = context.chain(job.destination).gas_rules.items_gas
-        if is_preparing or sum(ready.gas for ready in ready_jobs) > room:
+        is_preparing = any(ready_job.preparation for ready_job in ready_jobs)
+        max_gas = context.chain(job.destination).gas_rules.items_gas
+        if is_preparing or sum(ready_job.gas for ready_job in ready_jobs) > max_gas:
             break
+        # Without `exclude`, a job that was just snoozed could be claimed again.
         lookahead = timedelta(seconds=limits.initial_retry_delay)
         lease = claim_one(jobs_of_route.exclude(pk__in=seen_jobs), lookahead=lookahead)
     return ready_jobs

@@ -13,7 +13,7 @@ from queries.facts import BLOCK_AT_TIME, account_fields, display_values, header_
 from queries.models import Query
 from queries.proving.facts import EVENT_KINDS, EventFact, FactKind
 from queries.proving.headers import HeaderField
-from queries.reading.facts import FactView, fact_keys
+from queries.reading.facts import FactView, fact_identifiers
 from queries.reading.pagination import MAX_LISTED_SLOTS
 from queries.statuses import BatchStatus
 
@@ -182,7 +182,7 @@ def _query_facts(row: QueryRow) -> Iterator[tuple[_FactKey, str]]:
     header, props = header_names(row.header_fields), account_fields(row.props)
     slots = [f"0x{slot}" for slot in row.few_slots or ()]
     events = [event["name"] for event in row.few_events or ()]
-    for kind, name, number in fact_keys(row.timestamp, header, props, slots, events):
+    for kind, name, number in fact_identifiers(row.timestamp, header, props, slots, events):
         about = "" if kind is FactKind.BLOCK_AT_TIME else subject
         canonical = HeaderField(number).name if kind is FactKind.HEADER_FIELD else name
         yield _FactKey(row.source, row.block, about, kind, number, canonical), words.get(name, "")

@@ -1,4 +1,5 @@
-"""Proven facts of a query, of a key, and for files those of an account, a block or a registry.
+"""Read the proven facts of a query, batch or fact key; for downloads, of an account, block or
+registry.
 
 The queries of a file are selected before the first fact is read, because the response's Link header
 needs the next file's cursor. The limits count the rows that are read, not only rows with facts.
@@ -23,7 +24,7 @@ from queries.statuses import BatchStatus
 
 @dataclass(frozen=True, slots=True)
 class FactView:
-    """A word in a registry, with what it is about."""
+    """A fact's word in a registry, and its chain, block, account and name."""
 
     kind: FactKind
     source: int
@@ -32,9 +33,9 @@ class FactView:
     account: str  # empty for facts of the block
     ens_name: str
     name: str  # the field's name, the slot with 0x, or an event's name
-    registry_key: int  # the registry's parameter: the field's number, the slot, or the seconds
+    registry_key: int  # the registry's parameter: the field's number, the slot, or the timestamp
     word: str
-    details: Mapping[str, Any] = field(default_factory=dict)  # of an event, as answers have them
+    details: Mapping[str, Any] = field(default_factory=dict)  # of an event, as in API responses
 
     @property
     def event(self) -> EventFact | None:
@@ -69,10 +70,10 @@ def query_facts(query: QueryView, destination: int) -> tuple[FactView, ...]:
 def requested_facts(query: QueryView) -> tuple[tuple[FactKind, str, int], ...]:
     """The kind, name and registry key of each fact that the query asks for."""
     events = (event["name"] for event in query.events)
-    return tuple(fact_keys(query.timestamp, query.header, query.props, query.slots, events))
+    return tuple(fact_identifiers(query.timestamp, query.header, query.props, query.slots, events))
 
 
-def fact_keys(
+def fact_identifiers(
     timestamp: int | None,
     header: Iterable[str],
     props: Iterable[AccountField],
@@ -87,15 +88,15 @@ def fact_keys(
     yield from ((FactKind[name.partition(":")[0]], name, 0) for name in events)
 
 
-def proven_facts(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
-    """The facts of these queries, given by key and slot count, if their batches are DONE."""
+def proven_facts(sized_keys: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
+    """The facts of queries, given by primary key and size, if their batches are DONE."""
     # The status is not part of the statement, because SQLite would scan all DONE batches.
     rows = Query.objects.select_related("batch", "job").defer(
         "job__header", "batch__warnings", "batch__webhook_url", "batch__webhook_headers"
     )
-    for keys in key_chunks(queries):
-        chunk = rows.in_bulk(keys)
-        yield from _row_facts([chunk[key] for key in keys if key in chunk])
+    for primary_keys in key_chunks(sized_keys):
+        chunk = rows.in_bulk(primary_keys)
+        yield from _row_facts([chunk[key] for key in primary_keys if key in chunk])
 
 
 def _row_facts(rows: list[Query]) -> Iterator[ProvenFact]:
@@ -124,7 +125,7 @@ MAX_BATCHES = 20  # listed for each destination
 
 @dataclass(frozen=True, slots=True)
 class FactKey:
-    """What a fact is about."""
+    """The chain, block, account and name of a fact."""
 
     source: int
     block: int
@@ -144,7 +145,7 @@ class FactMatch:
     fact: FactView
     proven_fact: ProvenFact
     query_id: int  # of the oldest query, which proved it
-    query_facts: tuple[FactView, ...]  # all facts of that query
+    facts_of_query: tuple[FactView, ...]  # all facts of that query
     batches: tuple[str, ...]  # the newest, newest first
     more_batches: int  # how many older ones there are
     first_batch: str
@@ -152,7 +153,7 @@ class FactMatch:
 
 
 def find_fact(key: FactKey) -> tuple[FactMatch, ...]:
-    """Find the fact on each destination, its own chain first. Reads by index."""
+    """Find the fact on each destination, the source chain itself first. Reads by index."""
     queries: dict[tuple[int, int], list[tuple[int, str]]] = {}
     columns = ("pk", "batch_id", "batch__destination", "batch__status", "timestamp")
     for pk, batch, destination, status, timestamp in _matching_queries(key).values_list(*columns)[
@@ -163,9 +164,9 @@ def find_fact(key: FactKey) -> tuple[FactMatch, ...]:
             requested_time = timestamp if key.name == BLOCK_AT_TIME else 0
             queries.setdefault((destination, requested_time), []).append((pk, batch))
     rows = Query.objects.select_related("batch", "job")
-    rows_by_key = rows.in_bulk([matches[-1][0] for matches in queries.values()])
+    rows_by_id = rows.in_bulk([matches[-1][0] for matches in queries.values()])
     facts = [
-        _match_fact(key, rows_by_key[matches[-1][0]], [batch for _, batch in matches])
+        _match_fact(key, rows_by_id[matches[-1][0]], [batch for _, batch in matches])
         for matches in queries.values()
     ]
     return tuple(
@@ -195,8 +196,8 @@ def _matching_queries(key: FactKey) -> QuerySet[Query]:
 
 
 def _match_fact(key: FactKey, row: Query, batches: Iterable[str]) -> FactMatch | None:
-    query_facts = list(_row_facts([row]))
-    match = next((entry for entry in query_facts if entry.fact.name in key.spellings), None)
+    row_facts = list(_row_facts([row]))
+    match = next((entry for entry in row_facts if entry.fact.name in key.spellings), None)
     if match is None:
         return None
     distinct_batches = tuple(dict.fromkeys(batches))
@@ -204,7 +205,7 @@ def _match_fact(key: FactKey, row: Query, batches: Iterable[str]) -> FactMatch |
         replace(match.fact, account=key.account, name=key.name),
         match,
         row.pk,
-        tuple(entry.fact for entry in query_facts),
+        tuple(entry.fact for entry in row_facts),
         distinct_batches[:MAX_BATCHES],
         len(distinct_batches[MAX_BATCHES:]),
         row.batch_id,
@@ -258,16 +259,22 @@ def account_fact_page(address: str, chain: int, cursor: Cursor | None) -> FactPa
 
 def block_fact_page(chain: int, number: int, cursor: Cursor | None) -> FactPage:
     """Select the facts of a block. Its queries have one block, so they are ordered by id alone."""
-    by_id = Cursor(cursor.key[1:]) if cursor else None
-    return _fact_page(Query.objects.filter(source=chain, block=number), CURSOR_COLUMNS[1:], by_id)
+    id_cursor = Cursor(cursor.key[1:]) if cursor else None
+    return _fact_page(
+        Query.objects.filter(source=chain, block=number), CURSOR_COLUMNS[1:], id_cursor
+    )
 
 
 def registry_fact_page(source: int, destination: int, cursor: Cursor | None) -> FactPage:
-    """The source's queries, from the newest block on that has a job for the destination."""
+    """Select the facts of a registry, newest block first.
+
+    Starts at the newest block with a job for the destination, so that newer blocks of other
+    destinations are not scanned.
+    """
     jobs = BlockJob.objects.filter(source=source, destination=destination).order_by("-block")
     candidates = jobs if cursor is None else jobs.filter(block__lte=cursor.key[0])
-    newest = candidates.values_list("block", flat=True)[:1]
-    rows = Query.objects.filter(source=source, block__lte=Subquery(newest))
+    newest_block = candidates.values_list("block", flat=True)[:1]
+    rows = Query.objects.filter(source=source, block__lte=Subquery(newest_block))
     return _fact_page(rows, CURSOR_COLUMNS, cursor, destination)
 
 
@@ -282,24 +289,24 @@ def _fact_page(
     )
     page = read_page(rows, columns, cursor, MAX_QUERIES)
     batches = {row.batch_id for row in page.rows}
-    done = Batch.objects.filter(pk__in=batches, status=BatchStatus.DONE)
-    destinations = dict(done.values_list("pk", "destination"))
-    keys, total, last_cursor = list[tuple[int, int]](), 0, ""
+    done_batches = Batch.objects.filter(pk__in=batches, status=BatchStatus.DONE)
+    destinations = dict(done_batches.values_list("pk", "destination"))
+    sized_keys, total, last_cursor = list[tuple[int, int]](), 0, ""
     for row in page.rows:
         if total >= MAX_FACTS:
-            return FactPage(_distinct_facts(keys), last_cursor)
+            return FactPage(_distinct_facts(sized_keys), last_cursor)
         last_cursor = f"{row.block}.{row.pk}"
         if row.batch_id in destinations and destination in {None, destinations[row.batch_id]}:
             total += fact_count(row)
-            keys.append((row.pk, row.slot_count + row.event_count))
-    return FactPage(_distinct_facts(keys), last_cursor if page.older else "")
+            sized_keys.append((row.pk, row.slot_count + row.event_count))
+    return FactPage(_distinct_facts(sized_keys), last_cursor if page.older else "")
 
 
-def _distinct_facts(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
+def _distinct_facts(sized_keys: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
     """Yield each fact once, from its oldest query, which proved it."""
     facts = {}
-    for entry in proven_facts(queries):
+    for entry in proven_facts(sized_keys):
         fact = entry.fact
-        about = (fact.source, fact.destination, fact.block, fact.account, fact.ens_name)
-        facts[about, fact.name, fact.registry_key] = entry
+        subject = (fact.source, fact.destination, fact.block, fact.account, fact.ens_name)
+        facts[subject, fact.name, fact.registry_key] = entry
     yield from facts.values()

@@ -90,10 +90,13 @@ ROWS_AT_ONCE = 500
 SLOTS_AT_ONCE = 2_000  # or those of one query, if it has more
 
 
-def key_chunks(queries: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
-    """Split pairs of key and slot count into lists of keys whose rows fit in memory."""
+def key_chunks(sized_keys: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
+    """Split pairs of primary key and size into lists of keys whose rows fit in memory.
+
+    A size counts the slots, and the events if there may be any.
+    """
     keys, slots = list[int](), 0
-    for key, count in queries:
+    for key, count in sized_keys:
         if keys and (len(keys) == ROWS_AT_ONCE or slots + count > SLOTS_AT_ONCE):
             yield keys
             keys, slots = [], 0

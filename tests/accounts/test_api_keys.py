@@ -83,9 +83,7 @@ def test_creating_and_rotating_keys_share_an_hourly_limit(monkeypatch: pytest.Mo
 
 
 @pytest.mark.django_db(transaction=True)
-def test_concurrent_requests_cannot_exceed_the_number_of_keys(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_concurrent_requests_cannot_exceed_the_key_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manage, "MAX_KEYS_PER_ACCOUNT", 5)
     account = owner()
 

@@ -48,7 +48,7 @@ def test_setting_the_clock_back_does_not_lock_a_subject_out() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_exactly_the_limit_of_a_hundred_concurrent_requests_passes(
+def test_of_a_hundred_concurrent_requests_exactly_the_limit_passes(
     settings: LazySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rate_limits, "LOCK_TIMEOUT", 60)  # a hundred threads on one machine wait
@@ -67,7 +67,7 @@ def test_exactly_the_limit_of_a_hundred_concurrent_requests_passes(
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("statement", ["SELECT", "INSERT"])
-def test_requests_are_refused_if_the_key_cannot_be_looked_up_or_counted(statement: str) -> None:
+def test_requests_are_refused_if_the_key_lookup_or_the_counting_fails(statement: str) -> None:
     _, text = make_key()
 
     def fail(execute: Any, sql: str, *rest: Any) -> Any:

@@ -45,7 +45,7 @@ def test_sessions_are_listed_by_browser() -> None:
     assert abs(datetime.now(UTC) - row.signed_in_at) < timedelta(seconds=10)
 
 
-def test_the_database_does_not_contain_the_cookies_key() -> None:
+def test_the_database_does_not_contain_the_session_key_of_the_cookie() -> None:
     signer, _ = two_browsers()
     cookie = signer.client.cookies["session"].value
     stored = " ".join(str(value) for row in Session.objects.values() for value in row.values())

@@ -127,7 +127,7 @@ def test_the_queries_of_a_large_batch_are_paginated(monkeypatch: pytest.MonkeyPa
     assert status(key, batch_id, fromQuery=7).json()["queries"] == []
 
 
-def test_warnings_are_not_shown_to_others() -> None:
+def test_the_status_does_not_repeat_warnings() -> None:
     key = make_key()
     response = submit(key, {**big_batch(1), "secretNote": 1}).json()
     assert "secretNote" in response["warnings"][0]["sentence"]

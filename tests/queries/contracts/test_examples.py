@@ -115,7 +115,7 @@ def test_a_stored_transfer_is_credited_once(
     assert contract.refused_claim(proof_claim(block, (TRANSACTION, LOG))) == "claimed already"
 
 
-def test_a_transfer_is_credited_with_its_proof_and_not_stored(
+def test_a_claim_with_a_proof_credits_the_transfer_and_stores_no_fact(
     shared_node: LocalNode, block: RecordedBlock, log: Log
 ) -> None:
     contract = Claim(shared_node, log=log)

@@ -249,7 +249,7 @@ def test_a_registry_whose_constructor_stored_a_fact_is_unverifiable(
 
 
 @pytest.mark.parametrize(("count", "threshold"), [(3, 1), (3, 3), (2, 2)])
-def test_other_signers_than_the_registrys_are_reported(
+def test_signers_that_differ_from_the_registrys_are_reported(
     two_chains: LocalSetup, node: LocalNode, count: int, threshold: int
 ) -> None:
     lines = signer_lines(count, threshold)
