@@ -184,7 +184,7 @@ def _term_of_url(text: str) -> str:
 def _block_numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, int | None]]:
     """Yield (number, chain or None) for each way to read the text as a block.
 
-    Such as 5186021, 5,186,021, block:123, sepolia 123, Sepolia, block #123 and 11155111:123.
+    Such as 5186021; 5,186,021; block:123; sepolia 123; Sepolia, block #123; or 11155111:123.
     """
     words = [word for word in _WORD_SEPARATORS.split(text.lower()) if word not in {"", "block"}]
     if len(words) > _MAX_WORDS:
