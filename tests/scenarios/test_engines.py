@@ -122,6 +122,8 @@ def test_beat_finds_what_no_message_announced(
         beat.kill()
         batch = service.submit_balance(chain.mine(2) - 1)
         beat.restart()
+        beat.await_log("is starting")
+        beat.await_signal_handler()
         service.beat()  # a second one does no harm
         service.wait(batch)
 

@@ -1,14 +1,14 @@
 """The signer's transactions: dropped, stuck, replaced, or newer than a backup."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from typing import Any
 
 import pytest
 from eth_account import Account
 
-from tests.rigs.anvil import ETHER, Chain
+from tests.rigs.anvil import ETHER, Chain, RpcError
 from tests.rigs.faulty_node import Node, Question
 from tests.rigs.service import HOLDER, SIGNER_KEY, Service, wait_until
 from tests.scenarios.fixtures import Install, NewService
@@ -83,10 +83,18 @@ def test_a_stuck_transaction_is_replaced(
             lambda: [transaction for transaction in pending_hashes(chain) if transaction != stuck]
         )
         assert int(chain.rpc("eth_getTransactionByHash", replacement)["maxFeePerGas"], 16) > fee
+
+        def send_original() -> bool:
+            """The prover may send the replacement again in between."""
+            for transaction in pending_hashes(chain):
+                chain.rpc("anvil_dropTransaction", transaction)
+            with suppress(RpcError):
+                chain.rpc("eth_sendRawTransaction", raw)
+            return pending_hashes(chain) == [stuck]
+
         mined = replacement
         if original_is_mined:
-            chain.rpc("anvil_dropTransaction", replacement)
-            chain.rpc("eth_sendRawTransaction", raw)
+            wait_until(send_original)
             mined = stuck
         chain.mine()
         chain.automine(on=True)
