@@ -32,10 +32,12 @@ class Replayer:
     def gas_by_fork(self, node: LocalNode, transaction_hash: str) -> ForkGas:
         """The gas of a transaction that this node has mined, in the state before it."""
         ask = node.rpc.ask
-        transaction = ask("eth_getTransactionByHash", transaction_hash)
+        receipt = ask("eth_getTransactionReceipt", transaction_hash)
+        # By its index, because by its hash anvil may still return it as pending.
+        index = receipt["blockHash"], receipt["transactionIndex"]
         mined = {
-            "transaction": transaction,
-            "block": node.block(transaction["blockNumber"]),
+            "transaction": ask("eth_getTransactionByBlockHashAndIndex", *index),
+            "block": node.block(receipt["blockNumber"]),
             "prestate": ask(
                 "debug_traceTransaction", transaction_hash, {"tracer": "prestateTracer"}
             ),
