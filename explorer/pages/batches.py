@@ -7,6 +7,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.sign_in.sessions import signed_in_account
 from explorer.pages.batch_page import BatchPage, TableRange, batch_page
@@ -15,11 +16,12 @@ from explorer.pages.facts import answer_context
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter, cursor_of, parse_ulid
 from explorer.pages.sentences import batch_sentences
+from explorer.pages.wait_hints import remaining_waits
 from queries.reading import batches as reading
 from queries.reading.proof_file import build_proof_file
 from queries.statuses import BatchStatus
 
-BATCHES_PER_PAGE = 50
+BATCHES_PER_PAGE = 25
 STOP_POLLING = 286  # at this status htmx stops polling
 SORT_ORDERS = {"ascending", "descending"}
 TABLE_START = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
@@ -91,6 +93,7 @@ def list_context(request: HttpRequest, links: PageLinks, **filters: Any) -> dict
     return {
         "batches": page,
         "sentences": batch_sentences([batch.id for batch in page.rows], links),
+        "remaining": remaining_waits(page.rows, links, timezone.now()),
         "status": status,
         "statuses": BatchStatus.values,
     }

@@ -1,6 +1,6 @@
 """Hints about a wait: the time left, and who can act if it takes too long."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
 from queries.reading.batches import BatchView
 from queries.reading.figures import usual_seconds
-from queries.reading.waits import AwaitedBlock, awaited_block, missing_signers
+from queries.reading.waits import AwaitedBlock, awaited_blocks, missing_signers
 from queries.wait_reasons import EXPECTED_WAITS, WaitCode
 
 LONG_WAIT = 3  # times the usual one
@@ -37,11 +37,21 @@ def wait_hint(batch: BatchView, links: PageLinks, now: datetime) -> WaitHint | N
     reason = batch.waits_for
     if batch.ended_at or not reason:
         return None
-    left = ""
-    if reason.code in EXPECTED_WAITS | {WaitCode.NOT_ATTESTED}:
-        block = awaited_block(batch.id, reason)
-        left = _left(block, batch, links, now) if block else ""
+    left = remaining_waits([batch], links, now).get(batch.id, "")
     return WaitHint(left, _overdue(batch, reason.code, now))
+
+
+def remaining_waits(
+    batches: Iterable[BatchView], links: PageLinks, now: datetime
+) -> Mapping[str, str]:
+    """What is left of the expected waits, by batch."""
+    waiting = {
+        batch.id: batch
+        for batch in batches
+        if batch.waits_for and batch.waits_for.code in EXPECTED_WAITS | {WaitCode.NOT_ATTESTED}
+    }
+    blocks = awaited_blocks(waiting) if waiting else {}
+    return {key: _left(block, waiting[key], links, now) for key, block in blocks.items()}
 
 
 def _left(block: AwaitedBlock, batch: BatchView, links: PageLinks, now: datetime) -> str:

@@ -2,17 +2,17 @@
 how far the chain is from the awaited block, and who has not attested it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 
-from django.db.models import CharField, DateTimeField, Q
+from django.db.models import CharField, DateTimeField, OuterRef, Q, Subquery
 from django.db.models.expressions import RawSQL
 
 from queries.config.registries import Registry
 from queries.models import Attestation, Batch, Query
-from queries.reading.chain_heads import chain_heads
+from queries.reading.chain_heads import HeadView, chain_heads
 from queries.statuses import ENDED_STATUSES, BatchStatus
 from queries.wait_reasons import Reason, WaitCode
 
@@ -82,15 +82,24 @@ class AwaitedBlock:
     seconds_left: float | None  # until it is final; None if the chain's pace is not known
 
 
-def awaited_block(batch_id: str, reason: Reason) -> AwaitedBlock | None:
-    """The block of the first query that waits for this reason."""
-    rows = Query.objects.filter(batch=batch_id, has_ended=False)
-    rows = rows.filter(Q(job__wait_code=reason.code) | Q(job=None)).order_by("position")
-    row = rows.values_list("source", "block", "timestamp").first()
-    if row is None:
-        return None
-    source, number, timestamp = row
-    head = chain_heads([source]).get(source)
+def awaited_blocks(batch_ids: Collection[str]) -> Mapping[str, AwaitedBlock]:
+    """The block of each batch's first waiting query, by batch."""
+    waiting = Q(job=None) | ~Q(job__waits_for="")
+    queries = Query.objects.filter(waiting, batch=OuterRef("pk"), has_ended=False)
+    first = Subquery(queries.order_by("position").values("pk")[:1])
+    keys = Batch.objects.filter(pk__in=batch_ids).values_list(first)
+    rows = Query.objects.filter(pk__in=[key for (key,) in keys if key])
+    blocks = list(rows.values_list("batch", "source", "block", "timestamp"))
+    heads = chain_heads({source for _, source, _, _ in blocks})
+    return {
+        batch: _awaited_block(source, number, timestamp, heads.get(source))
+        for batch, source, number, timestamp in blocks
+    }
+
+
+def _awaited_block(
+    source: int, number: int | None, timestamp: int | None, head: HeadView | None
+) -> AwaitedBlock:
     left = max((number or 0) - head.final, 0) if head else 0
     seconds = left * head.block_seconds if head and head.block_seconds else None
     return AwaitedBlock(source, number, timestamp, left, seconds)
