@@ -69,8 +69,8 @@ class BlockContents(NodePool):
         try:
             return _check_receipts(header, receipts)
         except RootMismatchError as error:
-            chain, why = self.chain.name, f" {error.summary}"
-            raise InvalidAnswersError.create(chain, SINGLE_RECEIPT, why) from None
+            chain, detail = self.chain.name, f" {error.summary}"
+            raise InvalidAnswersError.create(chain, SINGLE_RECEIPT, detail) from None
 
 
 def _read_receipts(header: Header, answer: object) -> list[Receipt]:

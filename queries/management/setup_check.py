@@ -143,7 +143,7 @@ def _check_nodes(
                 heads[node] = source.head()
         except ChainError as error:
             if isinstance(error, NodesUnreachableError):
-                error = NodesUnreachableError(f"It does not answer{error.why}.")
+                error = NodesUnreachableError(f"It does not answer{error.detail}.")
             if isinstance(error, WrongChainIdError):
                 error = WrongChainIdError("It serves another chain.")
             subject = f"{chain.name}, node {node.number}"

@@ -115,7 +115,7 @@ class AnchorSearch:
         """Find how the missing facts can be proven now, or the reason why they cannot yet."""
         if registry_block.has_conflict:
             chain = self.destination.chain.name
-            raise AnotherBlockAccumulatedError.create(chain, why=f": block {header.number:,}")
+            raise AnotherBlockAccumulatedError.create(chain, detail=f": block {header.number:,}")
         if registry_block.is_accumulated and not registry_block.needs_child:
             return Anchor(header, is_accumulated=True)
         newer_headers = self._fetch_newer_headers(
