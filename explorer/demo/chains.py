@@ -170,19 +170,19 @@ def _deployments(registry: Registry) -> list[tuple[str, bytes, int]]:
 @contextmanager
 def l1_blocks_on_l2(a: LocalNode, b: LocalNode) -> Iterator[None]:
     """Keep writing A's newest block to B's L1Block contract, as an OP-stack sequencer does."""
-    stopped = threading.Event()
+    stop_event = threading.Event()
     nodes = LocalNode(a.url), LocalNode(b.url)
-    thread = threading.Thread(target=_copy_blocks, args=(*nodes, stopped))
+    thread = threading.Thread(target=_copy_blocks, args=(*nodes, stop_event))
     thread.start()
     try:
         yield
     finally:
-        stopped.set()
+        stop_event.set()
         thread.join()
 
 
-def _copy_blocks(l1: LocalNode, l2: LocalNode, stopped: threading.Event) -> None:
-    while not stopped.wait(L1_UPDATE_SECONDS):
+def _copy_blocks(l1: LocalNode, l2: LocalNode, stop_event: threading.Event) -> None:
+    while not stop_event.wait(L1_UPDATE_SECONDS):
         try:
             block = l1.block("latest")
             number, hash_ = int(block["number"], 16), bytes.fromhex(block["hash"][2:])

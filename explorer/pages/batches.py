@@ -53,8 +53,8 @@ def _read_page(request: HttpRequest, batch_id: str, links: PageLinks) -> BatchPa
     table_range = TableRange(order=order if order in SORT_ORDERS else "")
     if start:
         table_range = TableRange(int(start[1]), int(start[2] or 0))
-    if linked := TABLE_START.fullmatch(request.GET.get("query", "")):
-        table_range = TableRange(int(linked[1]), is_linked=True)
+    if linked_start := TABLE_START.fullmatch(request.GET.get("query", "")):
+        table_range = TableRange(int(linked_start[1]), is_linked=True)
     user = request.user
     is_owner = user.is_authenticated and reading.owns_batch(signed_in_account(request), batch_id)
     page = batch_page(batch, links, table_range, is_owner=is_owner)

@@ -37,9 +37,7 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
     facts = read()
     if not facts.facts and not block.registries and chain not in links.routes.chains:
         raise Http404
-    proven_on = {
-        destination for listed in facts.proven_facts for destination in listed.destinations
-    }
+    proven_on = {destination for entry in facts.proven_facts for destination in entry.destinations}
     return render(
         request,
         "block.html",
@@ -47,7 +45,7 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
             "block_view": block,
             "headline": block_headline(block, facts, links),
             "facts": facts,
-            "accounts": {listed.fact.account for listed in facts.proven_facts} - {""},
+            "accounts": {entry.fact.account for entry in facts.proven_facts} - {""},
             "readable": [
                 entry.destination
                 for entry in block.registries
@@ -84,7 +82,7 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     balances, absent = proven_balances(facts), absent_accounts(facts.facts)
     context |= {
         "facts": facts,
-        "blocks": {listed.fact.block for listed in facts.facts},
+        "blocks": {entry.fact.block for entry in facts.facts},
         "balance": fact_cell(balances[0], links) if balances else None,
         "is_absent": bool(balances) and (balances[0].fact.block, checksum_address) in absent,
         "balance_change": balance_change(balances, links.currency(chain)),

@@ -29,22 +29,22 @@ OTHER_ACTOR = "You need not act. The operator can check the nodes and the prover
 
 @dataclass(frozen=True, slots=True)
 class WaitHint:
-    left: str  # such as `245 blocks left, about 4 minutes`
-    overdue: str  # a sentence, if the batch takes much longer than usual
+    remaining_text: str  # such as `245 blocks left, about 4 minutes`
+    overdue_sentence: str  # a sentence, if the batch takes much longer than usual
 
 
 def wait_hint(batch: BatchView, links: PageLinks, now: datetime) -> WaitHint | None:
     reason = batch.waits_for
     if batch.ended_at or not reason:
         return None
-    left = ""
+    remaining_text = ""
     if reason.code in EXPECTED_WAITS | {WaitCode.NOT_ATTESTED}:
         block = awaited_block(batch.id, reason)
-        left = _left(block, batch, links, now) if block else ""
-    return WaitHint(left, _overdue(batch, reason.code, now))
+        remaining_text = _remaining_text(block, batch, links, now) if block else ""
+    return WaitHint(remaining_text, _overdue_sentence(batch, reason.code, now))
 
 
-def _left(block: AwaitedBlock, batch: BatchView, links: PageLinks, now: datetime) -> str:
+def _remaining_text(block: AwaitedBlock, batch: BatchView, links: PageLinks, now: datetime) -> str:
     code = batch.waits_for.code if batch.waits_for else ""
     if code == WaitCode.NOT_ATTESTED:
         registry = links.registry(block.source, batch.destination)
@@ -63,12 +63,12 @@ def _left(block: AwaitedBlock, batch: BatchView, links: PageLinks, now: datetime
     return f"{text}, about {rough_duration(block.seconds_left)}" if block.seconds_left else text
 
 
-def _overdue(batch: BatchView, code: str, now: datetime) -> str:
-    waited = (now - batch.submitted_at).total_seconds()
-    if code in EXPECTED_WAITS or waited < MIN_LONG_WAIT:
+def _overdue_sentence(batch: BatchView, code: str, now: datetime) -> str:
+    wait_seconds = (now - batch.submitted_at).total_seconds()
+    if code in EXPECTED_WAITS or wait_seconds < MIN_LONG_WAIT:
         return ""
     usual = usual_seconds(now.date())
-    if usual is None or waited < LONG_WAIT * usual:
+    if usual is None or wait_seconds < LONG_WAIT * usual:
         return ""
     actor = ACTORS.get(code, OTHER_ACTOR)
     half = f"half of the batches here are DONE within {rough_duration(usual)}"

@@ -166,7 +166,7 @@ SIGN_IN_ORIGINS = [
 ]
 OPERATORS = env.wallets("OPERATORS")
 # Only for the demo: signs in any browser on this machine as the node's first account.
-DEMO_WALLET_NODE = env.local_node("DEMO_WALLET_NODE", allowed=DEVELOPMENT)
+DEMO_WALLET_NODE = env.local_node("DEMO_WALLET_NODE", is_allowed=DEVELOPMENT)
 REQUESTS_PER_MINUTE = env.number("REQUESTS_PER_MINUTE", 600, minimum=1)
 FACTS_PER_DAY = env.number("FACTS_PER_DAY", 1_000_000, minimum=1)
 

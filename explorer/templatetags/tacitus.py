@@ -125,13 +125,13 @@ def get(mapping: Mapping[str, object] | None, key: str) -> object:
     return mapping.get(key, "") if mapping else ""
 
 
-ABBREVIATED = re.compile(r"0x\w{4}…\w{4}", re.ASCII)
+ABBREVIATED_HASH = re.compile(r"0x\w{4}…\w{4}", re.ASCII)
 
 
 @register.filter
 def keep_hashes_whole(text: str) -> SafeString:
     """Browsers may break lines behind an ellipsis."""
-    html = ABBREVIATED.sub(r'<span class="whole">\g<0></span>', escape(text))
+    html = ABBREVIATED_HASH.sub(r'<span class="whole">\g<0></span>', escape(text))
     return mark_safe(html)  # noqa: S308  (escaped before)
 
 

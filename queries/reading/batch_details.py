@@ -150,12 +150,12 @@ class TransactionShare:
     other_batches: int  # that share it
     percent: float
     gas: int | None  # None before it is mined
-    reserved: int  # wei
-    paid: int | None  # wei; None before it is confirmed
+    reserved_fee: int  # wei
+    paid_fee: int | None  # wei; None before it is confirmed
 
     @property
     def amount(self) -> int:
-        return self.reserved if self.paid is None else self.paid
+        return self.reserved_fee if self.paid_fee is None else self.paid_fee
 
 
 def transaction_shares(batch_id: str) -> tuple[TransactionShare, ...]:
@@ -166,25 +166,25 @@ def transaction_shares(batch_id: str) -> tuple[TransactionShare, ...]:
         .defer("transaction__raw")
         .order_by("transaction")
     )
-    reserved = defaultdict[int, list[int]](list)
+    reserved_fees = defaultdict[int, list[int]](list)
     sharing = Share.objects.filter(transaction__in=[share.transaction_id for share in shares])
     for transaction, amount in sharing.values_list("transaction", "max_cost"):
-        reserved[transaction].append(int(amount, 16))
-    return tuple(_transaction_share(share, reserved[share.transaction_id]) for share in shares)
+        reserved_fees[transaction].append(int(amount, 16))
+    return tuple(_transaction_share(share, reserved_fees[share.transaction_id]) for share in shares)
 
 
-def _transaction_share(share: Share, all_reserved: Sequence[int]) -> TransactionShare:
-    row, reserved, total = share.transaction, int(share.max_cost, 16), sum(all_reserved)
+def _transaction_share(share: Share, all_reserved_fees: Sequence[int]) -> TransactionShare:
+    row, reserved_fee, total = share.transaction, int(share.max_cost, 16), sum(all_reserved_fees)
     return TransactionShare(
         hash=row.mined_hash or row.hashes[-1],
         signed_at=row.signed_at,
         is_preparation=row.is_preparation,
         hops=row.hops,
-        other_batches=len(all_reserved) - 1,
-        percent=100 * reserved / total if total else 100.0,
-        gas=None if row.gas_used is None else row.gas_used * reserved // (total or 1),
-        reserved=reserved,
-        paid=int(share.paid, 16) if share.paid else None,
+        other_batches=len(all_reserved_fees) - 1,
+        percent=100 * reserved_fee / total if total else 100.0,
+        gas=None if row.gas_used is None else row.gas_used * reserved_fee // (total or 1),
+        reserved_fee=reserved_fee,
+        paid_fee=int(share.paid, 16) if share.paid else None,
     )
 
 
