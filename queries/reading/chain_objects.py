@@ -67,19 +67,19 @@ class BlockView:
 def block_view(chain: int, number: int) -> BlockView:
     """Read the block's jobs and the transactions that proved its header, in two statements."""
     # Facts about the block's content are proven without accumulating its header.
-    completed = Query.objects.filter(event_request__isnull=True)
-    completed = completed.exclude(header_accumulated_completed_at=None)
+    proven_queries = Query.objects.filter(event_request__isnull=True)
+    proven_queries = proven_queries.exclude(header_accumulated_completed_at=None)
     jobs = list(
         BlockJob.objects.filter(source=chain, block=number)
-        .annotate(accumulated=Exists(completed.filter(job=OuterRef("pk"))))
+        .annotate(accumulated=Exists(proven_queries.filter(job=OuterRef("pk"))))
         .order_by("destination")[:MAX_DESTINATIONS]
     )
     hashes = _header_transactions(jobs)
-    encoded = next((job.header for job in jobs if job.header), b"")
+    header_rlp = next((job.header for job in jobs if job.header), b"")
     return BlockView(
         chain,
         number,
-        _header_view(decode_header(encoded)) if encoded else None,
+        _header_view(decode_header(header_rlp)) if header_rlp else None,
         tuple(
             RegistryEntry(
                 job.destination,
