@@ -128,7 +128,7 @@ def show(service: Tacitus, example: Example, terminal: Terminal, check: Callable
 
     def print_progress(status: Status) -> None:
         check()
-        if not status.done:
+        if not status.is_done:
             line = f"{INDENT}{progress_text(status)}"
             moving_line = terminal.timed_line(progress_text(status), start_time)
             terminal.update(moving_line if terminal.is_terminal else line)

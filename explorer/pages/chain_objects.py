@@ -49,7 +49,7 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
             "readable": [
                 entry.destination
                 for entry in block.registries
-                if entry.accumulated or entry.destination in proven_on
+                if entry.is_accumulated or entry.destination in proven_on
             ],
             "proven_on": proven_on,
             "page": fact_page(request, facts, read, links),

@@ -172,8 +172,8 @@ class StepResponse(ApiModel):
     status: StepStatus | None = Field(
         description="null until the step begins.", examples=["COMPLETED"]
     )
-    started: Moment | None = Field(validation_alias="began")
-    completed: Moment | None
+    started: Moment | None = Field(validation_alias="began_at")
+    completed: Moment | None = Field(validation_alias="completed_at")
     transaction_hash: Annotated[TransactionHash | None, _EMPTY_AS_NULL]
     transaction_block: BlockNumber | None
     gas_used: Gas | None

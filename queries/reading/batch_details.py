@@ -66,11 +66,11 @@ def requested_data(queries: Iterable[QueryView]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class StepProgressView:
-    """How many queries have begun and completed a step, since when and until when."""
+    """The numbers of queries that have begun and completed a step, and the times."""
 
     name: StepName
-    begun: int
-    completed: int
+    begun_count: int
+    completed_count: int
     total: int  # queries that have the step
     began_at: datetime | None
     completed_at: datetime | None  # of the last query; None before all have completed it
@@ -80,7 +80,7 @@ class StepProgressView:
         """CSS class."""
         if self.completed_at:
             return "proven"
-        return "moving" if self.begun else "waiting"
+        return "moving" if self.begun_count else "waiting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +125,14 @@ def batch_progress(batch: BatchView) -> Progress:
 
 def _step_progress(row: Mapping[str, Any], step: StepName) -> StepProgressView:
     total = row["account_queries" if step is StepName.ACCOUNT_ACCUMULATED else "queries"]
-    completed = row[f"{step}_completed"]
+    completed_count = row[f"{step}_completed"]
     return StepProgressView(
         step,
         row[f"{step}_begun"],
-        completed,
+        completed_count,
         total,
         row[f"{step}_began_at"],
-        row[f"{step}_completed_at"] if completed == total else None,
+        row[f"{step}_completed_at"] if completed_count == total else None,
     )
 
 

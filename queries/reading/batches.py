@@ -63,8 +63,8 @@ class StepView:
 
     name: StepName
     status: StepStatus | None
-    began: datetime | None
-    completed: datetime | None
+    began_at: datetime | None
+    completed_at: datetime | None
     transaction_hash: str  # empty if there is none yet
     transaction_block: int | None  # once it is mined
     gas_used: int | None
@@ -107,12 +107,12 @@ class QueryView:
 
 
 class QueryProgress(NamedTuple):
-    """When a query was completed, which is with its last step."""
+    """The end of a query, with its last step."""
 
     position: int
     is_account_query: bool
-    failed: bool
-    completed: datetime | None
+    has_failed: bool
+    completed_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,20 +340,20 @@ def _steps(
     for name, (began_column, completed_column, key_column) in _STEP_COLUMNS.items():
         if name is StepName.ACCOUNT_ACCUMULATED and not (row.account or row.name):
             break
-        began, completed = getattr(row, began_column), getattr(row, completed_column)
-        status = StepStatus.COMPLETED if completed else StepStatus.IN_PROGRESS
+        began_at, completed_at = getattr(row, began_column), getattr(row, completed_column)
+        status = StepStatus.COMPLETED if completed_at else StepStatus.IN_PROGRESS
         transaction = transactions.get(getattr(row, key_column)) if key_column else None
         hashes = [transaction.mined_hash, *transaction.hashes[-1:]] if transaction else []
         yield StepView(
             name=name,
-            status=status if began else None,
-            began=began,
-            completed=completed,
+            status=status if began_at else None,
+            began_at=began_at,
+            completed_at=completed_at,
             transaction_hash=next(filter(None, hashes), ""),  # the mined one, or the newest
             transaction_block=transaction.mined_block if transaction else None,
             gas_used=transaction.gas_used if transaction else None,
             hops=transaction.hops if transaction else 0,
-            error=error if began and not completed else None,
+            error=error if began_at and not completed_at else None,
         )
 
 

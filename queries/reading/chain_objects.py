@@ -48,7 +48,7 @@ class RegistryEntry:
 
     destination: int
     block_hash: str  # empty before the block is final, and if nothing of it was proven
-    accumulated: bool
+    is_accumulated: bool
     transaction: str  # the hash of our transaction that proved the header, if there is one
     waits_for: str
 
@@ -71,7 +71,7 @@ def block_view(chain: int, number: int) -> BlockView:
     proven_queries = proven_queries.exclude(header_accumulated_completed_at=None)
     jobs = list(
         BlockJob.objects.filter(source=chain, block=number)
-        .annotate(accumulated=Exists(proven_queries.filter(job=OuterRef("pk"))))
+        .annotate(is_accumulated=Exists(proven_queries.filter(job=OuterRef("pk"))))
         .order_by("destination")[:MAX_DESTINATIONS]
     )
     hashes = _header_transactions(jobs)
@@ -84,7 +84,7 @@ def block_view(chain: int, number: int) -> BlockView:
             RegistryEntry(
                 job.destination,
                 f"0x{job.block_hash}" if job.block_hash else "",
-                bool(vars(job)["accumulated"]) or job.pk in hashes,
+                bool(vars(job)["is_accumulated"]) or job.pk in hashes,
                 hashes.get(job.pk, ""),
                 job.waits_for,
             )
@@ -260,9 +260,9 @@ def _served_batches(row: SentTransaction, cost: int | None) -> tuple[ServedBatch
     shares = Share.objects.filter(transaction=row).order_by("batch")
     batches = []
     for batch, text in shares.values_list("batch", "paid"):
-        paid = int(text, 16) if text and row.confirmed else None
-        gas = None if paid is None or not cost else (row.gas_used or 0) * paid // cost
-        batches.append(ServedBatch(batch, paid, gas))
+        amount = int(text, 16) if text and row.confirmed else None
+        gas = None if amount is None or not cost else (row.gas_used or 0) * amount // cost
+        batches.append(ServedBatch(batch, amount, gas))
     return tuple(batches)
 
 
@@ -317,8 +317,8 @@ def blocks_of_registry(
     keys = queries.filter(job=OuterRef("pk")).order_by("id").values("id")
     rows = BlockJob.objects.filter(source=source, destination=destination)
     columns = rows.only("source", "block", "header", "block_hash", "waits_for", "due_at")
-    counted = columns.annotate(query_count=_Count(keys[:MAX_QUERIES]))
-    jobs = read_page(counted, ("block",), cursor, limit)
+    columns = columns.annotate(query_count=_Count(keys[:MAX_QUERIES]))
+    jobs = read_page(columns, ("block",), cursor, limit)
     hashes = _header_transactions(jobs.rows)
     return jobs.with_rows(_block_line(job, hashes.get(job.pk, "")) for job in jobs.rows)
 

@@ -36,9 +36,9 @@ def accounts_with_name(name: str) -> tuple[str, ...]:
 
 def chains_of_transaction(transaction_hash: str) -> list[int]:
     """The chains of our transactions with this hash, and of those with requested events."""
-    sent = SentHash.objects.filter(hash=transaction_hash).values_list("transaction__chain")
+    transactions = SentHash.objects.filter(hash=transaction_hash).values_list("transaction__chain")
     events = EventReference.objects.filter(name=transaction_hash).values_list("source")
-    return sorted(chain for (chain,) in sent.union(events)[:MAX_HITS])
+    return sorted(chain for (chain,) in transactions.union(events)[:MAX_HITS])
 
 
 def blocks_with_hash(digits: str) -> list[BlockKey]:

@@ -49,8 +49,8 @@ class ChainStatus:
         head = self.head
         if not (head and head.new_block_at and head.block_seconds):
             return None
-        expected = max(timedelta(seconds=MISSED_BLOCKS * head.block_seconds), PROVER_TIMEOUT)
-        return head.new_block_at if head.recorded_at - head.new_block_at > expected else None
+        max_silence = max(timedelta(seconds=MISSED_BLOCKS * head.block_seconds), PROVER_TIMEOUT)
+        return head.new_block_at if head.recorded_at - head.new_block_at > max_silence else None
 
     @property
     def usable_nodes(self) -> int:
@@ -66,10 +66,11 @@ def chain_statuses(
     statuses = []
     for chain in chains:
         record = records.get(chain.id) or ChainRecord()
-        own = tuple(node for node in nodes if node.chain == chain.id)
+        chain_nodes = tuple(node for node in nodes if node.chain == chain.id)
         budget = chain.daily_budget if with_budgets and record.signer else None
-        left = None if budget is None else max(budget - budget_spent(record), 0)
-        statuses.append(ChainStatus(chain, heads.get(chain.id), record.polled_at, own, left))
+        budget_left = None if budget is None else max(budget - budget_spent(record), 0)
+        head, polled_at = heads.get(chain.id), record.polled_at
+        statuses.append(ChainStatus(chain, head, polled_at, chain_nodes, budget_left))
     return tuple(statuses)
 
 

@@ -57,10 +57,10 @@ def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
     if last_poll is not None and columns["read_at"] - last_poll < PROVER_TIMEOUT:
         return reason if is_claimed else Reason(WaitCode.NOT_CLAIMED, f"{NOT_CLAIMED_SENTENCE}.")
     if last_poll is None:
-        never = f"{NOT_CLAIMED_SENTENCE}, and none has been seen so far: {START_HINT}"
-        return reason if is_claimed else Reason(WaitCode.NO_PROVER, never)
-    since = f"has been seen since {last_poll:%Y-%m-%d %H:%M} UTC: {START_HINT}"
-    sentence = f"No prover {since}" if is_claimed else f"{NOT_CLAIMED_SENTENCE}, and none {since}"
+        sentence = f"{NOT_CLAIMED_SENTENCE}, and none has been seen so far: {START_HINT}"
+        return reason if is_claimed else Reason(WaitCode.NO_PROVER, sentence)
+    clause = f"has been seen since {last_poll:%Y-%m-%d %H:%M} UTC: {START_HINT}"
+    sentence = f"No prover {clause}" if is_claimed else f"{NOT_CLAIMED_SENTENCE}, and none {clause}"
     return Reason(WaitCode.NO_PROVER, sentence)
 
 
@@ -91,9 +91,9 @@ def awaited_block(batch_id: str, reason: Reason) -> AwaitedBlock | None:
         return None
     source, number, timestamp = row
     head = chain_heads([source]).get(source)
-    left = max((number or 0) - head.final, 0) if head else 0
-    seconds = left * head.block_seconds if head and head.block_seconds else None
-    return AwaitedBlock(source, number, timestamp, left, seconds)
+    blocks_left = max((number or 0) - head.final, 0) if head else 0
+    seconds = blocks_left * head.block_seconds if head and head.block_seconds else None
+    return AwaitedBlock(source, number, timestamp, blocks_left, seconds)
 
 
 def missing_signers(registry: Registry, block: int) -> Sequence[str]:

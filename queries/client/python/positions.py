@@ -121,9 +121,9 @@ def parse_address(text: str) -> bytes:
     address = parse_hex(text)
     if len(address) != ADDRESS_BYTES:
         raise UsageError(f"An address has {ADDRESS_BYTES} bytes, not {len(address)} as {text} has.")
-    digits, checksummed = text[2:], checksum_address(address)
-    if digits not in {digits.lower(), digits.upper(), checksummed[2:]}:
-        raise UsageError(f"{text} has a wrong checksum (EIP-55); its digits give {checksummed}.")
+    digits, checksum = text[2:], checksum_address(address)
+    if digits not in {digits.lower(), digits.upper(), checksum[2:]}:
+        raise UsageError(f"{text} has a wrong checksum (EIP-55); its digits give {checksum}.")
     return address
 
 

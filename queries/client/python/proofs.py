@@ -126,8 +126,8 @@ def block_name(block: BlockProof) -> str:
     return f"block {block.trusted_header.number:,} of chain {block.chain}"
 
 
-def report_lines(bundle: Bundle, reasons: Sequence[str], unchecked: Iterable[str]) -> Iterator[str]:
-    """Report what a proof file proves, and what was not checked; `unchecked` adds to that."""
+def report_lines(bundle: Bundle, reasons: Sequence[str], caveats: Iterable[str]) -> Iterator[str]:
+    """Report what a proof file proves, and what was not checked; `caveats` adds to that."""
     yield f"Batch {bundle.batch} (the service's id for it), for chain {bundle.destination}"
     for block in bundle.blocks:
         yield ""
@@ -145,7 +145,7 @@ def report_lines(bundle: Bundle, reasons: Sequence[str], unchecked: Iterable[str
                 f"  that transaction 0x{transaction.hash.hex()} in block {transaction.block:,} "
                 f"proved facts of block {block.header.number:,}"
             )
-    yield from unchecked
+    yield from caveats
 
 
 def _block_lines(block: BlockProof) -> Iterator[str]:

@@ -152,7 +152,7 @@ def test_a_refusal_names_the_place(members: dict[str, Any], recorded: RecordedBl
         "The proof's `blocks[0].events[1]` is refused"
     )
     other = refused("events", 0, lambda text: f"{text[:-1]}{'1' if text[-1] != '1' else '2'}")
-    assert other.startswith("blocks[0].events[0]")
+    assert other.startswith("The proof's `blocks[0].events[0]`")
     assert refused("eventCalls", 0, lambda text: text[:-2]).startswith(
         "The proof's `blocks[0].eventCalls[0]` is"
     )
