@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from queries.statuses import BatchStatus
 
-QUEUED = models.Q(due_at__isnull=False)  # condition of the indexes that claims use
+IS_QUEUED = models.Q(due_at__isnull=False)  # condition of the indexes that claims use
 OF_BLOCK = models.Q(account="", name="")  # queries of header fields and of a block's content
 
 
@@ -115,13 +115,13 @@ class Batch(FairlyQueued):
                 fields=["owner", "query_count"],  # `next_turn` sums these
                 condition=models.Q(ended_at=None),
             ),
-            models.Index(FairlyQueued.order, "id", name="queries_batch_queue", condition=QUEUED),
+            models.Index(FairlyQueued.order, "id", name="queries_batch_queue", condition=IS_QUEUED),
             models.Index(
                 "destination",
                 FairlyQueued.order,
                 "id",
                 name="queries_batch_route",
-                condition=QUEUED,
+                condition=IS_QUEUED,
             ),
         ]
 
@@ -150,14 +150,14 @@ class BlockJob(FairlyQueued):
             models.Index(  # for searches
                 name="queries_job_hash", fields=["block_hash"], condition=~models.Q(block_hash="")
             ),
-            models.Index(FairlyQueued.order, "id", name="queries_job_queue", condition=QUEUED),
+            models.Index(FairlyQueued.order, "id", name="queries_job_queue", condition=IS_QUEUED),
             models.Index(
                 "source",
                 "destination",
                 FairlyQueued.order,
                 "id",
                 name="queries_job_route",
-                condition=QUEUED,
+                condition=IS_QUEUED,
             ),
         ]
 

@@ -86,7 +86,7 @@ def examples(chains: DemoChains) -> Iterator[Example]:
         "proven on Demo A",
         a.block(hex(block))["hash"],
         build_batch(CHAIN_A, balance),
-        lambda: _proven_balance(a, chains.native, block),
+        lambda: _proven_balance(a, chains.native_registry, block),
         lambda: _balance(a, block),
         "ETH",
     )
@@ -102,7 +102,7 @@ def examples(chains: DemoChains) -> Iterator[Example]:
         "two of three signers",
         b.block(hex(b_block))["hash"],
         build_batch(CHAIN_A, token_balance),
-        lambda: int.from_bytes(a.call(chains.attested, slot_call)),
+        lambda: int.from_bytes(a.call(chains.attested_registry, slot_call)),
         lambda: int.from_bytes(b.call(chains.token, balance_call, hex(b_block))),
         "HS",
     )
@@ -111,7 +111,7 @@ def examples(chains: DemoChains) -> Iterator[Example]:
         "which never recorded that block: headers lead to it from a newer one",
         a.block(hex(block))["hash"],
         build_batch(CHAIN_B, balance),
-        lambda: _proven_balance(b, chains.optimism, block),
+        lambda: _proven_balance(b, chains.optimism_registry, block),
         lambda: _balance(a, block),
         "ETH",
     )
@@ -220,9 +220,9 @@ Guides    {site}/docs
 API key   {key}
 Demo A    {chains.a.url}  chain {CHAIN_A}
 Demo B    {chains.b.url}  chain {CHAIN_B}
-Registry  {chains.native}  Demo A → Demo A (native)
-Registry  {chains.attested}  Demo B → Demo A (attested)
-Registry  {chains.optimism}  Demo A → Demo B (optimism)
+Registry  {chains.native_registry}  Demo A → Demo A (native)
+Registry  {chains.attested_registry}  Demo B → Demo A (attested)
+Registry  {chains.optimism_registry}  Demo A → Demo B (optimism)
 Lookup    {chains.lookup}  Demo A → Demo A (ERC-3668)
 Files     {folder}: routes.toml, and each program's log
 
@@ -235,8 +235,8 @@ Three things to try
    curl -sSO {site}/tacitus.py
    export TACITUS_URL={site} TACITUS_KEY={key}
    export SOURCE={CHAIN_B} SOURCE_NODE={chains.b.url} DESTINATION={CHAIN_A} NODE={chains.a.url}
-   export REGISTRY={chains.attested}
-   export VERIFIER={verifier_address(chains.attested)}
+   export REGISTRY={chains.attested_registry}
+   export VERIFIER={verifier_address(chains.attested_registry)}
    export TOKEN={chains.token} BLOCK={_head_number(chains.b)}
    export HOLDER={holder}
    {python} tacitus.py submit --from $SOURCE --to $DESTINATION --block $BLOCK \\

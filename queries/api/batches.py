@@ -302,7 +302,7 @@ def _results(page: QueryPage) -> dict[str, Any]:
             names = {prop.name: prop.name for prop in query.props}
             names |= {slot: f"0x{slot_word(slot).hex()}" for slot in slots}
             result["accounts"][key] = {
-                spelled: query.values[name] for spelled, name in names.items() if query.values
+                spelling: query.values[name] for spelling, name in names.items() if query.values
             }
     return results
 

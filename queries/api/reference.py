@@ -165,8 +165,8 @@ LOCATIONS = {"path": " In the path.", "header": " A header."}
 
 
 def _parameter_meaning(parameter: Parameter) -> str:
-    required = " Required." if parameter.required else ""
-    return f"{parameter.meaning}{required}{LOCATIONS.get(parameter.location, '')}"
+    requirement = " Required." if parameter.required else ""
+    return f"{parameter.meaning}{requirement}{LOCATIONS.get(parameter.location, '')}"
 
 
 def _json_block(content: object) -> str:
@@ -177,8 +177,8 @@ def _member_table(schema: Schema, schemas: Mapping[str, Schema], *, is_request: 
     rows = []
     for member in members_of(schema, schemas):
         kind, meaning = _type_and_meaning(member)
-        required = ", required" if is_request and member.required else ""
-        rows.append((f"`{member.name}`", f"{kind}{required}", meaning))
+        requirement = ", required" if is_request and member.required else ""
+        rows.append((f"`{member.name}`", f"{kind}{requirement}", meaning))
     return table(("field", "type", "meaning"), rows)
 
 

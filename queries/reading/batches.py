@@ -328,7 +328,7 @@ def query_view(
         registry=_registry_address(row, transactions),
         chain_key=chain,
         account_keys={
-            key: slots if spelled is None else spelled for key, spelled in accounts.items()
+            key: slots if spellings is None else spellings for key, spellings in accounts.items()
         },
     )
 

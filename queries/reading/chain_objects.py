@@ -135,7 +135,7 @@ class AccountView:
 def account_view(address: str, chains: Iterable[int]) -> AccountView:
     """Read on which of these chains the address has facts or events, and its newest queries."""
     queries = Query.objects.filter(account=address).order_by("-id")
-    proven = queries.filter(values__isnull=False).exclude(account="")
+    facts = queries.filter(values__isnull=False).exclude(account="")
     references = EventReference.objects.filter(name=address.lower())
     names = queries.values_list("name", flat=True)[:MAX_ACCOUNT_QUERIES]
     return AccountView(
@@ -143,7 +143,7 @@ def account_view(address: str, chains: Iterable[int]) -> AccountView:
         tuple(
             chain
             for chain in sorted(chains)
-            if proven.filter(source=chain).exists() or references.filter(source=chain).exists()
+            if facts.filter(source=chain).exists() or references.filter(source=chain).exists()
         ),
         queries.values_list("source", flat=True).first(),
         tuple(dict.fromkeys(filter(None, names))),

@@ -93,10 +93,10 @@ def _check_text(text: str, path: JsonPath, subject: str = "") -> None:
     match = _UNSTORABLE.search(text)
     if match:
         number = ord(match[0])
-        why = "half of a surrogate pair" if number else "which databases cannot keep"
+        reason = "half of a surrogate pair" if number else "which databases cannot keep"
         raise path.refusal(
             BodyCode.TEXT_NOT_STORABLE,
-            f"{subject}{path} contains U+{number:04X}, {why}. Leave it out.",
+            f"{subject}{path} contains U+{number:04X}, {reason}. Leave it out.",
         )
 
 
