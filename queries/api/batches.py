@@ -107,11 +107,11 @@ def submit_batch(
 ) -> Batch:
     """Submit the batch in a parsed body, for the API and for a page."""
     batch = read_batch(content, routes, limits)
-    if batch.webhook and not settings.WEBHOOKS_TO_PRIVATE and is_private(batch.webhook.url):
+    if batch.webhook and not settings.ALLOW_PRIVATE_WEBHOOKS and is_private(batch.webhook.url):
         raise RefusalError(
             RequestCode.WEBHOOK_MALFORMED,
             "webhook.url names this machine or a private network, where no webhook is sent. The "
-            "operator can allow it with WEBHOOKS_TO_PRIVATE.",
+            "operator can allow it with ALLOW_PRIVATE_WEBHOOKS.",
             path="webhook.url",
         )
     return store_batch(key.owner, batch, idempotency_key, routes)

@@ -61,7 +61,7 @@ def deliver(lease: Lease[WebhookDelivery]) -> Retry | None:
     start, status, fault, first_line = time.monotonic(), None, "", ""
     try:
         response = post(
-            batch.webhook_url, headers, body, allow_private=settings.WEBHOOKS_TO_PRIVATE
+            batch.webhook_url, headers, body, allow_private=settings.ALLOW_PRIVATE_WEBHOOKS
         )
         status, first_line = response.status, response.first_line
     except NotDeliveredError as error:
