@@ -479,7 +479,7 @@ class DailyCount(models.Model):
 
 
 class ChainRecord(models.Model):
-    """What provers last saw of a chain."""
+    """The state of a chain at the provers' last poll."""
 
     chain = models.PositiveBigIntegerField(primary_key=True)
     polled_at = models.DateTimeField(null=True)  # last poll of its nodes, by any prover
@@ -500,7 +500,7 @@ class ChainRecord(models.Model):
 
 
 class NodeRecord(models.Model):
-    """What provers last saw of a node. It has a position and no address, which may hold a key."""
+    """The state of a node at the last poll. It has no address, because that may hold a key."""
 
     chain = models.PositiveBigIntegerField()
     position = models.PositiveSmallIntegerField()  # in the routes file, from 1
@@ -524,7 +524,7 @@ class NodeRecord(models.Model):
 
 
 class ChainCost(models.Model):
-    """What all transactions to a chain have cost, counted once their blocks are final."""
+    """The cost of all transactions to a chain, counted once their blocks are final."""
 
     chain = models.PositiveBigIntegerField(primary_key=True)
     transactions = models.PositiveBigIntegerField(default=0)

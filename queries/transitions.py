@@ -27,7 +27,7 @@ STEPS = list(StepName)
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a batch is rejected, for its owner."""
+    """The reason of a rejection, for the batch's owner."""
 
     code: str
     sentence: str

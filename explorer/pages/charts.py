@@ -25,7 +25,7 @@ MAX_BAR_WIDTH = 12  # percent
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """It shows `text` on hover."""
+    """A bar, which shows `text` on hover."""
 
     text: str
     x: float

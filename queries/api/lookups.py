@@ -56,7 +56,7 @@ def _lookup_unavailable(sentence: str) -> RefusalError:
 
 
 class LookupBody(Body):
-    """What a client sends to a gateway whose URL has no `{data}`."""
+    """The body of a client's request to a gateway whose URL has no `{data}`."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -157,7 +157,7 @@ class BatchResponse(ApiModel):
 
     @property
     def code(self) -> str | None:
-        """Why it was rejected, or waits."""
+        """The code of its rejection, or of its wait."""
         return self.rejection.code if self.rejection else self.wait_code
 
 

@@ -1,4 +1,4 @@
-"""What proving costs, from measurements in `measured.json`, which tests repeat.
+"""Costs of proving, from measurements in `measured.json`, which tests repeat.
 
 Gas is of recorded proofs of mainnet (`make gas`), JSON-RPC calls are of a local chain.
 """

@@ -42,7 +42,7 @@ VALID_UNTIL = 1_830_297_600  # 2028-01-01: the default end of attested registrie
 
 
 class RegistryKind(StrEnum):
-    """How a registry learns the source chain's block hashes."""
+    """The source of the block hashes that a registry knows."""
 
     NATIVE = "native"
     OPTIMISM = "optimism"

@@ -44,7 +44,7 @@ def _rotate_left(lane: int, bits: int) -> int:
 
 
 def _moves() -> list[tuple[int, int]]:
-    """For each lane after pi, where it was before rho, and how far rho rotates it."""
+    """Each lane after pi: its index before rho, and the bits by which rho rotates it."""
     moves, x, y = {0: (0, 0)}, 1, 0
     for t in range(1, 25):
         source, x, y = x + 5 * y, y, (2 * x + 3 * y) % 5

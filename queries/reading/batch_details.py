@@ -1,4 +1,4 @@
-"""What pages show of a batch besides its status: its request, progress by step, and costs."""
+"""A batch's request, progress by step and costs, for its page."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -201,7 +201,7 @@ _SINGLE = {"slots": "slot_count", "slot_values": "slot_count", "events": "event_
 
 @dataclass(frozen=True, slots=True)
 class BatchSummary:
-    """What a batch asks for, in counts, and its first query."""
+    """The request of a batch, in counts, and its first query."""
 
     query_count: int
     block_count: int

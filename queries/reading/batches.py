@@ -34,7 +34,7 @@ from queries.wait_reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class ErrorView:
-    """Why a batch was rejected, or why facts of a DONE one are lost."""
+    """The reason why a batch was rejected, or why facts of a DONE one are lost."""
 
     code: str
     sentence: str
@@ -261,7 +261,7 @@ def first_query(batch: BatchView) -> tuple[int, int | None]:
 
 
 def query_sizes(batch: BatchView, *, first: int, limit: int) -> list[int]:
-    """How many facts each of the batch's queries from the position `first` on asks for."""
+    """The numbers of facts that the queries from the position `first` on ask for."""
     rows = Query.objects.filter(batch=batch.id, position__gte=first).order_by("position")
     rows = rows.only("props", "header_fields", "slot_count", "event_count", "timestamp")
     return [fact_count(row) + (row.timestamp is not None) for row in rows[:limit]]

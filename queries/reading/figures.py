@@ -33,7 +33,7 @@ MAX_READ_BATCHES = 100  # the newest ones to a destination, from all its sources
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What was proven in a period."""
+    """The results of a period."""
 
     facts: int = 0
     gas: int = 0
@@ -74,7 +74,7 @@ Route = tuple[int, int]  # source and destination
 
 @dataclass(frozen=True, slots=True)
 class RouteFigures:
-    """What a route's facts have cost, in all and by day, and what its newest batches took."""
+    """The costs of a route's facts, in all and by day, and the duration of its newest batches."""
 
     total: Results
     days: Mapping[date, Results]  # UTC days, oldest first; empty before there is a week of them
@@ -149,7 +149,7 @@ USAGE_DAYS = 14
 
 @dataclass(frozen=True, slots=True)
 class ChainSpending:
-    """What the batches for a destination have spent."""
+    """The spending of the batches for a destination."""
 
     destination: int
     batches: int

@@ -1,5 +1,5 @@
-"""What a batch waits for: the reason of its first waiting query, or that no prover has claimed it;
-how far the chain is from the awaited block, and who has not attested it.
+"""The reason why a batch waits: that of its first waiting query, or that no prover has claimed it;
+the distance to the awaited block, and the signers who have not attested it.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ WAIT_EXPRESSIONS = f"({_JOB_REASON}), ({_LAST_POLL}), {_READ_AT}"
 
 
 def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
-    """Why the batch waits, if it does. The row needs `WAIT_COLUMNS` and `WAIT_ANNOTATIONS`."""
+    """The reason why the batch waits, if any. Needs `WAIT_COLUMNS` and `WAIT_ANNOTATIONS`."""
     if row.status in ENDED_STATUSES:
         return None
     columns = vars(row)

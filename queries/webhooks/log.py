@@ -41,7 +41,7 @@ class AttemptView:
 
     @property
     def reason(self) -> str:
-        """Why it was not accepted, as a sentence."""
+        """The reason why it was not accepted, as a sentence."""
         if self.is_accepted:
             return ""
         if self.status is None:

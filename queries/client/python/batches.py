@@ -86,7 +86,7 @@ class BlockQuery:
     absent: Annotated[
         Sequence[Mapping[str, object]],
         Doc(
-            "What the block does not contain: {transaction} or {withdrawal} beyond its end; "
+            "Items that the block does not contain: {transaction} or {withdrawal} beyond its end; "
             "{transaction, address, topics}, a log of one receipt; {address} or {topic}, any log.",
             type="object",
             properties=ABSENCE_MEMBERS,

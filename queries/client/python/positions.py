@@ -14,7 +14,7 @@ SLOT_LIMIT = 2**256
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where Solidity stores a variable: its slot, and its lowest byte in the slot.
+    """The storage of a Solidity variable: its slot, and its lowest byte in the slot.
 
     Each method steps into the variable. The position of `points[4].y` is:
 
@@ -65,7 +65,7 @@ class Position:
         return self.dynamic_data().fixed_array_element(index, size)
 
     def dynamic_data(self) -> "Position":
-        """Where the elements of a dynamic array begin, or the data of a `bytes` or `string`.
+        """The position of a dynamic array's first element, or of the data of a `bytes` or `string`.
 
         A `bytes` or `string` of at most 31 bytes is in its own slot instead.
         """
