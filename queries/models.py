@@ -18,7 +18,7 @@ from django.utils import timezone
 from queries.statuses import BatchStatus
 
 IS_QUEUED = models.Q(due_at__isnull=False)  # condition of the indexes that claims use
-OF_BLOCK = models.Q(account="", name="")  # queries of header fields and of a block's content
+IS_BLOCK_QUERY = models.Q(account="", name="")  # queries of header fields and of a block's content
 
 
 class BytesField(models.BinaryField):  # type: ignore[type-arg]  # takes no types at run time

@@ -17,7 +17,7 @@ from ulid import ULID
 from queries.database import bulk_sql, daily_counts
 from queries.database.clock import shared_now
 from queries.database.leases import NOT_DUE, Lease, make_due
-from queries.models import OF_BLOCK, Batch, BlockJob, Query, SentTransaction, WebhookDelivery
+from queries.models import IS_BLOCK_QUERY, Batch, BlockJob, Query, SentTransaction, WebhookDelivery
 from queries.statuses import ENDED_STATUSES, BatchStatus, StepName
 
 log = logging.getLogger("tacitus.prover")
@@ -40,12 +40,12 @@ def accept(batches: QuerySet[Batch]) -> None:
 
 
 def reject(
-    batches: Iterable[str], failure: Failure, failing: Iterable[Query] | None = None
+    batches: Iterable[str], failure: Failure, failing_queries: Iterable[Query] | None = None
 ) -> None:
     """End these batches as REJECTED, with their queries.
 
-    `failing`: the queries that cannot be proven; by default, all open ones. A DONE batch keeps its
-    status: a reorg removed facts of it, and these queries lose their values.
+    `failing_queries`: those that cannot be proven; by default, all open ones. A DONE batch keeps
+    its status: a reorg removed facts of it, and these queries lose their values.
     """
     with transaction.atomic():
         ids = list(batches)
@@ -65,14 +65,14 @@ def reject(
         Batch.objects.filter(pk__in=keys).update(
             status=BatchStatus.REJECTED, ended_at=now, due_at=None, **error
         )
-        if failing is not None:
-            open_queries = open_queries.filter(pk__in=[query.pk for query in failing])
+        if failing_queries is not None:
+            open_queries = open_queries.filter(pk__in=[query.pk for query in failing_queries])
         open_queries.filter(batch__in=keys).update(failed=True)
         lost_queries = open_queries.exclude(batch__in=keys)
         if done_batches := sorted(set(lost_queries.values_list("batch", flat=True))):
             Batch.objects.filter(pk__in=done_batches).update(**error)
-            lost_queries.exclude(OF_BLOCK).update(account_accumulated_completed_at=None)
-            lost_queries.filter(OF_BLOCK).update(header_accumulated_completed_at=None)
+            lost_queries.exclude(IS_BLOCK_QUERY).update(account_accumulated_completed_at=None)
+            lost_queries.filter(IS_BLOCK_QUERY).update(header_accumulated_completed_at=None)
             lost_queries.update(failed=True, has_ended=True, values=None, slot_values=None)
             log.error(
                 "Giving up on facts that a reorg removed from DONE batches %s: %s",

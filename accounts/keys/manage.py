@@ -139,9 +139,9 @@ DEFAULT_NAME = "Unnamed key"
 
 def clean_name(text: str) -> str:
     """Normalize to one line without invisible or direction-changing characters."""
-    visible = (
+    letters = (
         letter if letter.isprintable() else " "
         for letter in unicodedata.normalize("NFC", text[: 4 * MAX_NAME_LENGTH])
         if unicodedata.category(letter) != "Cf"  # formats: directions, joiners, soft hyphens
     )
-    return " ".join("".join(visible).split())[:MAX_NAME_LENGTH].strip() or DEFAULT_NAME
+    return " ".join("".join(letters).split())[:MAX_NAME_LENGTH].strip() or DEFAULT_NAME

@@ -288,11 +288,11 @@ def _fact_table(
             rows.append(Row(query, cells, mark, label, 1, is_absent))
             continue
         start = index if query.position == position else 0
-        visible = cells[start : start + ROWS_PER_PAGE - len(rows)]
-        for number, cell in enumerate(visible):
-            rows.append(Row(query, (cell,), mark, label, 0 if number else len(visible), is_absent))
-        if start + len(visible) < len(cells):
-            next_cursor = f"{query.position}.{start + len(visible)}"
+        part = cells[start : start + ROWS_PER_PAGE - len(rows)]
+        for number, cell in enumerate(part):
+            rows.append(Row(query, (cell,), mark, label, 0 if number else len(part), is_absent))
+        if start + len(part) < len(cells):
+            next_cursor = f"{query.position}.{start + len(part)}"
     if not next_cursor and page.next is not None:
         next_cursor = str(page.next)
     has_previous_page = (position, index) != (0, 0)

@@ -79,12 +79,12 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     if chain is None or not facts.facts:
         return render(request, "account.html", context)
     read = partial(fact_lists.account_facts, checksum_address, chain)
-    balances, absent = proven_balances(facts), absent_accounts(facts.facts)
+    balances, absent_keys = proven_balances(facts), absent_accounts(facts.facts)
     context |= {
         "facts": facts,
         "blocks": {entry.fact.block for entry in facts.facts},
         "balance": fact_cell(balances[0], links) if balances else None,
-        "is_absent": bool(balances) and (balances[0].fact.block, checksum_address) in absent,
+        "is_absent": bool(balances) and (balances[0].fact.block, checksum_address) in absent_keys,
         "balance_change": balance_change(balances, links.currency(chain)),
         "page": fact_page(request, facts, read, links),
     }

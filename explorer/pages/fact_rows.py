@@ -87,9 +87,9 @@ def fact_page(
         older = f"{facts.next_start}.0"
     if first:
         newer = f"{start}.{max((place for place in page_starts if place < first), default=0)}"
-    absent = absent_accounts(facts.facts)
+    absent_keys = absent_accounts(facts.facts)
     groups = tuple(
-        FactGroup(key[-1], tuple(_fact_rows(group, links)), key[1:3] in absent)
+        FactGroup(key[-1], tuple(_fact_rows(group, links)), key[1:3] in absent_keys)
         for key, group in groupby(facts.facts[first:end], _group_key)
     )
     batches = {entry.batch for group in groups for row in group.rows for entry in row.requests}
@@ -116,8 +116,8 @@ def _page_starts(facts: Iterable[ListedFact], limit: int) -> list[int]:
 
 
 def _fact_rows(group: Iterable[ListedFact], links: PageLinks) -> Iterator[FactRow]:
-    for _, same in groupby(group, lambda entry: (entry.requests, entry.destinations)):
-        yield FactRow(tuple(fact_cell(entry, links) for entry in same))
+    for _, entries in groupby(group, lambda entry: (entry.requests, entry.destinations)):
+        yield FactRow(tuple(fact_cell(entry, links) for entry in entries))
 
 
 def fact_cell(entry: ListedFact, links: PageLinks) -> FactCell:

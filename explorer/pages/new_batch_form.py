@@ -60,7 +60,7 @@ class NewBatch:
 
     @property
     def accounts(self) -> list[str]:
-        return _unique(self.account)
+        return _unique_words(self.account)
 
     @property
     def selector(self) -> str:
@@ -71,7 +71,7 @@ class NewBatch:
         block: dict[str, object] = {"header": list(self.header)} if self.header else {}
         if logs := [_log_from_line(line) for line in self.logs.splitlines() if line.strip()]:
             block["logs"] = logs
-        entry = {"props": list(self.props), "slots": _unique(self.slots)}
+        entry = {"props": list(self.props), "slots": _unique_words(self.slots)}
         facts = {name: values for name, values in entry.items() if values}
         if self.account.strip() or self.slots.strip():
             block["accounts"] = dict.fromkeys(self.accounts or [""], facts)
@@ -133,7 +133,7 @@ def _line_from_log(log: Mapping[str, Any]) -> str:
     return " ".join((to_checksum_address(log["address"]), *words))
 
 
-def _unique(text: str) -> list[str]:
+def _unique_words(text: str) -> list[str]:
     return list(dict.fromkeys(filter(None, _SEPARATORS.split(text))))
 
 

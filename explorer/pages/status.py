@@ -49,9 +49,9 @@ def problems(statuses: Sequence[ChainStatus]) -> list[str]:
         sentences = [f"Nothing is proven at the moment: no prover has been seen {duration}."]
     else:
         sentences = [sentence for row in statuses if (sentence := chain_state(row)[2])]
-    if late := late_batch_count():
-        count = quantity(min(late, MAX_COUNTED), "batch,batches")
-        have = "has" if late == 1 else "have"
+    if late_count := late_batch_count():
+        count = quantity(min(late_count, MAX_COUNTED), "batch,batches")
+        have = "has" if late_count == 1 else "have"
         sentences.append(f"{count} {have} waited more than {LATE_FACTOR} times as long as usual.")
     return sentences
 

@@ -49,9 +49,9 @@ def time_line(
         digits, previous_total = int(whole < PRECISE_SECONDS), total
         total += duration
         text = precise_duration(round(total, digits) - round(previous_total, digits), whole)
-        running = "rejected" if batch.ended_at else "moving"
+        open_mark = "rejected" if batch.ended_at else "moving"
         width = 100 * widths[name] / sum(widths.values())
-        yield Stage(name, "proven" if ends[name] else running, text, start, width)
+        yield Stage(name, "proven" if ends[name] else open_mark, text, start, width)
         start += width
 
 

@@ -50,9 +50,9 @@ def _remaining_text(block: AwaitedBlock, batch: BatchView, links: PageLinks, now
         registry = links.registry(block.source, batch.destination)
         if registry is None or block.number is None:
             return ""
-        missing = missing_signers(registry, block.number)
-        count = len(registry.signers) - len(missing)
-        names = ", ".join(map(short_hash, missing))
+        signers = missing_signers(registry, block.number)
+        count = len(registry.signers) - len(signers)
+        names = ", ".join(map(short_hash, signers))
         return f"{count} of {registry.threshold} signatures, waiting for {names}" if names else ""
     if code == WaitCode.TIME_NOT_REACHED and block.timestamp:
         seconds = block.timestamp - now.timestamp()

@@ -207,13 +207,13 @@ def status_table() -> str:
 
 def error_code_table(advice: Mapping[str, str]) -> str:
     """The codes of refused requests, those of pages too; `advice` by code."""
-    again = "Send it again later, after `Retry-After` if the response has it."
+    retry = "Send it again later, after `Retry-After` if the response has it."
     rows = {
         code.code: (
             f"`{code.code}`",
             f"{code.status.value}{', retryable' if code.retryable else ''}",
             code.meaning,
-            advice.get(code.code, again if code.retryable else "Correct what `error` names."),
+            advice.get(code.code, retry if code.retryable else "Correct what `error` names."),
         )
         for code in sorted((*PageCode, *error_codes(ENDPOINTS)), key=lambda code: code.status)
     }

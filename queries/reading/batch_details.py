@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Case, Count, JSONField, Max, Min, Q, When
 
 from accounts.models import Account
-from queries.models import OF_BLOCK, Batch, Query, Share
+from queries.models import IS_BLOCK_QUERY, Batch, Query, Share
 from queries.reading.batches import BatchView, QueryView, batch_view, query_page, query_view
 from queries.statuses import StepName
 
@@ -108,7 +108,7 @@ def batch_progress(batch: BatchView) -> Progress:
     }
     row = Query.objects.filter(batch=batch.id).aggregate(
         queries=Count("pk"),
-        account_queries=Count("pk", filter=~OF_BLOCK),
+        account_queries=Count("pk", filter=~IS_BLOCK_QUERY),
         lost=Count("pk", filter=Q(has_ended=False, values__isnull=False)),
         failed_count=Count("pk", filter=Q(failed=True)),
         first_failed=Min("position", filter=Q(failed=True)),
@@ -196,7 +196,7 @@ _UNUSED_COLUMNS = (
     "batch__warnings", "batch__webhook_url", "batch__webhook_headers",
 )  # fmt: skip
 # Columns that are read if the query has one entry in them.
-_SINGLE = {"slots": "slot_count", "slot_values": "slot_count", "events": "event_count"}
+_SINGLE_COLUMNS = {"slots": "slot_count", "slot_values": "slot_count", "events": "event_count"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ def batch_summaries(batch_ids: Collection[str]) -> Mapping[str, BatchSummary]:
     """The summaries of these batches, read in one statement."""
     single = {
         f"single_{column}": Case(When(**{count: 1}, then=column), output_field=JSONField())
-        for column, count in _SINGLE.items()
+        for column, count in _SINGLE_COLUMNS.items()
     }
     rows = Query.objects.filter(batch__in=batch_ids, position=0).select_related("batch")
     rows = rows.defer(*_UNUSED_COLUMNS).annotate(**single)

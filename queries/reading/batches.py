@@ -16,7 +16,7 @@ from accounts.models import Account
 from queries.database import bulk_sql
 from queries.facts import account_fields, display_values, fact_count, header_names
 from queries.ids import is_ulid
-from queries.models import OF_BLOCK, Batch, Query
+from queries.models import IS_BLOCK_QUERY, Batch, Query
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountField
 from queries.reading.pagination import Cursor, Page, read_page
@@ -228,9 +228,11 @@ def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
 def query_progress(batch: BatchView, *, first: int, limit: int) -> list[QueryProgress]:
     """The progress of the batch's queries from the position `first` on, for clients that poll."""
     header, account = StepName.HEADER_ACCUMULATED, StepName.ACCOUNT_ACCUMULATED
-    last_step = Case(When(OF_BLOCK, then=header.completed_column), default=account.completed_column)
+    last_step = Case(
+        When(IS_BLOCK_QUERY, then=header.completed_column), default=account.completed_column
+    )
     rows = Query.objects.filter(batch=batch.id, position__gte=first).order_by("position")
-    rows = rows.annotate(is_account_query=~OF_BLOCK, completed=last_step)
+    rows = rows.annotate(is_account_query=~IS_BLOCK_QUERY, completed=last_step)
     columns = rows.values_list("position", "is_account_query", "failed", "completed")
     return [QueryProgress(*row) for row in columns[:limit]]
 

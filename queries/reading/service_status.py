@@ -84,9 +84,9 @@ def late_batch_count() -> int:
     if not usual:
         return 0
     rows = _open_batches(now - timedelta(seconds=LATE_FACTOR * usual))[: MAX_COUNTED + 1]
-    waiting = Query.objects.filter(batch=OuterRef("pk"), job__wait_code__in=EXPECTED_WAITS)
-    late = Batch.objects.filter(pk__in=rows.values("pk")).exclude(wait_code__in=EXPECTED_WAITS)
-    return late.exclude(Exists(waiting)).count()
+    waiting_queries = Query.objects.filter(batch=OuterRef("pk"), job__wait_code__in=EXPECTED_WAITS)
+    batches = Batch.objects.filter(pk__in=rows.values("pk")).exclude(wait_code__in=EXPECTED_WAITS)
+    return batches.exclude(Exists(waiting_queries)).count()
 
 
 def open_batch_count() -> int:
@@ -97,5 +97,5 @@ def open_batch_count() -> int:
 def _open_batches(submitted_before: datetime) -> QuerySet[Batch]:
     """Select open batches by their ids, which begin with the time of submission."""
     statuses = [status for status in BatchStatus if status not in ENDED_STATUSES]
-    later = str(ULID.from_datetime(submitted_before + timedelta(milliseconds=1)))
-    return Batch.objects.filter(status__in=statuses, pk__lt=later).order_by()
+    end_id = str(ULID.from_datetime(submitted_before + timedelta(milliseconds=1)))
+    return Batch.objects.filter(status__in=statuses, pk__lt=end_id).order_by()

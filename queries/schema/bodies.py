@@ -182,8 +182,8 @@ def _read_transaction(value: object) -> int | str:
 def _hex_reader(pattern: re.Pattern[str], form: str) -> Callable[[object], str]:
     def read(value: object) -> str:
         if not isinstance(value, str) or not pattern.fullmatch(value):
-            invalid = quote_text(value) if isinstance(value, str) else json_kind(value)
-            problem = f"is {invalid}, but must be {form}."
+            value_text = quote_text(value) if isinstance(value, str) else json_kind(value)
+            problem = f"is {value_text}, but must be {form}."
             raise validation_error(RequestCode.EVENT_MALFORMED, problem)
         return value.lower()
 

@@ -92,8 +92,8 @@ def _defer_account(failed_delivery: WebhookDelivery, now: datetime, pause: timed
     `claim_delivery` skips accounts that have a lease.
     """
     rows = WebhookDelivery.objects.filter(owner=failed_delivery.owner_id, due_at__lte=now)
-    if waiting := rows.exclude(pk=failed_delivery.pk).order_by("due_at", "pk").first():
-        WebhookDelivery.objects.filter(pk=waiting.pk).update(lease_until=now + pause)
+    if waiting_delivery := rows.exclude(pk=failed_delivery.pk).order_by("due_at", "pk").first():
+        WebhookDelivery.objects.filter(pk=waiting_delivery.pk).update(lease_until=now + pause)
 
 
 def replay(owner: Account, event: str) -> DeliveryView | None:

@@ -154,10 +154,10 @@ def _block_lines(block: BlockProof) -> Iterator[str]:
     yield f"  hash 0x{header.hash.hex()}"
     address, kind = checksum_address(block.registry.address), block.registry.kind
     yield f"  facts, as the {kind} registry {address} keeps them on chain {block.destination}:"
-    absent = {entry.proof.address for entry in block.accounts if not entry.proof.exists}
+    absentees = {entry.proof.address for entry in block.accounts if not entry.proof.exists}
     logs = block.logs
     rows = [
-        (_owner_line(fact, absent), *(_describe_event(fact, logs) or _name_and_value(fact)))
+        (_owner_line(fact, absentees), *(_describe_event(fact, logs) or _name_and_value(fact)))
         for fact in block.facts
     ]
     width = max(min(len(name), MAX_ALIGNED_NAME) for _, name, _ in rows)
@@ -166,11 +166,11 @@ def _block_lines(block: BlockProof) -> Iterator[str]:
         yield from (f"      {name:{width}}  {value}" for _, name, value in group)
 
 
-def _owner_line(fact: BundleFact, absent: Collection[bytes | None]) -> str:
+def _owner_line(fact: BundleFact, absentees: Collection[bytes | None]) -> str:
     if fact.account is None:
         titles = {FactKind.HEADER_FIELD: "its header", FactKind.BLOCK_AT_TIME: "its time"}
         return titles.get(fact.kind, "its events, kept by the events verifier beside the registry")
-    remark = " (there was no such account)" if fact.account in absent else ""
+    remark = " (there was no such account)" if fact.account in absentees else ""
     return f"{checksum_address(fact.account)}{remark}"
 
 

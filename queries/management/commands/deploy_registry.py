@@ -91,8 +91,8 @@ class Command(OperatorCommand):
     def handle(self, **options: Any) -> None:
         routes = configured_routes()
         if table := _registry_table(options):
-            if missing := [f"--{key}" for key in REQUIRED_OPTIONS if key not in table]:
-                raise CommandError(f"Name a new registry's {', '.join(missing)} as well.")
+            if missing_options := [f"--{key}" for key in REQUIRED_OPTIONS if key not in table]:
+                raise CommandError(f"Name a new registry's {', '.join(missing_options)} as well.")
             registry = read_registry("the new registry", table, routes.chains)
             self._deploy_registry(registry, routes, options)
             if registry not in routes.registries.values():
