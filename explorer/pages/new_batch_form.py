@@ -61,7 +61,7 @@ class NewBatch:
 
     @property
     def accounts(self) -> list[str]:
-        return _unique(self.account)
+        return _unique_words(self.account)
 
     @property
     def selector(self) -> str:
@@ -86,7 +86,7 @@ class NewBatch:
 
     def _slots(self) -> list[str]:
         """Slots as the request spells them: 10 is typed for 0xa."""
-        slots = _unique(self.slots)
+        slots = _unique_words(self.slots)
         return [hex(int(slot)) if _DECIMAL_SLOT.fullmatch(slot) else slot for slot in slots]
 
     def field_of(self, path: str, *, is_empty: bool = False) -> str:
@@ -139,7 +139,7 @@ def _line_from_log(log: Mapping[str, Any]) -> str:
     return " ".join((to_checksum_address(log["address"]), *words))
 
 
-def _unique(text: str) -> list[str]:
+def _unique_words(text: str) -> list[str]:
     return list(dict.fromkeys(filter(None, _SEPARATORS.split(text))))
 
 

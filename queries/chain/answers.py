@@ -128,9 +128,9 @@ def read_number(answer: object) -> int:
     return read_quantity(answer, "the answer")
 
 
-def read_bounded(bound: int, value: object, name: str = "the answer") -> int:
+def read_bounded(limit: int, value: object, name: str = "the answer") -> int:
     number = read_quantity(value, name)
-    if number >= bound:
+    if number >= limit:
         raise AnswerMalformedError(f"{name} is too large")
     return number
 

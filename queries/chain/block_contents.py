@@ -69,8 +69,8 @@ class BlockContents(NodePool):
         try:
             return _check_receipts(header, receipts)
         except RootMismatchError as error:
-            chain, why = self.chain.name, f" {error.summary}"
-            raise InvalidAnswersError.create(chain, SINGLE_RECEIPT, why) from None
+            chain, detail = self.chain.name, f" {error.summary}"
+            raise InvalidAnswersError.create(chain, SINGLE_RECEIPT, detail) from None
 
 
 def _read_receipts(header: Header, answer: object) -> list[Receipt]:
@@ -95,7 +95,7 @@ def _read_items(read: Callable[[object], Item], answers: Iterable[object]) -> li
 
 
 def _check_receipts(header: Header, receipts: list[Receipt]) -> list[Receipt]:
-    _check_root(header, HeaderField.RECEIPTS_ROOT, [receipt.encoded for receipt in receipts])
+    _check_root(header, HeaderField.RECEIPTS_ROOT, [receipt.encoding for receipt in receipts])
     return receipts
 
 

@@ -211,7 +211,7 @@ class ChainClient(BlockContents):
         return self.fetch("eth_getCode", (address, "latest"), read_hex)
 
     def balance(self, address: str) -> int:
-        """In wei."""
+        """The balance in wei."""
         return self.fetch("eth_getBalance", (address, "latest"), read_number)
 
     def nonce(self, sender: str) -> int:

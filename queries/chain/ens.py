@@ -4,7 +4,7 @@ A name without a resolver uses that of its nearest parent, if that resolver supp
 that need an off-chain lookup are refused, because its answer cannot be checked.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from queries.chain.client import ChainClient, ContractCall
 from queries.chain.errors import CallRevertedError, ChainError, EnsOffChainError, EnsUnresolvedError
@@ -62,11 +62,11 @@ def _resolve(node: ChainClient, header: Header, names: Sequence[str]) -> list[Re
         return node.call_contracts(calls, hex(header.number), node.chain.gas_cap)
 
     resolvers = _find_resolvers(call_all, node.chain.ens_registry, names)
-    extended = _extended_resolvers(call_all, list({resolver for resolver, _ in resolvers.values()}))
+    extended_resolvers = _find_extended(call_all, {resolver for resolver, _ in resolvers.values()})
     calls: dict[str, ContractCall] = {}
     for name, (resolver, owner) in resolvers.items():
         call = call_data("addr(bytes32)", name_hash(name))
-        if resolver in extended:
+        if resolver in extended_resolvers:
             calls[name] = resolver, call_data("resolve(bytes,bytes)", dns_name(name), call)
         elif owner == name:
             calls[name] = resolver, call
@@ -77,17 +77,17 @@ def _resolve(node: ChainClient, header: Header, names: Sequence[str]) -> list[Re
 def _find_resolvers(
     call_all: CallAll, registry: str, names: Sequence[str]
 ) -> dict[str, tuple[str, str]]:
-    """By name: the nearest resolver at the name or above it, and the name that it is set for."""
+    """The nearest resolver at or above each name, and the name that it is set for."""
     lineages = {name: _lineage(name) for name in names}
-    unique = list(dict.fromkeys(name for lineage in lineages.values() for name in lineage))
-    calls = [(registry, call_data("resolver(bytes32)", name_hash(name))) for name in unique]
-    resolvers = dict(zip(unique, call_all(calls), strict=True))
-    nearest: dict[str, tuple[str, str]] = {}
+    unique_names = list(dict.fromkeys(name for lineage in lineages.values() for name in lineage))
+    calls = [(registry, call_data("resolver(bytes32)", name_hash(name))) for name in unique_names]
+    resolvers = dict(zip(unique_names, call_all(calls), strict=True))
+    nearest_resolvers: dict[str, tuple[str, str]] = {}
     for name, lineage in lineages.items():
         owner = next((parent for parent in lineage if resolvers[parent] != bytes(WORD)), name)
         if resolver := _decode_account(resolvers[owner]):
-            nearest[name] = f"0x{resolver.hex()}", owner
-    return nearest
+            nearest_resolvers[name] = f"0x{resolver.hex()}", owner
+    return nearest_resolvers
 
 
 def _lineage(name: str) -> list[str]:
@@ -96,7 +96,7 @@ def _lineage(name: str) -> list[str]:
     return [".".join(labels[start:]) for start in range(len(labels))]
 
 
-def _extended_resolvers(call_all: CallAll, resolvers: Sequence[str]) -> set[str]:
+def _find_extended(call_all: CallAll, resolvers: Collection[str]) -> set[str]:
     """The resolvers that support ENSIP-10."""
     call = call_data("supportsInterface(bytes4)", EXTENDED_RESOLVER_ID)
     answers = call_all([(resolver, call) for resolver in resolvers])
@@ -106,8 +106,8 @@ def _extended_resolvers(call_all: CallAll, resolvers: Sequence[str]) -> set[str]
 def _resolution(name: str, block: int, answer: Answer) -> Resolution:
     if isinstance(answer, CallRevertedError) and answer.data[:4] == OFF_CHAIN:
         return EnsOffChainError(f"{name} needs an off-chain lookup at block {block:,}.")
-    unresolved = EnsUnresolvedError(f"{name} has no address at block {block:,}.")
-    return _decode_account(answer) or unresolved
+    unresolved_error = EnsUnresolvedError(f"{name} has no address at block {block:,}.")
+    return _decode_account(answer) or unresolved_error
 
 
 def _decode_account(answer: Answer) -> bytes:

@@ -24,13 +24,13 @@ class ChainError(Exception):
         super().__init__(sentence)
         self.sentence = sentence
         self.data = data  # of a revert
-        self.why = ""  # the cause in a word or two, or in a node's own text
+        self.detail = ""  # the cause in a word or two, or in a node's own text
 
     @classmethod
-    def create(cls, chain: str, method: str = "", why: str = "", data: bytes = b"") -> Self:
+    def create(cls, chain: str, method: str = "", detail: str = "", data: bytes = b"") -> Self:
         """Create the error with the sentence of its class."""
-        error = cls(cls.template.format(chain=chain, method=method, why=why), data)
-        error.why = why
+        error = cls(cls.template.format(chain=chain, method=method, detail=detail), data)
+        error.detail = detail
         return error
 
     def __eq__(self, other: object) -> bool:
@@ -65,13 +65,13 @@ class BeyondHorizonError(CallRevertedError):
 
 class TransactionRefusedError(ChainRefusalError):
     code = "transaction_refused"
-    template = "{chain} rejects the transaction{why}."
+    template = "{chain} rejects the transaction{detail}."
     retryable = False
 
 
 class TooMuchGasError(TransactionRefusedError):
     code = "too_much_gas"
-    template = "The transaction needs more gas than {chain} allows{why}."
+    template = "The transaction needs more gas than {chain} allows{detail}."
 
 
 class StateRootEmptyError(ChainRefusalError):
@@ -110,7 +110,7 @@ class InsufficientFundsError(ChainRefusalError):
 
 class NodesUnreachableError(ChainError):
     code = "nodes_unreachable"
-    template = "No node of {chain} answers{why}."
+    template = "No node of {chain} answers{detail}."
 
 
 class RateLimitedError(ChainError):
@@ -120,12 +120,12 @@ class RateLimitedError(ChainError):
 
 class NodesRefuseError(ChainError):
     code = "nodes_refuse"  # an error that is not in `NODE_ERRORS`
-    template = "The nodes of {chain} refuse {method}{why}."
+    template = "The nodes of {chain} refuse {method}{detail}."
 
 
 class InvalidAnswersError(ChainError):
     code = "invalid_answers"
-    template = "No node of {chain} gives a valid answer to {method}.{why}"
+    template = "No node of {chain} gives a valid answer to {method}.{detail}"
 
 
 class RegistryMisreadError(InvalidAnswersError):
@@ -145,7 +145,7 @@ class WrongChainIdError(ChainError):
 
 class ParametersRejectedError(ChainError):
     code = "parameters_rejected"  # another form of the same request may be accepted
-    template = "The nodes of {chain} reject the parameters of {method}{why}."
+    template = "The nodes of {chain} reject the parameters of {method}{detail}."
     retryable = False
 
 
@@ -226,7 +226,7 @@ class RegistryAbsentError(ChainError):
 
 class AnotherBlockAccumulatedError(ChainError):
     code = "another_block_accumulated"
-    template = "The registry on {chain} holds a header that the source chain does not have{why}."
+    template = "The registry on {chain} holds a header that the source chain does not have{detail}."
     retryable = False
     is_certain = True
 
@@ -273,7 +273,7 @@ class EventNotProvableError(EventError):
 
 
 class TransactionTypeError(EventNotProvableError):
-    template = "{why}"
+    template = "{detail}"
 
 
 # Node errors by code or by a pattern in the message. The first match counts.
@@ -352,10 +352,10 @@ _HARMLESS_WORD = re.compile(
 class NodeError(Exception):
     """One node cannot answer; another may. `kind` is the error to raise if none can."""
 
-    def __init__(self, kind: type[ChainError], why: str = "", sentence: str = "") -> None:
+    def __init__(self, kind: type[ChainError], detail: str = "", sentence: str = "") -> None:
         super().__init__(sentence or kind.code)
         self.kind = kind
-        self.why = why
+        self.detail = detail
 
 
 def classify_node_error(method: str, message: str, code: int) -> type[ChainError]:

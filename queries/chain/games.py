@@ -36,23 +36,23 @@ class Games:
 
     def __init__(self, registry: Registry, destination: ChainClient) -> None:
         self._anchors, self._destination = registry.anchor_state_registry, destination
-        self._covering: dict[bytes, list[Game]] = {}
-        self._valid: dict[bytes, Game | None] = {}
+        self._covering_games: dict[bytes, list[Game]] = {}
+        self._valid_games: dict[bytes, Game | None] = {}
 
     def valid_game(self, header: Header) -> Game | None:
         """A valid game at or above the block: the lowest one in the oldest page that has any."""
-        if header.hash not in self._valid:
-            self._valid[header.hash] = self._first_valid(header)
-        return self._valid[header.hash]
+        if header.hash not in self._valid_games:
+            self._valid_games[header.hash] = self._first_valid(header)
+        return self._valid_games[header.hash]
 
     def wait_reason(self, header: Header) -> Reason:
-        """Why no valid game covers the block, and when one is expected.
+        """The reason why no valid game covers the block, with the time when one is expected.
 
         This assumes that proposing a game and deciding it take at most the finality delay each.
         """
         (delay,) = self._ask(self._anchors, "disputeGameFinalityDelaySeconds()", ["uint256"])
-        covering = self._covering.get(header.hash, [])
-        first = min(covering, key=lambda game: game.created_at, default=None)
+        covering_games = self._covering_games.get(header.hash, [])
+        first = min(covering_games, key=lambda game: game.created_at, default=None)
         due_at = first.created_at + 2 * delay if first else header.timestamp + 3 * delay
         subject = f"{'The' if first else 'A'} dispute game that covers the block"
         for name, state in INVALID_STATES.items():
@@ -65,10 +65,10 @@ class Games:
         return Reason(WaitCode.OUTPUT_NOT_RECORDED, sentence)
 
     def _first_valid(self, header: Header) -> Game | None:
-        covering = self._covering.setdefault(header.hash, [])
+        covering_games = self._covering_games.setdefault(header.hash, [])
         for page in self._pages_from(header.timestamp):
             candidates = [game for game in page if game.block >= header.number]
-            covering += candidates
+            covering_games += candidates
             if games := self._filter(VALID, candidates):
                 return min(games, key=lambda game: game.block)
         return None

@@ -140,12 +140,12 @@ def _decode_response(content: bytes) -> Any:
     """Parse JSON; a batch is sorted by its ids, or None if an id is not a whole number."""
     if has_too_many_values(content):
         raise ResponseTooLargeError("the answer has too many values")
-    decoded = json.loads(content)
-    if not isinstance(decoded, list):
-        return decoded
-    if not all(isinstance(entry, dict) and type(entry.get("id")) is int for entry in decoded):
+    body = json.loads(content)
+    if not isinstance(body, list):
+        return body
+    if not all(isinstance(entry, dict) and type(entry.get("id")) is int for entry in body):
         return None
-    return sorted(decoded, key=lambda entry: entry["id"])
+    return sorted(body, key=lambda entry: entry["id"])
 
 
 def _read_errors(response: requests.Response, method: str, *, is_batch: bool) -> Any:

@@ -67,7 +67,7 @@ class NodeHealth:
     _next_request: float = 0.0
     _failing_since: float = math.inf
     _lagging_since: float = math.inf
-    _unanswered: dict[Hashable, float] = field(default_factory=dict)  # start time by question
+    _silent_since: dict[Hashable, float] = field(default_factory=dict)  # start time by question
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def allow_request(self) -> bool:
@@ -130,13 +130,13 @@ class NodeHealth:
         now, limits = time.monotonic(), self.chain.limits
         max_age = 2 * (limits.quorum_wait + limits.max_retry_delay)  # then it is forgotten
         with self._lock:
-            self._unanswered = {q: t for q, t in self._unanswered.items() if now < t + max_age}
-            start = self._unanswered.setdefault(question, now)
+            self._silent_since = {q: t for q, t in self._silent_since.items() if now < t + max_age}
+            start = self._silent_since.setdefault(question, now)
         return min(start, self._failing_since, self._lagging_since)
 
     def clear_unanswered(self, question: Hashable) -> None:
         with self._lock:
-            self._unanswered.pop(question, None)
+            self._silent_since.pop(question, None)
 
 
 _health_by_node: dict[tuple[int, str], NodeHealth] = {}  # by chain id and URL
@@ -180,7 +180,7 @@ class Node:
             data = revert_data(answer.data) if answer.kind is CallRevertedError else b""
             is_beyond = data.startswith(BeyondHorizonError.selector)
             kind = BeyondHorizonError if is_beyond else answer.kind
-            return kind.create(self._chain.name, method, answer.why, data)
+            return kind.create(self._chain.name, method, answer.detail, data)
         try:
             if (method, params) == (GET_BLOCK, LATEST_BLOCK):
                 self._record_head(answer)
@@ -301,7 +301,7 @@ class NodePool:
             node.health.record_success()
         if len(answers) < len(params_list):
             best_error = min(errors, key=lambda error: _error_rank(error.kind))
-            raise best_error.kind.create(self.chain.name, method, best_error.why)
+            raise best_error.kind.create(self.chain.name, method, best_error.detail)
         for answer in answers:
             if isinstance(answer, ChainRefusalError) and not isinstance(answer, returned_errors):
                 raise answer

@@ -35,13 +35,13 @@ class SetupError(Exception):
 
 def has_built_code(kind: RegistryKind, code: bytes) -> bool:
     """Whether this is the kind's runtime code, with any constructor arguments."""
-    built = registry_artifact(kind).deployed_bytecode
-    if len(code) != len(built):
+    artifact_code = registry_artifact(kind).deployed_bytecode
+    if len(code) != len(artifact_code):
         return False
-    blank = bytearray(code)
-    for match in _IMMUTABLE.finditer(built):
-        blank[match.start() : match.end()] = bytes(32)
-    return blank == built
+    blanked_code = bytearray(code)
+    for match in _IMMUTABLE.finditer(artifact_code):
+        blanked_code[match.start() : match.end()] = bytes(32)
+    return blanked_code == artifact_code
 
 
 def deployed_registry(destination: ChainClient, registry: Registry) -> Registry:
@@ -136,7 +136,7 @@ def anchor_game(registry: Registry, destination: ChainClient) -> str | None:
 
 
 def visible_own_hashes(destination: ChainClient) -> int:
-    """How many blocks back contracts can read the chain's own hashes, tried with a recent block."""
+    """The number of own hashes that contracts on the chain can read, tried with a recent block."""
     number = destination.latest_head().number - 1
     if number < 0:
         raise SetupError(f"{destination.chain.name} has no blocks yet (evm_mine makes one).")

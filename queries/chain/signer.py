@@ -61,7 +61,7 @@ class Signer:
         return f"<Signer {self.address}>"
 
     def sign(self, transaction: UnsignedTransaction) -> SignedTransaction:
-        signed = self._account.sign_transaction(
+        result = self._account.sign_transaction(
             {
                 "type": 2,  # EIP-1559
                 "chainId": transaction.chain_id,
@@ -74,7 +74,7 @@ class Signer:
                 "value": 0,
             }
         )
-        return SignedTransaction(bytes(signed.raw_transaction), f"0x{bytes(signed.hash).hex()}")
+        return SignedTransaction(bytes(result.raw_transaction), f"0x{bytes(result.hash).hex()}")
 
     def sign_digest(self, digest: bytes) -> bytes:
         """Sign a digest that our own code computed. Returns 65 bytes."""

@@ -73,8 +73,8 @@ def node_chain(url: str) -> Chain:
         with closing(JsonRpc(url)) as rpc:
             chain_id = read_quantity(rpc.ask("eth_chainId"), "eth_chainId")
     except (NodeError, ProofError, ValueError) as error:  # ValueError: not a URL
-        why = error.why if isinstance(error, NodeError) else ""
-        sentence = f"The node at {url_host(url)} does not report its chain id{why}."
+        detail = error.detail if isinstance(error, NodeError) else ""
+        sentence = f"The node at {url_host(url)} does not report its chain id{detail}."
         raise NodesUnreachableError(sentence) from None
     return Chain(chain_id, f"chain {chain_id}", (NodeAddress(url),))
 

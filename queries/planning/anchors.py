@@ -115,7 +115,7 @@ class AnchorSearch:
         """Find how the missing facts can be proven now, or the reason why they cannot yet."""
         if registry_block.has_conflict:
             chain = self.destination.chain.name
-            raise AnotherBlockAccumulatedError.create(chain, why=f": block {header.number:,}")
+            raise AnotherBlockAccumulatedError.create(chain, detail=f": block {header.number:,}")
         if registry_block.is_accumulated and not registry_block.needs_child:
             return Anchor(header, is_accumulated=True)
         newer_headers = self._fetch_newer_headers(
@@ -130,7 +130,7 @@ class AnchorSearch:
         # The field and the history of hashes came with the same fork, Prague.
         has_history = target.has_field(HeaderField.REQUESTS_HASH)
         # Without hops half of a transaction is for headers, and half for proofs.
-        headers_per_half_call = CALLDATA_BYTES // 2 // len(header.encoded)
+        headers_per_half_call = CALLDATA_BYTES // 2 // len(header.rlp)
         max_headers = HEADERS_PER_HOP if has_history else headers_per_half_call
         last_known = max(self.source_head, window.stop - 1)
         nearby_blocks = range(target.number, min(target.number + max_headers, last_known) + 1)

@@ -68,7 +68,7 @@ class Price:
 
 @dataclass(slots=True)
 class BlockEstimate:
-    """What the job for a block would send."""
+    """The transactions that the job for a block would send, and their price."""
 
     source: int
     queries: tuple[Query, ...]
@@ -107,7 +107,7 @@ class BlockEstimate:
 
 @dataclass(frozen=True, slots=True)
 class BatchEstimate:
-    """What a batch would cost: `combined_price` if all blocks are ready at once and share
+    """The cost of a batch: `combined_price` if all blocks are ready at once and share
     transactions, `fee_needed` if they are proven separately. Hops are counted once per source.
     """
 
@@ -122,8 +122,8 @@ class BatchEstimate:
     @property
     def is_complete(self) -> bool:
         """Whether all blocks are priced and none waits."""
-        ready = {Readiness.PROVEN, Readiness.READY}
-        return all(block.price and block.readiness in ready for block in self.blocks)
+        ready_states = {Readiness.PROVEN, Readiness.READY}
+        return all(block.price and block.readiness in ready_states for block in self.blocks)
 
 
 def estimate_batch(
@@ -270,7 +270,7 @@ def _price_calls(
     calls: Sequence[ProveCall],
     leaves: Mapping[int, bytes],
 ) -> Price | None:
-    """What the calls would cost, or None if that cannot be tried out.
+    """The price of the calls, or None if they cannot be simulated.
 
     Calls after other transactions are tried with a state override in which their blocks are
     accumulated, with these leaves; some nodes refuse overrides.

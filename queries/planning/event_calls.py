@@ -107,10 +107,10 @@ def cut_events(
     def build(group: Sequence[EventFact]) -> bytes:
         return replace(whole, events=tuple(group)).own_call
 
-    ordered = sorted(events, key=attrgetter("field", "index", "log"))
+    sorted_events = sorted(events, key=attrgetter("field", "index", "log"))
     gas, groups = partial(event_gas, rules=rules), list[Sequence[EventFact]]()
-    for start in range(0, len(ordered), MAX_ABSENT_LOGS):
-        part = ordered[start : start + MAX_ABSENT_LOGS]
+    for start in range(0, len(sorted_events), MAX_ABSENT_LOGS):
+        part = sorted_events[start : start + MAX_ABSENT_LOGS]
         groups += pack(part, build, rules.items_gas, gas)
     for group in groups:
         if len(build(group)) > CALLDATA_BYTES:

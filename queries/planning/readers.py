@@ -135,13 +135,13 @@ class ChainReaders:
 
         Raises `EnsUnresolvedError` or `EnsOffChainError` at the first name without an address.
         """
-        unresolved = [query for query in queries if query.name and not query.account]
-        if not unresolved:
+        unresolved_queries = [query for query in queries if query.name and not query.account]
+        if not unresolved_queries:
             return
-        names = list(dict.fromkeys(query.name for query in unresolved))
-        source = self.client(unresolved[0].source)
+        names = list(dict.fromkeys(query.name for query in unresolved_queries))
+        source = self.client(unresolved_queries[0].source)
         accounts = dict(zip(names, resolve_names(source, header, names), strict=True))
-        for query in unresolved:
+        for query in unresolved_queries:
             account = accounts[query.name]
             if isinstance(account, ChainError):
                 raise account

@@ -248,7 +248,7 @@ def _newest_known_block(
         for rows in (jobs, attestations)
         for block in rows.order_by("-block").values_list("block", flat=True)[:limit]
     }
-    known = registry_reader.anchor_blocks(sorted(blocks))
-    if not known:
+    known_blocks = registry_reader.anchor_blocks(sorted(blocks))
+    if not known_blocks:
         raise NotProvableError("The registry knows no block yet. Submit a batch first.")
-    return max(known)
+    return max(known_blocks)

@@ -81,6 +81,8 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
     if block_leaf(quorum_header) == leaf:
         job_pass.pin(quorum_header)
         return Snooze(WaitCode.REGISTRY_CONFLICT.reason)
-    error = AnotherBlockAccumulatedError.create(destination.chain.name, why=f": block {number:,}")
+    error = AnotherBlockAccumulatedError.create(
+        destination.chain.name, detail=f": block {number:,}"
+    )
     step = StepName.HEADER_ACCUMULATED
     return job_pass.reject(Failure(error.code, error.sentence, step, retryable=False))

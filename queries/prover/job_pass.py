@@ -188,9 +188,9 @@ def _wait_for_hash(job_pass: JobPass, reason: Reason) -> Snooze | Reject:
     signers may be gone.
     """
     if job_pass.registry.kind is RegistryKind.ATTESTED:
-        bound = shared_now() - timedelta(seconds=job_pass.limits.attestation_max_age)
+        cutoff = shared_now() - timedelta(seconds=job_pass.limits.attestation_max_age)
         times = [query.blockhash_available_began_at for query in job_pass.queries]
-        if all(start is not None and start < bound for start in times):
+        if all(start is not None and start < cutoff for start in times):
             step = StepName.BLOCKHASH_AVAILABLE
             return job_pass.reject(Failure(reason.code, reason.sentence, step, retryable=True))
     return Snooze(reason, job_pass.pause)

@@ -84,7 +84,7 @@ def store_findings(findings: Findings) -> None:
         batch_ids = list(rows.select_for_update().values_list("pk", flat=True))
         lease.extend()
         if header := findings.header:
-            lease.owned_rows().update(header=header.encoded, block_hash=header.hash.hex())
+            lease.owned_rows().update(header=header.rlp, block_hash=header.hash.hex())
         if findings.step:
             queries = open_queries.filter(batch__in=batch_ids)
             transitions.reach(queries, findings.step, findings.header_transaction)
@@ -151,11 +151,13 @@ def _queries_beyond_max_age(row: LeasedRow, limits: Limits) -> QuerySet[Query]:
     """The row's queries that have been provable for `batch_max_age`, except those of batches with
     an unconfirmed transaction.
     """
-    bound = shared_now() - timedelta(seconds=limits.batch_max_age)
-    if row.provable_since is None or row.provable_since > bound:
+    cutoff = shared_now() - timedelta(seconds=limits.batch_max_age)
+    if row.provable_since is None or row.provable_since > cutoff:
         return Query.objects.none()
     shares = Share.objects.filter(batch=OuterRef("batch"), transaction__confirmed=False)
-    queries = Query.objects.filter(~Exists(shares), has_ended=False, batch__submitted_at__lte=bound)
+    queries = Query.objects.filter(
+        ~Exists(shares), has_ended=False, batch__submitted_at__lte=cutoff
+    )
     if isinstance(row, BlockJob):
         return queries.filter(pk__in=query_ids_of_pass(row))
     return queries.filter(batch=row, job=None) if isinstance(row, Batch) else queries.none()

@@ -157,14 +157,14 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
     groups = [list(ready_jobs)]
     while groups:
         group = groups.pop()
-        passes = {ready.job_id: ready.job_pass for ready in group}
+        passes = {ready_job.job_id: ready_job.job_pass for ready_job in group}
         for job_pass in passes.values():
             job_pass.lease.extend()
         estimates, refusals = _estimate_group(group)
         for job_id, refusal in refusals.items():
             outcomes[job_id] = _reject_or_retry(passes[job_id], *refusal)
         if refusals:
-            others = [ready for ready in group if ready.job_id not in refusals]
+            others = [ready_job for ready_job in group if ready_job.job_id not in refusals]
             groups += [others] if others else []
             continue
         try:
@@ -173,14 +173,16 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
             outcomes |= {job_id: wait_for_budget(job_pass) for job_id, job_pass in passes.items()}
         except FeeTooLowError as error:
             batch_id = min(error.fees_needed)
-            payers = [ready for ready in group if batch_id in ready.job_pass.paying_batch_ids]
-            others = [ready for ready in group if ready not in payers]
+            payers = [
+                ready_job for ready_job in group if batch_id in ready_job.job_pass.paying_batch_ids
+            ]
+            others = [ready_job for ready_job in group if ready_job not in payers]
             if others:  # alone it may cost more, and a rejection has to name that price
                 groups += [payers, others]
             else:
                 outcomes |= _wait_or_reject_underfunded(passes, list(estimates), error)
         else:
-            outcomes |= {ready.job_id: ready.wait_until_mined() for ready in group}
+            outcomes |= {ready_job.job_id: ready_job.wait_until_mined() for ready_job in group}
     return outcomes
 
 
@@ -192,7 +194,7 @@ def _estimate_group(
     Raises if a preparation is refused, so that the job is planned again.
     """
     first = group[0]
-    calls = join_pieces([piece for ready in group for piece in ready.pieces])
+    calls = join_pieces([piece for ready_job in group for piece in ready_job.pieces])
     if first.preparation:
         calls = [ProveCall(first.preparation.calldata, hops=first.preparation.hops_in_call)]
     estimates: dict[ProveCall, GasEstimate] = {}
@@ -209,9 +211,9 @@ def _estimate_group(
 
 def _sign_and_send(group: Sequence[ReadyJob], estimates: Mapping[ProveCall, GasEstimate]) -> None:
     first_pass = group[0].job_pass
-    leases = [ready.job_pass.lease for ready in group]
-    paying_queries = {ready.job_id: ready.job_pass.paying_queries for ready in group}
-    head = max((ready.job_pass.latest for ready in group), key=lambda head: head.number)
+    leases = [ready_job.job_pass.lease for ready_job in group]
+    paying_queries = {ready_job.job_id: ready_job.job_pass.paying_queries for ready_job in group}
+    head = max((ready_job.job_pass.latest for ready_job in group), key=lambda head: head.number)
     priced_calls = price_calls(first_pass.destination, head, estimates, paying_queries)
     preparation = group[0].preparation
     is_obsolete = (

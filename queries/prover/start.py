@@ -1,4 +1,4 @@
-"""What a prover needs to start, with either engine. An error's sentence is for the operator."""
+"""Set-up and start-up checks of a prover with either engine. Errors address the operator."""
 
 import sys
 from collections.abc import Callable

@@ -95,7 +95,7 @@ class Watch:
         }
 
     def _needed_window(self, chain: Chain, head: ChainHead) -> int:
-        """How many blocks back the routes of this source need proofs."""
+        """The number of blocks back for which the routes of this source need proofs."""
         registries = self._context.routes.registries.values()
         kinds = {registry.kind for registry in registries if registry.source == chain.id}
         finality = chain.finality_for(chain.id) if kinds == {RegistryKind.NATIVE} else None
@@ -163,7 +163,7 @@ def _client_name(node: ChainClient) -> str:
 
 
 def _measure_window(node: ChainClient, head: ChainHead) -> int:
-    """How many blocks back the node proves accounts, as `NodeRecord.proof_window` has it."""
+    """The number of blocks back for which the node proves accounts: its `proof_window`."""
     limit = min(first_block_distance(head), HISTORY_WINDOW)
     for first in (limit, 0):  # most nodes prove either all of these blocks or few
         try:

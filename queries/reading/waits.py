@@ -1,5 +1,5 @@
-"""What a batch waits for: the reason of its first waiting query, or that no prover has claimed it;
-how far the chain is from the awaited block, and who has not attested it.
+"""The reason why a batch waits: that of its first waiting query, or that no prover has claimed it;
+the distance to the awaited block, and the signers who have not attested it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -47,7 +47,7 @@ WAIT_EXPRESSIONS = f"({_JOB_REASON}), ({_LAST_POLL}), {_READ_AT}"
 
 
 def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
-    """Why the batch waits, if it does. The row needs `WAIT_COLUMNS` and `WAIT_ANNOTATIONS`."""
+    """The reason why the batch waits, if any. Needs `WAIT_COLUMNS` and `WAIT_ANNOTATIONS`."""
     if row.status in ENDED_STATUSES:
         return None
     columns = vars(row)
@@ -57,10 +57,10 @@ def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
     if last_poll is not None and columns["read_at"] - last_poll < PROVER_TIMEOUT:
         return reason if is_claimed else Reason(WaitCode.NOT_CLAIMED, f"{NOT_CLAIMED_SENTENCE}.")
     if last_poll is None:
-        never = f"{NOT_CLAIMED_SENTENCE}, and none has been seen so far: {START_HINT}"
-        return reason if is_claimed else Reason(WaitCode.NO_PROVER, never)
-    since = f"has been seen since {last_poll:%Y-%m-%d %H:%M} UTC: {START_HINT}"
-    sentence = f"No prover {since}" if is_claimed else f"{NOT_CLAIMED_SENTENCE}, and none {since}"
+        sentence = f"{NOT_CLAIMED_SENTENCE}, and none has been seen so far: {START_HINT}"
+        return reason if is_claimed else Reason(WaitCode.NO_PROVER, sentence)
+    clause = f"has been seen since {last_poll:%Y-%m-%d %H:%M} UTC: {START_HINT}"
+    sentence = f"No prover {clause}" if is_claimed else f"{NOT_CLAIMED_SENTENCE}, and none {clause}"
     return Reason(WaitCode.NO_PROVER, sentence)
 
 
@@ -84,10 +84,10 @@ class AwaitedBlock:
 
 def awaited_blocks(batch_ids: Collection[str]) -> Mapping[str, AwaitedBlock]:
     """The block of each batch's first waiting query, by batch."""
-    waiting = Q(job=None) | ~Q(job__waits_for="")
-    queries = Query.objects.filter(waiting, batch=OuterRef("pk"), has_ended=False)
-    first = Subquery(queries.order_by("position").values("pk")[:1])
-    keys = Batch.objects.filter(pk__in=batch_ids).values_list(first)
+    is_waiting = Q(job=None) | ~Q(job__waits_for="")
+    queries = Query.objects.filter(is_waiting, batch=OuterRef("pk"), has_ended=False)
+    first_key = Subquery(queries.order_by("position").values("pk")[:1])
+    keys = Batch.objects.filter(pk__in=batch_ids).values_list(first_key)
     rows = Query.objects.filter(pk__in=[key for (key,) in keys if key])
     blocks = list(rows.values_list("batch", "source", "block", "timestamp"))
     heads = chain_heads({source for _, source, _, _ in blocks})
@@ -100,9 +100,9 @@ def awaited_blocks(batch_ids: Collection[str]) -> Mapping[str, AwaitedBlock]:
 def _awaited_block(
     source: int, number: int | None, timestamp: int | None, head: HeadView | None
 ) -> AwaitedBlock:
-    left = max((number or 0) - head.final, 0) if head else 0
-    seconds = left * head.block_seconds if head and head.block_seconds else None
-    return AwaitedBlock(source, number, timestamp, left, seconds)
+    blocks_left = max((number or 0) - head.final, 0) if head else 0
+    seconds = blocks_left * head.block_seconds if head and head.block_seconds else None
+    return AwaitedBlock(source, number, timestamp, blocks_left, seconds)
 
 
 def missing_signers(registry: Registry, block: int) -> Sequence[str]:

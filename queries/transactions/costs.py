@@ -145,8 +145,8 @@ def charge_batches(row: SentTransaction, *, free: bool) -> None:
         payments = dict.fromkeys((batch.pk for batch in batches), 0)
         paid_shares = Share.objects.filter(batch__in=payments).exclude(paid="")
         other_shares = paid_shares.exclude(transaction=row)
-        for batch_id, paid in other_shares.values_list("batch", "paid"):
-            payments[batch_id] += int(paid, 16)
+        for batch_id, amount in other_shares.values_list("batch", "paid"):
+            payments[batch_id] += int(amount, 16)
         fees_left = {batch.pk: int(batch.fee, 16) - payments[batch.pk] for batch in batches}
         parts = split(transaction_cost(row), [int(share.max_cost, 16) for share in shares])
         for share, part in zip(shares, parts, strict=True):

@@ -183,13 +183,13 @@ def _raise_fee(lane: Lane, row: SentTransaction) -> None:
     """Sign the same call at a higher fee, within the operator's maximum. The operator pays what the
     fees of its batches do not cover.
     """
-    unsigned = decode_transaction(row.raw)
+    transaction = decode_transaction(row.raw)
     try:
-        fees = _replacement_fees(unsigned.fees, lane.destination.fees())
+        fees = _replacement_fees(transaction.fees, lane.destination.fees())
     except FeesTooHighError:
         return  # wait until gas is cheaper
     if fees.max_fee <= lane.destination.chain.max_gas_price:
-        _sign_again(lane, row, replace(unsigned, fees=fees))
+        _sign_again(lane, row, replace(transaction, fees=fees))
 
 
 def _cancel(lane: Lane, row: SentTransaction, cause: str) -> None:
@@ -198,9 +198,9 @@ def _cancel(lane: Lane, row: SentTransaction, cause: str) -> None:
     max_price = lane.destination.chain.max_gas_price
     fees = _replacement_fees(decode_transaction(row.raw).fees, Fees(0, 0))
     capped_fees = Fees(min(fees.max_fee, max_price), min(fees.tip, max_price))
-    unsigned = _empty_transfer(lane, row.nonce, capped_fees)
+    transaction = _empty_transfer(lane, row.nonce, capped_fees)
     with durable_transaction():
-        if _sign_again(lane, row, unsigned):
+        if _sign_again(lane, row, transaction):
             row.job_links.update(proves_header=False, open=False)
 
 
@@ -222,10 +222,10 @@ def _fill_gap(lane: Lane, nonce: int, blocked_row: SentTransaction) -> None:
         "Nonce %s of chain %s was skipped; filling it with an empty transfer.", nonce, lane.chain_id
     )
     max_fee = int(blocked_row.max_fee, 16)
-    unsigned = _empty_transfer(lane, nonce, Fees(max_fee, max_fee // 8))
+    transaction = _empty_transfer(lane, nonce, Fees(max_fee, max_fee // 8))
     try:
         with durable_transaction():
-            filler = lane.store_row(unsigned, unsigned.gas_limit * max_fee)
+            filler = lane.store_row(transaction, transaction.gas_limit * max_fee)
             filler.jobs.set(blocked_row.jobs.order_by("pk"))
     except IntegrityError:  # another worker has used the nonce
         return
@@ -238,31 +238,31 @@ def _empty_transfer(lane: Lane, nonce: int, fees: Fees) -> UnsignedTransaction:
     return UnsignedTransaction(lane.chain_id, nonce, sender, b"", gas, fees)
 
 
-def _sign_again(lane: Lane, row: SentTransaction, unsigned: UnsignedTransaction) -> bool:
+def _sign_again(lane: Lane, row: SentTransaction, transaction: UnsignedTransaction) -> bool:
     """Sign the call and store it in place of the row's transaction. Returns False if another worker
     replaced or confirmed the row first.
     """
-    signed, max_fee = lane.signer.sign(unsigned), unsigned.fees.max_fee
+    signed_transaction, max_fee = lane.signer.sign(transaction), transaction.fees.max_fee
     cost = int(row.max_cost, 16) * max_fee // max(int(row.max_fee, 16), 1)
     with durable_transaction():
         unchanged_rows = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, confirmed=False)
         is_stored = unchanged_rows.update(
-            to=unsigned.to,
-            raw=signed.raw,
-            hashes=[*row.hashes, signed.hash],
-            gas_limit=max(row.gas_limit, unsigned.gas_limit),  # either may be mined
+            to=transaction.to,
+            raw=signed_transaction.raw,
+            hashes=[*row.hashes, signed_transaction.hash],
+            gas_limit=max(row.gas_limit, transaction.gas_limit),  # either may be mined
             max_fee=f"{max_fee:064x}",
             max_cost=f"{cost:064x}",
             replaced_at=shared_now(),
         )
         if is_stored:
-            SentHash.objects.create(transaction=row, hash=signed.hash)
+            SentHash.objects.create(transaction=row, hash=signed_transaction.hash)
     row.refresh_from_db()
     return bool(is_stored)
 
 
-def _replacement_fees(signed: Fees, current: Fees) -> Fees:
+def _replacement_fees(signed_fees: Fees, current_fees: Fees) -> Fees:
     """Fees that pools accept for a replacement: both at least an eighth higher."""
-    max_fee = max(current.max_fee, signed.max_fee * 9 // 8 + 1)
-    tip = max(current.tip, signed.tip * 9 // 8 + 1, max_fee // 8)
+    max_fee = max(current_fees.max_fee, signed_fees.max_fee * 9 // 8 + 1)
+    tip = max(current_fees.tip, signed_fees.tip * 9 // 8 + 1, max_fee // 8)
     return Fees(max_fee, min(tip, max_fee))

@@ -121,8 +121,8 @@ class Lane:
 
         Raises `InsufficientFundsError` if there are none.
         """
-        unmined = self.own_rows.filter(confirmed=False, mined_block=None)
-        rows = unmined.values_list("gas_limit", "max_fee")
+        unmined_rows = self.own_rows.filter(confirmed=False, mined_block=None)
+        rows = unmined_rows.values_list("gas_limit", "max_fee")
         cost, affordable = sum(gas_limit * int(max_fee, 16) for gas_limit, max_fee in rows), []
         for priced_call in priced_calls:
             cost += priced_call.funds_needed
@@ -154,7 +154,7 @@ class Lane:
         self, jobs: Sequence[BlockJob], nonce: int, to: str, priced_call: PricedCall
     ) -> SentTransaction:
         pieces, recipient = priced_call.call.pieces, priced_call.call.to or to
-        unsigned = UnsignedTransaction(
+        transaction = UnsignedTransaction(
             self.chain_id,
             nonce,
             recipient,
@@ -163,7 +163,7 @@ class Lane:
             priced_call.fees,
         )
         row = self.store_row(
-            unsigned, priced_call.max_cost, is_preparation=not pieces, hops=priced_call.call.hops
+            transaction, priced_call.max_cost, is_preparation=not pieces, hops=priced_call.call.hops
         )
         Share.objects.bulk_create(
             Share(transaction=row, batch_id=batch, max_cost=f"{wei:064x}")
@@ -187,24 +187,24 @@ class Lane:
         return row
 
     def store_row(
-        self, unsigned: UnsignedTransaction, cost: int, **columns: int
+        self, transaction: UnsignedTransaction, cost: int, **columns: int
     ) -> SentTransaction:
         """Sign and store a transaction that may cost `cost` wei."""
-        signed = self.signer.sign(unsigned)
+        signed_transaction = self.signer.sign(transaction)
         row = SentTransaction.objects.create(
             chain=self.chain_id,
             sender=self.signer.address,
-            nonce=unsigned.nonce,
-            to=unsigned.to,
-            raw=signed.raw,
-            hashes=[signed.hash],
-            max_fee=f"{unsigned.fees.max_fee:064x}",
-            gas_limit=unsigned.gas_limit,
+            nonce=transaction.nonce,
+            to=transaction.to,
+            raw=signed_transaction.raw,
+            hashes=[signed_transaction.hash],
+            max_fee=f"{transaction.fees.max_fee:064x}",
+            gas_limit=transaction.gas_limit,
             max_cost=f"{cost:064x}",
             **columns,
             signed_at=shared_now(),
         )
-        SentHash.objects.create(transaction=row, hash=signed.hash)
+        SentHash.objects.create(transaction=row, hash=signed_transaction.hash)
         return row
 
     def send(self, row: SentTransaction) -> None:

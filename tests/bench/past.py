@@ -199,7 +199,7 @@ def _header() -> bytes:
     for field, rule in enumerate(FIELD_RULES):
         if rule.format is FieldFormat.INTEGER:
             items.append(encode_integer(numbers.get(HeaderField(field), 10**9)))
-        elif rule.format is FieldFormat.FIXED:
+        elif rule.format is FieldFormat.FIXED_BYTES:
             items.append(encode_string(bytes([field]) * rule.width))
         else:
             items.append(encode_string(b""))
