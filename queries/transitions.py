@@ -1,6 +1,7 @@
 """The only writer of a status, and of a step's times.
 
-Every update is guarded: an ended batch or query stays as it ended, and a step completes once.
+Every update is guarded: a step completes once, and an ended batch stays as it ended. So does a
+query, unless a reorg removes its facts.
 """
 
 import logging
@@ -34,56 +35,70 @@ class Failure:
     step: StepName
     retryable: bool
 
-
-def accept(batches: QuerySet[Batch]) -> None:
-    batches.filter(status=BatchStatus.RECEIVED).update(status=BatchStatus.ACCEPTED)
+    @property
+    def columns(self) -> Mapping[str, object]:
+        """The columns of a batch that store it."""
+        return {
+            "error_code": self.code,
+            "error_sentence": self.sentence[:1_000],
+            "error_step": self.step,
+            "error_retryable": self.retryable,
+        }
 
 
 def reject(
-    batches: Iterable[str], failure: Failure, failing_queries: Iterable[Query] | None = None
+    batches: Iterable[str], failure: Failure, failing: Iterable[Query] | None = None
 ) -> None:
     """End these batches as REJECTED, with their queries.
 
-    `failing_queries`: those that cannot be proven; by default, all open ones. A DONE batch keeps
-    its status: a reorg removed facts of it, and these queries lose their values.
+    `failing`: the queries that cannot be proven; by default, all open ones. A DONE batch keeps its
+    status: a reorg removed facts of it, and these queries lose their values.
     """
     with transaction.atomic():
         ids = list(batches)
         # Rows are locked in the order of their keys, as everywhere, to avoid deadlocks.
         rows = Batch.objects.filter(pk__in=ids).order_by("pk").select_for_update()
         statuses = dict(rows.values_list("pk", "status"))
-        keys = [key for key, status in statuses.items() if status not in ENDED_STATUSES]
-        open_queries = Query.objects.filter(batch__in=ids, has_ended=False)
-        list(open_queries.order_by("pk").select_for_update().values_list("pk", flat=True))
+        open_ids = [key for key, status in statuses.items() if status not in ENDED_STATUSES]
+        queries = Query.objects.filter(batch__in=ids, has_ended=False)
+        list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
+        if failing is not None:
+            queries = queries.filter(pk__in=[query.pk for query in failing])
         now = shared_now()
-        error = {
-            "error_code": failure.code,
-            "error_sentence": failure.sentence[:1_000],
-            "error_step": failure.step,
-            "error_retryable": failure.retryable,
-        }
-        Batch.objects.filter(pk__in=keys).update(
-            status=BatchStatus.REJECTED, ended_at=now, due_at=None, **error
+        Batch.objects.filter(pk__in=open_ids).update(
+            status=BatchStatus.REJECTED, ended_at=now, due_at=None, **failure.columns
         )
-        if failing_queries is not None:
-            open_queries = open_queries.filter(pk__in=[query.pk for query in failing_queries])
-        open_queries.filter(batch__in=keys).update(failed=True)
-        lost_queries = open_queries.exclude(batch__in=keys)
-        if done_batches := sorted(set(lost_queries.values_list("batch", flat=True))):
-            Batch.objects.filter(pk__in=done_batches).update(**error)
-            lost_queries.exclude(IS_BLOCK_QUERY).update(account_accumulated_completed_at=None)
-            lost_queries.filter(IS_BLOCK_QUERY).update(header_accumulated_completed_at=None)
-            lost_queries.update(failed=True, has_ended=True, values=None, slot_values=None)
-            log.error(
-                "Giving up on facts that a reorg removed from DONE batches %s: %s",
-                ", ".join(done_batches),
-                failure.sentence,
-            )
-        Query.objects.filter(batch__in=keys).update(has_ended=True)
-        _create_webhooks(keys)
-        for key in keys:
+        queries.filter(batch__in=open_ids).update(failed=True)
+        _remove_lost_facts(queries.exclude(batch__in=open_ids), failure)
+        Query.objects.filter(batch__in=open_ids).update(has_ended=True)
+        _create_webhooks(open_ids)
+        for key in open_ids:
             log.info("Batch %s is REJECTED: %s", key, failure.sentence)
-        daily_counts.add_counts(now, {daily_counts.REJECTED: len(keys)})
+        daily_counts.add_counts(now, {daily_counts.REJECTED: len(open_ids)})
+
+
+def _remove_lost_facts(queries: QuerySet[Query], failure: Failure) -> None:
+    """End queries of DONE batches without values, and store the reason with their batches."""
+    batch_ids = sorted(set(queries.values_list("batch", flat=True)))
+    if not batch_ids:
+        return
+    Batch.objects.filter(pk__in=batch_ids).update(**failure.columns)
+    queries.exclude(IS_BLOCK_QUERY).update(account_accumulated_completed_at=None)
+    queries.filter(IS_BLOCK_QUERY).update(header_accumulated_completed_at=None)
+    queries.update(failed=True, has_ended=True, values=None, slot_values=None)
+    log.error(
+        "Giving up on facts that a reorg removed from DONE batches %s: %s",
+        ", ".join(batch_ids),
+        failure.sentence,
+    )
+
+
+def reopen_queries(jobs: QuerySet[BlockJob]) -> None:
+    """Reopen the proven queries of these jobs, because a reorg may have removed their facts."""
+    queries = Query.objects.filter(job__in=jobs, values__isnull=False)
+    queries = queries.exclude(batch__status=BatchStatus.REJECTED)
+    list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
+    queries.update(has_ended=False)
 
 
 def reach(
@@ -211,20 +226,15 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
         if not set(blocks) <= set(rows.values_list("source", "block")):
             raise JobPrunedError
         list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
-        attach_queries(locked_ids, destination)
+        job = BlockJob.objects.filter(
+            source=OuterRef("source"), destination=destination, block=OuterRef("block")
+        )
+        unattached_queries = queries.filter(job=None).exclude(block=None)
+        unattached_queries.update(job=Subquery(job.values("pk")[:1]))
         # For all of their jobs: a worker that died here may have attached some already.
         make_due(jobs.filter(Exists(queries.filter(job=OuterRef("pk")))))
-        accept(batches)
+        batches.filter(status=BatchStatus.RECEIVED).update(status=BatchStatus.ACCEPTED)
         batches.update(**NOT_DUE)
-
-
-def attach_queries(batches: Sequence[str], destination: int) -> None:
-    """Attach open queries whose block is known to the jobs for these blocks."""
-    jobs = BlockJob.objects.filter(
-        source=OuterRef("source"), destination=destination, block=OuterRef("block")
-    )
-    queries = Query.objects.filter(batch__in=batches, job=None, has_ended=False)
-    queries.exclude(block=None).update(job=Subquery(jobs.values("pk")[:1]))
 
 
 def first_open_step(queries: QuerySet[Query]) -> StepName:

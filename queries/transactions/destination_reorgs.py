@@ -13,10 +13,10 @@ from queries.chain.client import ChainClient
 from queries.chain.errors import NoQuorumError
 from queries.database.clock import shared_now
 from queries.database.leases import make_due
-from queries.models import BlockJob, JobTransaction, Query, SentTransaction
-from queries.statuses import BatchStatus
+from queries.models import BlockJob, JobTransaction, SentTransaction
 from queries.transactions.costs import NOT_MINED, count_final_cost
 from queries.transactions.lane import Lane
+from queries.transitions import reopen_queries
 
 log = logging.getLogger("tacitus.prover")
 
@@ -78,8 +78,5 @@ def reopen(row: SentTransaction) -> None:
         later_links = links.filter(job=OuterRef("job"), pieces_digest=OuterRef("pieces_digest"))
         row.job_links.filter(~Exists(later_links)).update(open=True)
         if row.mined_hash:  # otherwise it was given up, and had proven nothing
-            proven_queries = Query.objects.filter(job__in=jobs, values__isnull=False)
-            proven_queries = proven_queries.exclude(batch__status=BatchStatus.REJECTED)
-            list(proven_queries.order_by("pk").select_for_update().values_list("pk", flat=True))
-            proven_queries.update(has_ended=False)
+            reopen_queries(jobs)
         make_due(jobs)
