@@ -31,7 +31,6 @@ from queries.chain.answers import (
     read_number,
     read_receipt,
 )
-from queries.chain.block_contents import BlockContents
 from queries.chain.errors import (
     AlreadyKnownError,
     BlockUnknownError,
@@ -42,7 +41,7 @@ from queries.chain.errors import (
     TimeTooEarlyError,
     TransactionRefusedError,
 )
-from queries.chain.node_pool import GET_BLOCK, LATEST_BLOCK
+from queries.chain.node_pool import GET_BLOCK, LATEST_BLOCK, NodePool
 from queries.chain.signer import Fees
 from queries.contracts.abi import StateOverride, call_data
 from queries.proving.accounts import AccountProof
@@ -57,7 +56,7 @@ TRANSACTION_OVERHEAD = 110  # bytes of an EIP-1559 transaction without its calld
 ContractCall = tuple[str, bytes]  # a contract, and calldata
 
 
-class ChainClient(BlockContents):
+class ChainClient(NodePool):
     """Client of a chain's nodes. Not thread-safe."""
 
     # Blocks and proofs

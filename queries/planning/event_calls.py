@@ -6,12 +6,12 @@ from functools import cached_property, partial
 from operator import attrgetter
 from typing import Self
 
+from queries.chain.block_contents import BlockContent
 from queries.chain.errors import EventNotProvableError
 from queries.chain.registry import FactRead, RegistryReader
 from queries.contracts.abi import call_data
 from queries.models import Query
 from queries.planning.calls import Anchor, Piece
-from queries.planning.requested_events import BlockContent
 from queries.proving.event_witness import build_event_witness
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.packing import CALLDATA_BYTES, GasRules, pack

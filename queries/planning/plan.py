@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from queries.chain.block_contents import BlockContent
 from queries.chain.client import ChainClient
 from queries.chain.registry import FactGroups, RegistryBlock
 from queries.config.registries import Registry, RegistryKind
@@ -12,7 +13,7 @@ from queries.planning.anchors import AnchorResult, AnchorSearch
 from queries.planning.calls import Anchor, Piece, Preparation, cut_into_pieces
 from queries.planning.event_calls import cut_events
 from queries.planning.readers import ChainReaders, fact_reads
-from queries.planning.requested_events import BlockContent, set_events
+from queries.planning.requested_events import set_events
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
 

@@ -3,15 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from django.conf import settings
 from eth_utils.address import to_checksum_address
 
 from accounts.shared.wording import format_count
-from queries.chain.client import ChainClient
+from queries.chain.block_contents import BlockContent
 from queries.chain.errors import (
     BloomInconclusiveError,
     ChainError,
@@ -21,17 +19,8 @@ from queries.chain.errors import (
     EventNotProvableError,
 )
 from queries.models import EventReference, Query
-from queries.proving.block_items import (
-    BLOOM_BYTES,
-    NEWEST_TYPE,
-    BlockItem,
-    Log,
-    Receipt,
-    Withdrawal,
-    bloom_excludes,
-)
+from queries.proving.block_items import BLOOM_BYTES, NEWEST_TYPE, Log, Receipt, bloom_excludes
 from queries.proving.facts import ABSENCE_WORD, EventFact, FactKind, canonical_filter
-from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.rlp_items import is_list
 from queries.schema.bodies import EVENT_MEMBERS
@@ -39,58 +28,6 @@ from queries.schema.bodies import EVENT_MEMBERS
 Event = dict[str, Any]  # a fact's name, word and details, for answers
 # An address, alone or as a topic.
 _ADDRESS = re.compile("0x(?:0{24})?([0-9a-f]{40})(?![0-9a-f])")
-
-
-@dataclass
-class BlockContent:
-    """The content of a block. Each list is fetched if it is needed, and checked by its root."""
-
-    source: ChainClient
-    header: Header
-
-    @cached_property
-    def receipts(self) -> list[Receipt]:
-        return self.source.receipts(self.header)
-
-    @cached_property
-    def transactions(self) -> list[bytes]:
-        return self.source.transactions(self.header)
-
-    @cached_property
-    def withdrawals(self) -> list[Withdrawal]:
-        if not self.header.has_field(HeaderField.WITHDRAWALS_ROOT):
-            raise EventNotFoundError("the block is older than withdrawals")
-        return self.source.withdrawals(self.header)
-
-    def items(self, field: HeaderField) -> Sequence[BlockItem]:
-        """The list to whose trie this header field commits."""
-        if field is HeaderField.TRANSACTIONS_ROOT:
-            return self.transactions
-        return self.receipts if field is HeaderField.RECEIPTS_ROOT else self.withdrawals
-
-    @cached_property
-    def indexes(self) -> dict[str, int]:
-        """The transactions' indexes, by their hashes."""
-        hashes = map(keccak256, self.transactions)
-        return {f"0x{digest.hex()}": index for index, digest in enumerate(hashes)}
-
-    @property
-    def bloom(self) -> bytes:
-        return self.header.payload(HeaderField.LOGS_BLOOM)
-
-    def transaction_index(self, transaction: int | str) -> int:
-        """The index of the transaction with this hash or index. Raises `EventNotFoundError`."""
-        if isinstance(transaction, int):
-            return transaction
-        if transaction not in self.indexes:
-            raise EventNotFoundError(f"the block has no transaction {transaction}")
-        return self.indexes[transaction]
-
-    def receipt(self, index: int) -> Receipt:
-        """The receipt of this transaction. Raises `EventError` if it cannot be proven."""
-        receipt: Receipt = _entry_at(self.receipts, index, "transaction")
-        _check_transaction_type(receipt.transaction_type, index)
-        return receipt
 
 
 def set_events(content: BlockContent, queries: Iterable[Query]) -> None:
@@ -146,9 +83,9 @@ def _find_facts(content: BlockContent, member: str, item: Any) -> Iterable[Event
         case "logs":
             return _find_logs(content, item)
         case "receipts":
-            return [EventFact(FactKind.RECEIPT, content.transaction_index(item))]
+            return [EventFact(FactKind.RECEIPT, _transaction_index(content, item))]
         case "transactions":
-            return [EventFact(FactKind.TRANSACTION, content.transaction_index(item))]
+            return [EventFact(FactKind.TRANSACTION, _transaction_index(content, item))]
         case "withdrawals":
             return [EventFact(FactKind.WITHDRAWAL, item)]
     return [_absence_fact(content, item)]
@@ -156,7 +93,7 @@ def _find_facts(content: BlockContent, member: str, item: Any) -> Iterable[Event
 
 def _find_logs(content: BlockContent, item: Mapping[str, Any]) -> Sequence[EventFact]:
     if "log" in item:
-        index = content.transaction_index(item["transaction"])
+        index = _transaction_index(content, item["transaction"])
         return [EventFact(FactKind.LOG, index, item["log"])]
     facts = [
         EventFact(FactKind.LOG, index, log)
@@ -179,7 +116,7 @@ def _find_logs(content: BlockContent, item: Mapping[str, Any]) -> Sequence[Event
 def _absence_fact(content: BlockContent, item: Mapping[str, Any]) -> EventFact:
     emitter = bytes.fromhex(item.get("address", "0x")[2:])
     if emitter and "transaction" in item:
-        index = content.transaction_index(item["transaction"])
+        index = _transaction_index(content, item["transaction"])
         lists = item.get("topics", ())
         topics = [bytes.fromhex(choices[0][2:]) if choices else None for choices in lists]
         return EventFact(FactKind.ABSENT_LOG, index, filter=canonical_filter(emitter, topics))
@@ -188,7 +125,7 @@ def _absence_fact(content: BlockContent, item: Mapping[str, Any]) -> EventFact:
         return EventFact(FactKind.SILENT_BLOCK, item=absent_item)
     if "withdrawal" in item:
         return EventFact(FactKind.ABSENT_WITHDRAWAL, item["withdrawal"])
-    index = content.transaction_index(item["transaction"])
+    index = _transaction_index(content, item["transaction"])
     return EventFact(FactKind.ABSENT_TRANSACTION, index)
 
 
@@ -197,7 +134,9 @@ def _check_and_describe(content: BlockContent, fact: EventFact) -> Event:
     index, word, details = fact.index, ABSENCE_WORD, dict[str, object]()
     match fact.kind:
         case FactKind.LOG:
-            log = _entry_at(content.receipt(index).logs, fact.log, "log", f"transaction {index:,}")
+            log = _entry_at(
+                _find_receipt(content, index).logs, fact.log, "log", f"transaction {index:,}"
+            )
             earlier_count = sum(len(receipt.logs) for receipt in content.receipts[:index])
             word = log.hash
             details = {
@@ -209,7 +148,7 @@ def _check_and_describe(content: BlockContent, fact: EventFact) -> Event:
                 "data": f"0x{log.data.hex()}",
             }
         case FactKind.RECEIPT:
-            receipt = content.receipt(index)
+            receipt = _find_receipt(content, index)
             word = receipt.word
             status = {"status": receipt.status} if isinstance(receipt.status, int) else {}
             details = {
@@ -240,7 +179,7 @@ def _check_and_describe(content: BlockContent, fact: EventFact) -> Event:
                 "amount": str(withdrawal.amount),
             }
         case FactKind.ABSENT_LOG:
-            for log_index, log in enumerate(content.receipt(index).logs):
+            for log_index, log in enumerate(_find_receipt(content, index).logs):
                 if fact.filter and fact.filter.matches(log):
                     raise EventExistsError(f"log {log_index} of transaction {index:,} matches")
             details = {"transactionIndex": index}
@@ -267,6 +206,21 @@ def _check_bloom_excludes(content: BlockContent, item: bytes) -> None:
         "no log has it, but the block's bloom cannot show that: by chance it matches one in "
         f"{1 / match_rate:,.0f} absent items; ask about single receipts"
     )
+
+
+def _transaction_index(content: BlockContent, transaction: int | str) -> int:
+    """The index of the transaction with this hash or index."""
+    if isinstance(transaction, int):
+        return transaction
+    if transaction not in content.indexes:
+        raise EventNotFoundError(f"the block has no transaction {transaction}")
+    return content.indexes[transaction]
+
+
+def _find_receipt(content: BlockContent, index: int) -> Receipt:
+    receipt: Receipt = _entry_at(content.receipts, index, "transaction")
+    _check_transaction_type(receipt.transaction_type, index)
+    return receipt
 
 
 def _entry_at(entries: Sequence[Any], index: int, noun: str, container: str = "the block") -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from queries.chain.answers import ChainHead
+from queries.chain.block_contents import BlockContent
 from queries.chain.client import ChainClient
 from queries.chain.registry import FactRead
 from queries.chain.signer import Signer
@@ -19,7 +20,6 @@ from queries.database.clock import shared_now
 from queries.database.leases import Retry, Snooze, recheck_pause
 from queries.models import BlockJob, ChainRecord, Query, SentTransaction
 from queries.planning.readers import ChainReaders, fact_reads
-from queries.planning.requested_events import BlockContent
 from queries.prover.outcomes import Findings, Reject
 from queries.proving.headers import Header
 from queries.statuses import ENDED_STATUSES, StepName
