@@ -3,8 +3,6 @@
 `transactions/destination_reorgs` handles reorgs of the destination.
 """
 
-from dataclasses import replace
-
 from queries.chain.client import ChainClient
 from queries.chain.errors import AnotherBlockAccumulatedError, StateRootEmptyError
 from queries.chain.registry import EMPTY_WORD, RegistryReader
@@ -58,8 +56,7 @@ def _check_state_root(job_pass: JobPass, header: Header) -> Header | Reject:
         account = bytes.fromhex(queries[0].account[2:])
         job_pass.source.ask_quorum(request_account_proof, header.hash, account)
     except StateRootEmptyError as error:
-        failure = Failure(error.code, error.sentence, StepName.INITIAL_STATE, retryable=False)
-        return replace(job_pass, queries=queries).reject(failure)
+        return Reject.create(queries, Failure.from_error(error))
     return header
 
 
@@ -84,5 +81,4 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
     error = AnotherBlockAccumulatedError.create(
         destination.chain.name, detail=f": block {number:,}"
     )
-    step = StepName.HEADER_ACCUMULATED
-    return job_pass.reject(Failure(error.code, error.sentence, step, retryable=False))
+    return job_pass.reject(Failure.from_error(error, StepName.HEADER_ACCUMULATED))

@@ -138,10 +138,10 @@ def _reschedule(lease: AnyLease, wait: Wait, limits: Limits) -> None:
     counts_towards_max_age = not is_exempt and not has_unconfirmed_transactions
     if counts_towards_max_age and reason:
         old_queries = _queries_beyond_max_age(row, limits)
-        if failed_queries := list(old_queries):
+        if old_queries:
             step = transitions.first_open_step(old_queries)
             failure = Failure(reason.code, reason.sentence, step, retryable=True)
-            _reject(lease, Reject.create(failed_queries, failure))
+            _reject(lease, Reject.create(list(old_queries), failure))
     lease.reschedule(
         pause, reason, failures=attempts, counts_towards_max_age=counts_towards_max_age
     )

@@ -108,8 +108,7 @@ def fetch_proofs(
     except EventNotProvableError as error:
         name = error.data.decode()
         queries = [query for query in job_pass.queries if name in job_pass.reads[query.pk]]
-        failure = Failure(error.code, error.sentence, StepName.INITIAL_STATE, retryable=False)
-        return replace(job_pass, queries=queries).reject(failure)
+        return Reject.create(queries, Failure.from_error(error))
     return ReadyJob(job_pass, pieces, is_isolated)
 
 
@@ -233,14 +232,13 @@ def wait_for_budget(job_pass: JobPass) -> Snooze:
 
 def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -> Outcome:
     """Reject by quorum and after some attempts: what the call relies on may just have changed."""
-    step = StepName.HEADER_ACCUMULATED
-    code = WaitCode.REGISTRY_REFUSES
+    step, reason = StepName.HEADER_ACCUMULATED, WaitCode.REGISTRY_REFUSES.reason
     if isinstance(refusal, TransactionRefusedError | BeyondHorizonError):
-        failure = Failure(refusal.code, refusal.sentence, step, retryable=False)
-        wait = job_pass.retry(Reason(refusal.code, refusal.sentence))
+        failure = Failure.from_error(refusal, step)
+        reason = Reason(refusal.code, refusal.sentence)
     else:
-        failure = Failure(code, describe_refusal(refusal), step, retryable=True)
-        wait = job_pass.retry(code.reason)
+        failure = Failure(reason.code, describe_refusal(refusal), step, retryable=True)
+    wait = job_pass.retry(reason)
     is_replanned = isinstance(refusal, CallRevertedError) and refusal.data.startswith(
         REPLAN_SELECTORS
     )
@@ -256,10 +254,9 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
         job_pass.destination.ask_quorum(raise_refusal, job_pass.job.pk)
     except ChainError as error:
         if error == refusal:
-            if isinstance(refusal, BeyondHorizonError):  # header fields may still be proven
-                account_queries = [query for query in job_pass.queries if query.account]
-                job_pass = replace(job_pass, queries=account_queries or job_pass.queries)
-            return job_pass.reject(failure)
+            is_beyond = isinstance(refusal, BeyondHorizonError)  # header fields may be proven
+            account_queries = [query for query in job_pass.queries if query.account and is_beyond]
+            return Reject.create(account_queries or job_pass.queries, failure)
     return wait  # also without a quorum: other transactions may have changed the answer
 
 

@@ -13,7 +13,6 @@ from accounts.shared.wording import format_timestamp
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
-    ChainError,
     EnsOffChainError,
     EnsUnresolvedError,
     InvalidAnswersError,
@@ -76,7 +75,7 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | Reject | At
             reason = _resolve_names(lease, context)
     except RejectQueriesError as error:
         failed_queries = Query.objects.filter(error.condition, batch=batch, has_ended=False)
-        return Reject({batch.pk: error.failure}, list(failed_queries))
+        return Reject.create(list(failed_queries), error.failure)
     if reason:
         return Snooze(reason, recheck_pause(batch.submitted_at, context.limits))
     if not blocks:
@@ -116,10 +115,6 @@ def _check_provable(block: RequestedBlock, destination: int, context: ProverCont
         raise RejectQueriesError(block.condition, failure)
 
 
-def _lookup_failure(error: ChainError) -> Failure:
-    return Failure(error.code, error.sentence, StepName.INITIAL_STATE, error.retryable)
-
-
 def _resolve_times(
     lease: Lease[Batch], blocks: Sequence[RequestedBlock], context: ProverContext
 ) -> Reason | None:
@@ -133,7 +128,7 @@ def _resolve_times(
             number, reason = context.block_at_time(block.source, block.timestamp)
         except TimeTooEarlyError as error:
             _check_time_by_quorum(source, -1, block.timestamp)
-            raise RejectQueriesError(block.condition, _lookup_failure(error)) from None
+            raise RejectQueriesError(block.condition, Failure.from_error(error)) from None
         if number is None or reason:
             return reason
         _check_time_by_quorum(source, number, block.timestamp)
@@ -177,7 +172,7 @@ def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None
         except (EnsUnresolvedError, EnsOffChainError) as error:
             name = next(query.name for query in queries if not query.account)
             condition = Q(name=name, source=source, block=block)
-            raise RejectQueriesError(condition, _lookup_failure(error)) from None
+            raise RejectQueriesError(condition, Failure.from_error(error)) from None
         bulk_sql.update(queries, ["account"])
     return None
 

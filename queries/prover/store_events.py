@@ -13,7 +13,6 @@ from queries.planning.requested_events import event_references, set_events
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Reject
 from queries.proving.headers import Header
-from queries.statuses import StepName
 from queries.transitions import Failure
 
 
@@ -34,9 +33,7 @@ def store_events(job_pass: JobPass, header: Header) -> JobPass | Reject:
         try:
             set_events(content, [query])
         except EventError as error:
-            step = StepName.INITIAL_STATE
-            failure = Failure(error.code, error.sentence, step, retryable=False)
-            return replace(job_pass, queries=[query]).reject(failure)
+            return Reject.create([query], Failure.from_error(error))
         except ChainError as error:
             errors[query.pk] = error
         else:
