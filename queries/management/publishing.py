@@ -175,7 +175,7 @@ def _find_publish_anchor(
         registry, context.destination, chain.headers, chain.proofs, head, use_own_records=False
     )
     anchor = search.find(block.header, registry_block)
-    if isinstance(anchor, HashNotKnown | OutOfReach):
+    if isinstance(anchor, HashNotKnown):
         raise NotPublishedError(_why_not_provable(anchor, block, registry, has_source=bool(source)))
     return anchor
 
@@ -204,11 +204,11 @@ def _next_calls(
 
 
 def _why_not_provable(
-    result: HashNotKnown | OutOfReach, block: BlockProof, registry: Registry, *, has_source: bool
+    result: HashNotKnown, block: BlockProof, registry: Registry, *, has_source: bool
 ) -> str:
     number = block.trusted_header.number
     if isinstance(result, OutOfReach):
-        return result.sentence(block.header.number)
+        return result.reason.sentence
     if registry.kind is RegistryKind.ATTESTED:
         return (
             f"The registry knows no hash at or above block {number:,} of chain {registry.source}. "

@@ -61,34 +61,21 @@ FetchProofs = Callable[[Header, Sequence[AccountSlots]], Sequence[AccountProof]]
 
 
 @dataclass(frozen=True, slots=True)
-class OutOfReach:
-    """The block is before the block-hash history, and the nearest known block is too far above."""
-
-    code: ClassVar[str] = "block_out_of_reach"
-    distance: int
-    max_headers: int
-    first_hop_target: int | None  # the first block that hops reach
-
-    def sentence(self, block: int) -> str:
-        history_clause = "which the chain does not have"
-        if self.first_hop_target is not None:
-            history_clause = f"which begins at block {self.first_hop_target:,}"
-        return (
-            f"Block {block:,} is out of reach: it is {self.distance:,} blocks before the nearest "
-            f"block that the registry can know, and a proof holds at most {self.max_headers:,} "
-            "headers. Hops go further, but not before the block-hash history (EIP-2935), "
-            f"{history_clause}."
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class HashNotKnown:
-    """The registry knows no hash at or above the block yet, but will learn one."""
+    """The registry knows no hash at or above the block yet."""
 
     reason: Reason
 
 
-AnchorResult = Anchor | Preparation | OutOfReach | HashNotKnown
+@dataclass(frozen=True, slots=True)
+class OutOfReach(HashNotKnown):
+    """The block is before the block-hash history, and the nearest known block is too far above."""
+
+    code: ClassVar[str] = "block_out_of_reach"
+    distance: int
+
+
+AnchorResult = Anchor | Preparation | HashNotKnown
 
 
 @dataclass(frozen=True)
@@ -141,7 +128,7 @@ class AnchorSearch:
             return preparation
         if has_history:
             return self._find_hops(anchor, target, window)
-        return self._check_reach(target, nearby_blocks, window)
+        return self._check_reach(header.number, target, nearby_blocks, window)
 
     def _find_hops(self, anchor: Anchor, target: Header, window: range) -> AnchorResult:
         starts = self._hop_starts(target, window)
@@ -332,8 +319,8 @@ class AnchorSearch:
         return HashNotKnown(code.reason)
 
     def _check_reach(
-        self, target: Header, nearby_blocks: range, window: range
-    ) -> OutOfReach | HashNotKnown:
+        self, block: int, target: Header, nearby_blocks: range, window: range
+    ) -> HashNotKnown:
         """Return `OutOfReach` if no hash near the block can become known; it is too old for hops.
 
         Native and OP-stack routes learn only newer hashes. Signers and games may still provide
@@ -355,8 +342,16 @@ class AnchorSearch:
 
         head, first = self.source_head, nearby_blocks.start
         hop_target = bisect_left(range(head), 1, lo=first, key=has_history)
-        first_target = hop_target if hop_target < head else None
-        return OutOfReach(nearest - first, len(nearby_blocks) - 1, first_target)
+        history = (
+            f"begins at block {hop_target:,}" if hop_target < head else "the chain does not have"
+        )
+        distance, max_headers = nearest - first, len(nearby_blocks) - 1
+        sentence = (
+            f"Block {block:,} is out of reach: it is {distance:,} blocks before the nearest block "
+            f"that the registry can know, and a proof holds at most {max_headers:,} headers. Hops "
+            f"go further, but not before the block-hash history (EIP-2935), which {history}."
+        )
+        return OutOfReach(Reason(OutOfReach.code, sentence), distance)
 
 
 def _own_blocks(registry: Registry, first: int, limit: int) -> list[int]:

@@ -229,8 +229,8 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
     if isinstance(anchor, Anchor):
         _estimate_facts(plan, estimate, anchor, leaves)
     elif isinstance(anchor, OutOfReach):
-        estimate.readiness, estimate.code = Readiness.OUT_OF_REACH, anchor.code
-        estimate.sentence, estimate.distance = anchor.sentence(plan.header.number), anchor.distance
+        estimate.readiness, estimate.distance = Readiness.OUT_OF_REACH, anchor.distance
+        estimate.code, estimate.sentence = anchor.reason.code, anchor.reason.sentence
     elif estimate.readiness is not Readiness.NOT_FINAL:
         estimate.readiness, estimate.sentence = Readiness.NOT_KNOWN, anchor.reason.sentence
 

@@ -184,10 +184,9 @@ def _find_witness_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:
         hop_sections, start = result.hop_sections, result.hop_start
         # Treat the hop's target as known; a proof cannot use what it accumulates itself.
         result = plan.find_anchor(assumed_preparation=replace(result, hops=0))
-    if isinstance(result, OutOfReach):
-        raise NotProvableError(result.sentence(plan.header.number), is_permanent=True)
     if isinstance(result, HashNotKnown):
-        raise NotProvableError(result.reason.sentence)
+        is_permanent = isinstance(result, OutOfReach)
+        raise NotProvableError(result.reason.sentence, is_permanent=is_permanent)
     if isinstance(result, Preparation):
         raise NotProvableError(f"{result.sentence} Submit a batch instead.")
     if not hop_sections:

@@ -146,17 +146,17 @@ def _prove_missing(
 ) -> ReadyJob | Outcome:
     plan = BlockPlan(job_pass.context, job_pass.registry, job_pass.content(header), registry_block)
 
+    anchor = plan.find_anchor()
+
     def has_result(node: ChainClient, _job_id: int, kind: type[AnchorResult]) -> bool:
         return isinstance(plan.find_anchor(node), kind)
 
-    def has_quorum(kind: type[AnchorResult]) -> bool:
-        return job_pass.destination.ask_quorum(has_result, job_pass.job.pk, kind)
-
-    anchor = plan.find_anchor()
+    ask = job_pass.destination.ask_quorum
+    has_quorum = partial(ask, has_result, job_pass.job.pk, type(anchor))
+    if isinstance(anchor, OutOfReach):
+        return _reject_out_of_reach(job_pass, header, anchor.reason, has_quorum)
     if isinstance(anchor, HashNotKnown):
         return _wait_for_hash(job_pass, anchor.reason)
-    if isinstance(anchor, OutOfReach):
-        return _reject_out_of_reach(job_pass, header, anchor, partial(has_quorum, OutOfReach))
     if isinstance(anchor, Anchor) and not registry_block.is_verified:
         job_pass.findings.step = StepName.HEADER_ACCUMULATED
     job_pass.lease.extend()
@@ -169,7 +169,7 @@ def _prove_missing(
     if job_pass.context.is_budget_spent(job_pass.registry.destination):
         return prove.wait_for_budget(job_pass)  # before fetching proofs that could not be sent
     if isinstance(anchor, Preparation):
-        return prove.prepare(job_pass, anchor, partial(has_quorum, Preparation))
+        return prove.prepare(job_pass, anchor, has_quorum)
     is_isolated = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.max_refusals
     return prove.fetch_proofs(job_pass, plan, anchor, is_isolated=is_isolated)
 
@@ -197,15 +197,14 @@ def _wait_for_hash(job_pass: JobPass, reason: Reason) -> Snooze | Reject:
 
 
 def _reject_out_of_reach(
-    job_pass: JobPass, header: Header, result: OutOfReach, has_quorum: Callable[[], bool]
+    job_pass: JobPass, header: Header, reason: Reason, has_quorum: Callable[[], bool]
 ) -> Outcome:
     """Reject by quorum: one node may be wrong about the header or the nearest known block."""
-    number = header.number
-    quorum_header = job_pass.source.ask_quorum(ChainClient.header, number)
+    quorum_header = job_pass.source.ask_quorum(ChainClient.header, header.number)
     if quorum_header != header:
         job_pass.pin(quorum_header)
         return Snooze()
     if not has_quorum():  # the retry asks another node first
         raise NoQuorumError.create(job_pass.destination.chain.name)
-    sentence, step = result.sentence(number), StepName.BLOCKHASH_AVAILABLE
-    return job_pass.reject(Failure(result.code, sentence, step, retryable=False))
+    step = StepName.BLOCKHASH_AVAILABLE
+    return job_pass.reject(Failure(reason.code, reason.sentence, step, retryable=False))
