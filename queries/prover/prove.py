@@ -146,43 +146,34 @@ def _is_preparation_pending(job: BlockJob, preparation: Preparation) -> bool:
     return any(decode_transaction(row.raw).data.startswith(data) for row in rows)
 
 
-def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
+def prove(group: Sequence[ReadyJob]) -> dict[int, Outcome]:
     """Join the pieces of these jobs into calls, estimate, sign and send them.
 
     Returns the outcome of each job. All jobs have the same registry and group. A job with a refused
     call is not sent. Jobs of a batch that cannot pay are priced again, without the others.
     """
-    outcomes: dict[int, Outcome] = {}
-    groups = [list(ready_jobs)]
-    while groups:
-        group = groups.pop()
-        passes = {ready_job.job_id: ready_job.job_pass for ready_job in group}
-        for job_pass in passes.values():
-            job_pass.lease.extend()
-        estimates, refusals = _estimate_group(group)
-        for job_id, refusal in refusals.items():
-            outcomes[job_id] = _reject_or_retry(passes[job_id], *refusal)
-        if refusals:
-            others = [ready_job for ready_job in group if ready_job.job_id not in refusals]
-            groups += [others] if others else []
-            continue
-        try:
-            _sign_and_send(group, estimates)
-        except DailyBudgetSpentError:  # another job spent it after `_prove_missing` checked it
-            outcomes |= {job_id: wait_for_budget(job_pass) for job_id, job_pass in passes.items()}
-        except FeeTooLowError as error:
-            batch_id = min(error.fees_needed)
-            payers = [
-                ready_job for ready_job in group if batch_id in ready_job.job_pass.paying_batch_ids
-            ]
-            others = [ready_job for ready_job in group if ready_job not in payers]
-            if others:  # alone it may cost more, and a rejection has to name that price
-                groups += [payers, others]
-            else:
-                outcomes |= _wait_or_reject_underfunded(passes, list(estimates), error)
-        else:
-            outcomes |= {ready_job.job_id: ready_job.wait_until_mined() for ready_job in group}
-    return outcomes
+    passes = {ready_job.job_id: ready_job.job_pass for ready_job in group}
+    for job_pass in passes.values():
+        job_pass.lease.extend()
+    estimates, refusals = _estimate_group(group)
+    if refusals:
+        others = [ready_job for ready_job in group if ready_job.job_id not in refusals]
+        outcomes = {key: _reject_or_retry(passes[key], *refusals[key]) for key in refusals}
+        return outcomes | (prove(others) if others else {})
+    try:
+        _sign_and_send(group, estimates)
+    except DailyBudgetSpentError:  # another job spent it after `_prove_missing` checked it
+        return {job_id: wait_for_budget(job_pass) for job_id, job_pass in passes.items()}
+    except FeeTooLowError as error:
+        batch_id = min(error.fees_needed)
+        payers = [
+            ready_job for ready_job in group if batch_id in ready_job.job_pass.paying_batch_ids
+        ]
+        others = [ready_job for ready_job in group if ready_job not in payers]
+        if others:  # alone it may cost more, and a rejection has to name that price
+            return prove(others) | prove(payers)
+        return _wait_or_reject_underfunded(passes, list(estimates), error)
+    return {ready_job.job_id: ready_job.wait_until_mined() for ready_job in group}
 
 
 def _estimate_group(
