@@ -1,11 +1,15 @@
-"""The context of a pass: the job, and the chains with cached heads and budgets."""
+"""What a pass over a row works with, and its outcome.
+
+The chains come with cached heads and budgets. A pass changes no status: the worker stores its
+findings and its outcome.
+"""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 from django.db.models import QuerySet
 
@@ -17,10 +21,9 @@ from queries.chain.signer import Signer
 from queries.config.registries import Registry, verifier_address
 from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
-from queries.database.leases import Retry, Snooze, recheck_pause
-from queries.models import BlockJob, ChainRecord, Query, SentTransaction
+from queries.database.leases import Lease, Retry, Snooze, Wait, recheck_pause
+from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
 from queries.planning.readers import ChainReaders, fact_reads
-from queries.prover.outcomes import Findings, Reject
 from queries.proving.headers import Header
 from queries.statuses import ENDED_STATUSES, StepName
 from queries.transactions.budget import is_budget_spent
@@ -85,6 +88,41 @@ class ProverContext(ChainReaders):
         """The average time between blocks, as `watch` measures it; 0 if one may come any time."""
         row = ChainRecord.objects.filter(chain=chain_id, block_seconds__lte=MAX_BLOCK_SECONDS)
         return row.values_list("block_seconds", flat=True).first() or 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """These batches certainly cannot be proven. The row stays due if other batches wait for it."""
+
+    failures: Mapping[str, Failure]  # by batch id
+    queries: Sequence[Query] | None = None  # the failed ones; None: all queries of these batches
+
+    @classmethod
+    def create(cls, queries: Sequence[Query], failure: Failure) -> Self:
+        return cls({query.batch_id: failure for query in queries}, queries)
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """The batch's blocks and accounts are known: attach it, and similar ones, to their jobs."""
+
+    lease: Lease[Batch]
+    similar_batches: QuerySet[Batch]
+
+
+Outcome = Wait | Reject | Attach | None  # None: nothing is left to do
+
+
+@dataclass
+class Findings:
+    """The findings of a pass over a job so far."""
+
+    lease: Lease[BlockJob]
+    header: Header | None = None  # pinned from now on
+    step: StepName | None = None  # the last one that the block has reached
+    header_transaction: SentTransaction | None = None  # it proved the header
+    values: Mapping[int, Mapping[str, str]] = field(default_factory=dict)  # read back, by query
+    unsent_calls: Sequence[bytes] = ()  # would prove the values that others have proven
 
 
 @dataclass

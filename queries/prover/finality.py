@@ -8,8 +8,7 @@ from queries.chain.errors import AnotherBlockAccumulatedError, StateRootEmptyErr
 from queries.chain.registry import EMPTY_WORD, RegistryReader
 from queries.config.registries import Registry
 from queries.database.leases import Snooze, Wait, recheck_pause
-from queries.prover.context import JobPass
-from queries.prover.outcomes import Reject
+from queries.prover.context import JobPass, Reject
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_TRIE_ROOT
 from queries.proving.registry_calls import block_leaf

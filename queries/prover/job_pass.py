@@ -22,9 +22,15 @@ from queries.planning.anchors import AnchorResult, HashNotKnown, OutOfReach
 from queries.planning.calls import Anchor, Preparation
 from queries.planning.plan import BlockPlan
 from queries.prover import prove
-from queries.prover.context import JobPass, ProverContext, route_removed_failure
+from queries.prover.context import (
+    Findings,
+    JobPass,
+    Outcome,
+    ProverContext,
+    Reject,
+    route_removed_failure,
+)
 from queries.prover.finality import pin_final_header, resolve_conflict
-from queries.prover.outcomes import Findings, Outcome, Reject
 from queries.prover.prove import ReadyJob
 from queries.prover.readback import (
     check_missing_by_quorum,

@@ -25,8 +25,7 @@ from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_p
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon import history_request, horizon_evidence
 from queries.planning.plan import BlockPlan
-from queries.prover.context import JobPass
-from queries.prover.outcomes import Outcome, Reject
+from queries.prover.context import JobPass, Outcome, Reject
 from queries.prover.readback import wait_for_effect
 from queries.statuses import StepName
 from queries.transactions.budget import DailyBudgetSpentError, FeeTooLowError, price_calls

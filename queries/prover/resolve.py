@@ -22,8 +22,7 @@ from queries.config.limits import Limits
 from queries.database import bulk_sql, clock
 from queries.database.leases import Lease, Snooze, due_rows, recheck_pause
 from queries.models import Batch, Query
-from queries.prover.context import ProverContext, route_removed_failure
-from queries.prover.outcomes import Attach, Reject
+from queries.prover.context import Attach, ProverContext, Reject, route_removed_failure
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason

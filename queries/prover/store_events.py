@@ -10,8 +10,7 @@ from queries.chain.errors import ChainError, EventError
 from queries.database import bulk_sql
 from queries.models import Batch, EventReference, Query
 from queries.planning.requested_events import event_references, set_events
-from queries.prover.context import JobPass
-from queries.prover.outcomes import Reject
+from queries.prover.context import JobPass, Reject
 from queries.proving.headers import Header
 from queries.transitions import Failure
 
