@@ -134,7 +134,7 @@ class JobPass:
     context: ProverContext
     registry: Registry
     latest: ChainHead  # of the destination, read before everything else
-    known_content: BlockContent | None = None  # of the pinned block
+    pinned_content: BlockContent | None = None  # of the block, once its header is pinned
 
     def __post_init__(self) -> None:
         self.lease = self.findings.lease
@@ -155,9 +155,15 @@ class JobPass:
         """The distinct facts of all queries."""
         return list(dict.fromkeys(read for reads in self.reads.values() for read in reads.values()))
 
-    def content(self, header: Header) -> BlockContent:
-        """The content of the pinned block, which has this header."""
-        return self.known_content or BlockContent(self.source, header)
+    @property
+    def content(self) -> BlockContent:
+        if self.pinned_content is None:
+            raise ValueError("the block is not pinned yet")
+        return self.pinned_content
+
+    @property
+    def header(self) -> Header:
+        return self.content.header
 
     @property
     def event_words(self) -> dict[FactRead, bytes]:
