@@ -91,6 +91,13 @@ class ChainClient(NodePool):
         """Fetch the newest block alone. The final number is 0, or that of a fixed `finality`."""
         return self.head(known_final=0)
 
+    def confirmed_block(self, head: int) -> int:
+        """The newest block with enough confirmations, by the lower of this head and the node's."""
+        depth = self.chain.depth
+        if depth > 1:  # at depth 1, a node that has the block is deep enough
+            head = min(head, self.latest_head().number)
+        return max(head - depth + 1, 0)  # its own block is 1 deep
+
     def header(self, number: int) -> Header:
         (header,) = self._headers_by_number([number])
         return header

@@ -15,7 +15,6 @@ from django.db.models import QuerySet
 
 from queries.chain.answers import ChainHead
 from queries.chain.block_contents import BlockContent
-from queries.chain.client import ChainClient
 from queries.chain.registry import FactRead
 from queries.chain.signer import Signer
 from queries.config.registries import Registry, verifier_address
@@ -189,13 +188,6 @@ class JobPass:
         return self.job.transactions.filter(
             to__in=[address, verifier_address(address)], **conditions
         )
-
-    def confirmed_block(self, node: ChainClient) -> int:
-        """The newest block with enough confirmations, by the lower of this node's head and ours."""
-        depth, head = node.chain.depth, self.latest.number
-        if depth > 1:  # at depth 1, a node that has the block is deep enough
-            head = min(head, node.latest_head().number)
-        return max(head - depth + 1, 0)
 
     def pin(self, header: Header) -> Header:
         """Keep to this header from now on."""

@@ -126,7 +126,8 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
     """
 
     def read_confirmed_leaf(node: ChainClient, registry: Registry, number: int) -> bytes:
-        return RegistryReader(node, registry).leaves([number], job_pass.confirmed_block(node))[0]
+        destination_block = node.confirmed_block(job_pass.latest.number)
+        return RegistryReader(node, registry).leaves([number], destination_block)[0]
 
     number, destination = header.number, job_pass.destination
     leaf = destination.ask_quorum(read_confirmed_leaf, job_pass.registry, number)

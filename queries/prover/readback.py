@@ -47,11 +47,11 @@ def read_confirmed_registry_block(job_pass: JobPass) -> RegistryBlock:
     ) -> RegistryBlock:
         registry_reader = RegistryReader(node, job_pass.registry)
         try:
-            return registry_reader.read_block(header, reads, job_pass.confirmed_block(node))
+            return registry_reader.read_block(header, reads, node.confirmed_block(head))
         except RegistryAbsentError:  # it was deployed after that block
             return RegistryBlock(dict.fromkeys(reads), EMPTY_WORD, block_leaf(header))
 
-    reads = tuple(job_pass.all_reads)
+    head, reads = job_pass.latest.number, tuple(job_pass.all_reads)
     return job_pass.destination.ask_quorum(read_confirmed_block, job_pass.header, reads)
 
 
