@@ -263,7 +263,7 @@ class ProveCall:
     def create(cls, pieces: Sequence[Piece]) -> Self:
         hops = sum(bool(piece.anchor.hop) for piece in pieces)
         first = pieces[0]
-        data = first.own_call or _joined_calldata(pieces)
+        data = first.own_call or joined_calldata(pieces)
         return cls(data, tuple(pieces), first.to, hops)
 
     @classmethod
@@ -302,7 +302,7 @@ def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
         for group in groups:
             longer_group = [*group, piece]
             fits = sum(member.gas for member in longer_group) <= piece.rules.items_gas
-            if fits and len(_joined_calldata(longer_group)) <= CALLDATA_BYTES:
+            if fits and len(joined_calldata(longer_group)) <= CALLDATA_BYTES:
                 group.append(piece)
                 break
         else:
@@ -310,7 +310,8 @@ def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
     return [ProveCall.create_optimized(group) for group in [*groups, *own_call_groups]]
 
 
-def _joined_calldata(group: Sequence[Piece]) -> bytes:
+def joined_calldata(group: Sequence[Piece]) -> bytes:
+    """The `prove()` call of these pieces."""
     separate = [piece for piece in group if piece.uses_stored_header or piece.anchor.hop]
     ranges = _header_ranges([piece for piece in group if piece not in separate])
     return prove_call([*(piece.section for piece in separate), *map(headers_section, ranges)])

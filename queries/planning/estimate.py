@@ -11,7 +11,7 @@ from queries.chain.errors import (
     MethodMissingError,
     ParametersRejectedError,
 )
-from queries.chain.registry import FactGroups, accumulated_override, group_facts
+from queries.chain.registry import FactGroups, accumulated_override
 from queries.config.registries import Registry
 from queries.models import Query
 from queries.planning.anchors import OutOfReach
@@ -239,7 +239,7 @@ def _estimate_facts(
     plan: BlockPlan, estimate: BlockEstimate, anchor: Anchor, leaves: Mapping[int, bytes]
 ) -> None:
     chains, registry = plan.chains, plan.registry
-    missing = group_facts(plan.registry_block.unproven_facts)
+    missing = plan.missing
     pieces = _fetch_pieces(plan, anchor, missing)
     has_accounts = any(piece.accounts for piece in pieces) or not missing.accounts
     is_whole = has_accounts and (any(piece.to for piece in pieces) or not missing.events)

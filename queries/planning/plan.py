@@ -6,7 +6,7 @@ from typing import Self
 
 from queries.chain.block_contents import BlockContent
 from queries.chain.client import ChainClient
-from queries.chain.registry import FactGroups, RegistryBlock
+from queries.chain.registry import FactGroups, RegistryBlock, group_facts
 from queries.config.registries import Registry, RegistryKind
 from queries.models import Query
 from queries.planning.anchors import AnchorResult, AnchorSearch
@@ -46,6 +46,10 @@ class BlockPlan:
     @property
     def header(self) -> Header:
         return self.content.header
+
+    @property
+    def missing(self) -> FactGroups:
+        return group_facts(self.registry_block.unproven_facts)
 
     def find_anchor(
         self, node: ChainClient | None = None, assumed_preparation: Preparation | None = None

@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
-from queries.chain.registry import FactRead, RegistryReader, group_facts
+from queries.chain.registry import FactRead, RegistryReader
 from queries.chain.registry_checks import visible_own_hashes
 from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import call_data
 from queries.models import Attestation, BlockJob, Query
 from queries.planning.anchors import HashNotKnown, OutOfReach
-from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, accounts_to_store
+from queries.planning.calls import Anchor, Piece, Preparation, accounts_to_store, joined_calldata
 from queries.planning.event_calls import EventPiece
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders, fact_reads
 from queries.proving.facts import FactKind
 from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES
-from queries.proving.registry_calls import PROVE_SELECTOR, prove_call
+from queries.proving.registry_calls import PROVE_SELECTOR
 
 # A contract knows the hashes of blocks before the one it runs in, and the caller's next call may
 # reach a node that is a few blocks behind.
@@ -88,9 +88,7 @@ def _make_witness(
     results = [_prove_block(chains, registry, *group, l1_block) for group in block_groups]
     pieces = [piece for piece, *_ in results if piece]
     event_witnesses = tuple(entry for *_, entry in results if entry)
-    proof = prove_call([])[len(PROVE_SELECTOR) :]
-    if pieces:
-        proof = ProveCall.create(pieces).data[len(PROVE_SELECTOR) :]
+    proof = joined_calldata(pieces)[len(PROVE_SELECTOR) :]
     _check_size(proof)
     node = chains.client(registry.destination)
     verify_calldata = call_data("verify(bytes)", proof)
@@ -126,7 +124,7 @@ def _prove_block(
     # Treat every fact as missing: the proof repeats those that the registry already has.
     words_to_prove = dict.fromkeys(plan.registry_block.words)
     plan = replace(plan, registry_block=replace(plan.registry_block, words=words_to_prove))
-    header, missing = plan.header, group_facts(plan.registry_block.words)
+    header, missing = plan.header, plan.missing
     reads = [(query, name, read) for query in queries for name, read in fact_reads(query).items()]
     anchor = _find_witness_anchor(plan, l1_block)
     event_words = {event["name"]: event["word"] for query in queries for event in query.events}

@@ -81,7 +81,7 @@ def fetch_proofs(
     block, lower the registry's horizon first.
     """
     source, header = job_pass.source, plan.header
-    missing = group_facts(plan.registry_block.unproven_facts)
+    missing = plan.missing
     history = history_request(header) if missing.accounts else []
     accounts = [*missing.account_slots, *history]
     proofs = source.account_proofs(header, accounts, job_pass.lease.extend)
