@@ -24,16 +24,11 @@ class PricedCall:
     """A call that may be signed, its fees, and the batches that pay for it."""
 
     call: ProveCall
-    gas: int
     gas_limit: int
     fees: Fees
     max_cost: int  # wei
+    funds_needed: int  # wei of the signer: pools require them for the whole gas limit
     shares: Mapping[str, int]  # by batch id, the wei that it may have to pay
-
-    @property
-    def funds_needed(self) -> int:
-        """The funds, in wei, that the signer needs: pools require them for the whole gas limit."""
-        return self.max_cost + (self.gas_limit - self.gas) * self.fees.max_fee
 
 
 def price_calls(
@@ -46,8 +41,9 @@ def price_calls(
     fees, priced_calls = destination.fees(head), list[PricedCall]()
     for call, estimate in estimates.items():
         gas_limit, cost = destination.gas_limit(estimate.gas), estimate.max_cost(fees)
+        funds_needed = cost + (gas_limit - estimate.gas) * fees.max_fee
         shares = split_among_batches(call, cost, paying_queries)
-        priced_calls.append(PricedCall(call, estimate.gas, gas_limit, fees, cost, shares))
+        priced_calls.append(PricedCall(call, gas_limit, fees, cost, funds_needed, shares))
     return priced_calls
 
 
