@@ -192,28 +192,27 @@ class RegistryReader:
         self, header: Header, reads: Iterable[FactRead], destination_block: int | None = None
     ) -> RegistryBlock:
         """Read the block's leaf and these facts, at this block of the destination or its newest."""
-        words: dict[FactRead, bytes | None] = dict.fromkeys(reads)
-        registry_reads = [read for read in words if not read.event]
-        calls = [*(read.call() for read in registry_reads), _leaf_call(header.number)]
-        *answers, leaf = self._read(calls, destination_block)
-        words |= self._decode_words(registry_reads, answers)
-        words |= self._read_events([read for read in words if read.event], destination_block)
+        words, (leaf,) = self._read_words(reads, destination_block, [_leaf_call(header.number)])
         return RegistryBlock(words, leaf, block_leaf(header))
 
     def word(self, read: FactRead, destination_block: int) -> bytes | None:
         """The fact's word at this block of the destination, or None if it is not proven."""
-        if read.event:
-            return self._read_events([read], destination_block)[read]
-        return self._decode_words([read], self._read([read.call()], destination_block))[read]
+        return self._read_words([read], destination_block)[0][read]
 
-    def _read_events(
-        self, reads: Sequence[FactRead], destination_block: int | None
-    ) -> dict[FactRead, bytes | None]:
-        if not reads:
-            return {}
-        calls = [read.call() for read in reads]
-        answers = self._client.call_contract(self.verifier, calls, destination_block)
-        return self._decode_words(reads, answers, "events verifier", self.verifier)
+    def _read_words(
+        self, reads: Iterable[FactRead], destination_block: int | None, views: Sequence[bytes] = ()
+    ) -> tuple[dict[FactRead, bytes | None], list[bytes]]:
+        """The facts' words, and the answers of other views of the registry."""
+        words: dict[FactRead, bytes | None] = dict.fromkeys(reads)
+        registry_reads = [read for read in words if not read.event]
+        event_reads = [read for read in words if read.event]
+        calls = [read.call() for read in registry_reads]
+        answers = self._read([*calls, *views], destination_block)
+        words |= self._decode_words(registry_reads, answers[: len(calls)])
+        event_calls = [read.call() for read in event_reads]
+        event_answers = self._client.call_contract(self.verifier, event_calls, destination_block)
+        words |= self._decode_words(event_reads, event_answers, "events verifier", self.verifier)
+        return words, answers[len(calls) :]
 
     def leaves(self, blocks: Sequence[int], destination_block: int | None = None) -> list[bytes]:
         """The leaf of each source block; 32 zeros if it is not accumulated."""
