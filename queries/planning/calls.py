@@ -8,7 +8,6 @@ the block, the block is proven first, and the rest once it is accumulated. Joine
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import zip_longest
 from typing import Self
 
 from queries.chain.answers import BASE_GAS, BYTE_GAS
@@ -333,23 +332,20 @@ def _header_ranges(pieces: Sequence[Piece]) -> list[list[HeaderStep]]:
 def _join_ranges(
     lower: Sequence[HeaderStep], upper: Sequence[HeaderStep]
 ) -> list[HeaderStep] | None:
-    overlap_start = upper[0].header.number - lower[0].header.number
-    if not 0 <= overlap_start < len(lower):
+    """The headers of both ranges; None if they do not overlap, or two witnesses are for one."""
+    steps = {step.header.number: step for step in lower}
+    if upper[0].header.number not in steps:
         return None
-    pairs = [[step for step in pair if step] for pair in zip_longest(lower[overlap_start:], upper)]
-    for steps in pairs:
-        is_same = len({step.header.hash for step in steps}) == 1
-        if not is_same or sum(bool(step.witness) for step in steps) > 1:
+    for step in upper:
+        number = step.header.number
+        other = steps.get(number, HeaderStep(step.header))
+        if other.header.hash != step.header.hash or (other.witness and step.witness):
             return None
-    return [*lower[:overlap_start], *map(_merge_steps, pairs)]
-
-
-def _merge_steps(steps: Sequence[HeaderStep]) -> HeaderStep:
-    first, *_ = steps
-    return replace(
-        first,
-        witness=b"".join(step.witness for step in steps),
-        accumulate=any(step.accumulate for step in steps),
-        fields=frozenset(field for step in steps for field in step.fields),
-        timestamps=tuple(sorted({second for step in steps for second in step.timestamps})),
-    )
+        steps[number] = replace(
+            step,
+            witness=other.witness + step.witness,
+            accumulate=other.accumulate or step.accumulate,
+            fields=other.fields | step.fields,
+            timestamps=tuple(sorted({*other.timestamps, *step.timestamps})),
+        )
+    return list(steps.values())
