@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.shared.wording import format_timestamp
 from queries.chain.answers import ChainHead
@@ -37,7 +37,6 @@ class RequestedBlock:
     source: int
     block: int | None
     timestamp: int | None
-    has_unresolved_names: bool  # whether queries for it have ENS names to resolve
 
     @property
     def condition(self) -> Q:
@@ -69,9 +68,7 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | Reject | At
     try:
         for block in blocks:
             _check_provable(block, batch.destination, context)
-        reason = _resolve_times(lease, blocks, context)
-        if not reason and any(block.has_unresolved_names for block in blocks):
-            reason = _resolve_names(lease, context)
+        reason = _resolve_times(lease, blocks, context) or _resolve_names(lease, context)
     except RejectQueriesError as error:
         failed_queries = Query.objects.filter(error.condition, batch=batch, has_ended=False)
         return Reject.create(list(failed_queries), error.failure)
@@ -86,11 +83,9 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | Reject | At
 def _requested_blocks(batch: Batch) -> list[RequestedBlock]:
     """The distinct blocks of the batch, which may request hundreds of accounts of one block."""
     queries = Query.objects.filter(batch=batch, has_ended=False)
-    rows = queries.annotate(unresolved=ExpressionWrapper(UNRESOLVED_NAME, BooleanField()))
-    columns = "source", "block", "timestamp", "unresolved"
-    return [
-        RequestedBlock(*row) for row in rows.values_list(*columns).distinct().order_by(*columns)
-    ]
+    columns = "source", "block", "timestamp"
+    rows = queries.values_list(*columns).distinct().order_by(*columns)
+    return [RequestedBlock(*row) for row in rows]
 
 
 def _check_provable(block: RequestedBlock, destination: int, context: ProverContext) -> None:
@@ -158,7 +153,7 @@ def _is_last_block(node: ChainClient, block: int, timestamp: int) -> bool:
 
 def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None:
     """Find and store the batch's accounts; its blocks are known. Returns why one of them waits."""
-    unresolved_queries = Query.objects.filter(UNRESOLVED_NAME, batch=lease.row)
+    unresolved_queries = Query.objects.filter(UNRESOLVED_NAME, batch=lease.row, has_ended=False)
     while first := unresolved_queries.order_by("source", "block", "position").first():
         source, block = first.source, first.block or 0
         if reason := context.head(source).wait_reason(block):
