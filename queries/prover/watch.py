@@ -52,7 +52,7 @@ class Watch:
     def _poll(self, chain: Chain, record: ChainRecord, *, is_full_check: bool) -> None:
         known_final = record.final_number if record.recorded_at and not is_full_check else None
         pool = self._context.client(chain.id)
-        nodes = {number: pool.node_view(number) for number, _ in enumerate(chain.nodes, 1)}
+        nodes = dict(enumerate(map(pool.view, pool.nodes), 1))
         heads = {number: _try_head(node, known_final) for number, node in nodes.items()}
         known_heads = {n: head for n, head in heads.items() if isinstance(head, ChainHead)}
         best_head = max(known_heads.values(), key=lambda head: head.number, default=None)
