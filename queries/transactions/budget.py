@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import accumulate
 
 from django.db.models import Q, QuerySet
 
@@ -92,14 +91,12 @@ def cut_at_daily_budget(
     budget = chain.daily_budget
     if budget is None:
         return priced_calls
-    sums = accumulate(
-        (priced_call.max_cost for priced_call in priced_calls), initial=spent_in_24_hours(own_rows)
-    )
-    calls_in_budget = [
-        priced_call
-        for priced_call, spent_before in zip(priced_calls, sums, strict=False)
-        if spent_before < budget
-    ]
+    spent, calls_in_budget = spent_in_24_hours(own_rows), list[PricedCall]()
+    for priced_call in priced_calls:
+        if spent >= budget:
+            break
+        calls_in_budget.append(priced_call)
+        spent += priced_call.max_cost
     if priced_calls and not calls_in_budget:
         raise DailyBudgetSpentError
     return calls_in_budget
