@@ -172,9 +172,16 @@ def _find_publish_anchor(
     if head_client:
         head = head_client.head().number
     search = AnchorSearch(
-        registry, context.destination, chain.headers, chain.proofs, head, use_own_records=False
+        block.header,
+        registry_block,
+        registry,
+        context.destination,
+        chain.headers,
+        chain.proofs,
+        head,
+        use_own_records=False,
     )
-    anchor = search.find(block.header, registry_block)
+    anchor = search.find()
     if isinstance(anchor, HashNotKnown):
         raise NotPublishedError(_why_not_provable(anchor, block, registry, has_source=bool(source)))
     return anchor

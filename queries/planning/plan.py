@@ -63,6 +63,8 @@ class BlockPlan:
         is_native = registry.kind is RegistryKind.NATIVE
         head = node.latest_head() if node and is_native else chains.head(registry.source)
         search = AnchorSearch(
+            self.header,
+            self.registry_block,
             registry,
             node or chains.client(registry.destination),
             self.content.source.headers,
@@ -70,7 +72,7 @@ class BlockPlan:
             head.number,
             assumed_preparation,
         )
-        return search.find(self.header, self.registry_block)
+        return search.find()
 
     def cut_into_pieces(
         self, job_key: int, anchor: Anchor, missing: FactGroups, proofs: Sequence[AccountProof]
