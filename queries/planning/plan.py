@@ -11,9 +11,8 @@ from queries.config.registries import Registry, RegistryKind
 from queries.models import Query
 from queries.planning.anchors import AnchorResult, AnchorSearch
 from queries.planning.calls import Anchor, Piece, Preparation, cut_into_pieces
-from queries.planning.event_calls import cut_events
+from queries.planning.events import cut_events, set_events
 from queries.planning.readers import ChainReaders, fact_reads
-from queries.planning.requested_events import set_events
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
 

@@ -15,7 +15,7 @@ from queries.contracts.abi import call_data
 from queries.models import Attestation, BlockJob, Query
 from queries.planning.anchors import HashNotKnown, OutOfReach
 from queries.planning.calls import Anchor, Piece, Preparation, accounts_to_store, joined_calldata
-from queries.planning.event_calls import EventPiece
+from queries.planning.events import EventPiece
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders, fact_reads
 from queries.proving.facts import FactKind

@@ -22,7 +22,7 @@ from queries.config.registries import Registry
 from queries.database import bulk_sql
 from queries.database.leases import Snooze, Wait, recheck_pause
 from queries.models import Batch, EventReference, Query
-from queries.planning.requested_events import event_references, set_events
+from queries.planning.events import event_references, set_events
 from queries.prover.context import JobPass, Reject
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_TRIE_ROOT

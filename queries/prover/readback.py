@@ -24,7 +24,7 @@ from queries.database.leases import Wait
 from queries.facts import BLOCK_AT_TIME
 from queries.models import SentTransaction, Share
 from queries.planning.calls import Anchor
-from queries.planning.event_calls import cut_events
+from queries.planning.events import cut_events
 from queries.prover.context import JobPass
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
