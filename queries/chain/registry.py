@@ -1,5 +1,6 @@
 """Read facts, accumulated blocks and block hashes from a registry."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -116,29 +117,21 @@ class FactGroups:
 
 
 def group_facts(reads: Iterable[FactRead]) -> FactGroups:
-    fields: dict[bytes, set[AccountField]] = {}
-    slots: dict[bytes, set[int]] = {}
-    header_fields: set[HeaderField] = set()
-    timestamps: set[int] = set()
+    keys: dict[tuple[FactKind, bytes], set[int]] = defaultdict(set)
     events: list[EventFact] = []
     for read in reads:
-        if read.event:
-            events.append(read.event)
-        match read.kind:
-            case FactKind.ACCOUNT_FIELD:
-                fields.setdefault(read.account, set()).add(AccountField(read.key))
-            case FactKind.STORAGE_SLOT:
-                slots.setdefault(read.account, set()).add(read.key)
-            case FactKind.HEADER_FIELD:
-                header_fields.add(HeaderField(read.key))
-            case FactKind.BLOCK_AT_TIME:
-                timestamps.add(read.key)
+        keys[read.kind, read.account].add(read.key)
+        events += [read.event] if read.event else []
     accounts = {
-        account: (frozenset(fields.get(account, ())), tuple(sorted(slots.get(account, ()))))
-        for account in fields | slots
+        account: (
+            frozenset(map(AccountField, keys[FactKind.ACCOUNT_FIELD, account])),
+            tuple(sorted(keys[FactKind.STORAGE_SLOT, account])),
+        )
+        for account in [account for _, account in keys if account]
     }
-    times = tuple(sorted(timestamps))
-    return FactGroups(accounts, frozenset(header_fields), times, tuple(events))
+    header_fields = frozenset(map(HeaderField, keys[FactKind.HEADER_FIELD, b""]))
+    times = tuple(sorted(keys[FactKind.BLOCK_AT_TIME, b""]))
+    return FactGroups(accounts, header_fields, times, tuple(events))
 
 
 @dataclass(frozen=True, slots=True)

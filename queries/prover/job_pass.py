@@ -139,7 +139,6 @@ def _read_back_or_prove(
 
 def _prove_missing(job_pass: JobPass, registry_block: RegistryBlock) -> ReadyJob | Outcome:
     plan = BlockPlan(job_pass.context, job_pass.registry, job_pass.content, registry_block)
-
     anchor = plan.find_anchor()
 
     def has_result(node: ChainClient, _job_id: int, kind: type[AnchorResult]) -> bool:
