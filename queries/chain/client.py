@@ -162,13 +162,13 @@ class ChainClient(NodePool):
         heartbeat: Callable[[], object],
     ) -> list[AccountProof]:
         limit = self.chain.limits.max_batch_calls
-        parts_by_account = [
-            _split_slots(account, slots, limit) for account, slots in requested_slots
+        parts = [
+            (account, slots[start : start + limit])
+            for account, slots in requested_slots
+            for start in range(0, len(slots) or 1, limit)
         ]
         checked_nodes, proofs = CheckedNodes(), list[AccountProof]()
-        for request in _group_requests(
-            [part for account_parts in parts_by_account for part in account_parts], limit
-        ):
+        for request in _group_requests(parts, limit):
             heartbeat()
             proofs += self.fetch_many(
                 "eth_getProof",
@@ -178,10 +178,9 @@ class ChainClient(NodePool):
                 ],
                 [partial(check_proof, header.state_root, part, checked_nodes) for part in request],
             )
-        remaining_proofs = iter(proofs)
-        joined_proofs = []
-        for account_parts in parts_by_account:
-            first, *others = islice(remaining_proofs, len(account_parts))
+        remaining_proofs, joined_proofs = iter(proofs), list[AccountProof]()
+        for _, requested in requested_slots:
+            first, *others = islice(remaining_proofs, len(requested[::limit]) or 1)
             slots = [slot for proof in (first, *others) for slot in proof.slots]
             joined_proofs.append(replace(first, slots=tuple(slots)))
         return joined_proofs
@@ -319,10 +318,6 @@ class ChainClient(NodePool):
 def _next_base_fee(base: int) -> int:
     """The highest base fee that the next block can have (EIP-1559)."""
     return base + -(-base // 8)
-
-
-def _split_slots(account: bytes, slots: Sequence[int], limit: int) -> list[AccountSlots]:
-    return [(account, slots[start : start + limit]) for start in range(0, len(slots) or 1, limit)]
 
 
 def _group_requests(
