@@ -80,8 +80,7 @@ def fetch_proofs(
     If the history of block hashes shows that the header holds the state root from before its
     block, lower the registry's horizon first.
     """
-    source, header = job_pass.source, plan.header
-    missing = plan.missing
+    source, header, missing = job_pass.source, plan.header, plan.missing
     history = history_request(header) if missing.accounts else []
     accounts = [*missing.account_slots, *history]
     proofs = source.account_proofs(header, accounts, job_pass.lease.extend)
