@@ -223,11 +223,8 @@ def cut_into_pieces(
     whole = Piece(job_key, anchor, anchor.is_worth_accumulating(rules), *header_facts, rules=rules)
     rest = Piece(job_key, anchor, rules=rules)  # only the first piece stores facts of the header
 
-    def build_piece(group: Sequence[AccountToStore], *, is_first: bool) -> Piece:
-        return replace(whole if is_first else rest, accounts=tuple(group))
-
     def build_first_call(group: Sequence[AccountToStore]) -> bytes:
-        return ProveCall.create([build_piece(group, is_first=True)]).data
+        return joined_calldata([replace(whole, accounts=tuple(group))])
 
     groups = split_accounts(accounts_to_store(missing, proofs), build_first_call, rules)
     anchor_size = len(anchor.hop) + sum(len(header.encoded) for header in anchor.newer_headers)
@@ -235,7 +232,8 @@ def cut_into_pieces(
         groups = []  # proving the block first is cheaper than repeating these headers in each piece
     if not groups and (missing.accounts or not any(header_facts)):  # later calls need the header
         whole = replace(whole, accumulate=not anchor.is_accumulated)
-    return [build_piece(group, is_first=index == 0) for index, group in enumerate(groups or [[]])]
+    first, *others = map(tuple, groups or [[]])
+    return [replace(whole, accounts=first), *(replace(rest, accounts=group) for group in others)]
 
 
 def accounts_to_store(missing: FactGroups, proofs: Iterable[AccountProof]) -> list[AccountToStore]:
