@@ -113,7 +113,6 @@ def _resolve_times(
     lease: Lease[Batch], blocks: Sequence[RequestedBlock], context: ProverContext
 ) -> Reason | None:
     """Find and store the blocks that are requested by a time. Returns why one of them waits."""
-    numbers: dict[tuple[int, int], int] = {}
     for block in blocks:
         if block.block is not None or block.timestamp is None:
             continue
@@ -126,11 +125,9 @@ def _resolve_times(
         if number is None or reason:
             return reason
         _check_time_by_quorum(source, number, block.timestamp)
-        numbers[block.source, block.timestamp] = number
-    lease.extend()
-    for (chain, timestamp), number in numbers.items():
-        rows = Query.objects.filter(batch=lease.row, source=chain, timestamp=timestamp)
-        rows.filter(block=None, has_ended=False).update(block=number)
+        lease.extend()
+        rows = Query.objects.filter(block.condition, batch=lease.row, block=None, has_ended=False)
+        rows.update(block=number)
     return None
 
 
