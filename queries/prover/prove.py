@@ -9,7 +9,6 @@ from queries.amounts import short_amount
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BeyondHorizonError,
-    CallRevertedError,
     ChainError,
     EventNotProvableError,
     TransactionRefusedError,
@@ -136,11 +135,8 @@ def _is_preparation_pending(job: BlockJob, preparation: Preparation) -> bool:
     ).exclude(succeeded=False)  # not only unmined ones: a node that is behind may not know it
     if preparation.hops:
         return rows.filter(hops__gt=0).exists()
-    data = (
-        ENDED_BY_SELECTOR
-        if preparation.calldata.startswith(ENDED_BY_SELECTOR)
-        else preparation.calldata
-    )
+    lowers_horizon = preparation.calldata.startswith(ENDED_BY_SELECTOR)
+    data = ENDED_BY_SELECTOR if lowers_horizon else preparation.calldata
     return any(decode_transaction(row.raw).data.startswith(data) for row in rows)
 
 
@@ -228,9 +224,7 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
     else:
         failure = Failure(reason.code, describe_refusal(refusal), step, retryable=True)
     wait = job_pass.retry(reason)
-    is_replanned = isinstance(refusal, CallRevertedError) and refusal.data.startswith(
-        REPLAN_SELECTORS
-    )
+    is_replanned = refusal.data.startswith(REPLAN_SELECTORS)
     if is_replanned or wait.attempts < job_pass.limits.max_refusals:
         return wait
 
