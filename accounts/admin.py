@@ -77,8 +77,8 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         return int(key.count_today)
 
     @admin.action(description="Revoke")
-    def revoke(self, request: HttpRequest, selected: QuerySet[ApiKey]) -> None:
-        keys = list(selected.filter(revoked_at=None))
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        keys = list(queryset.filter(revoked_at=None))
         count = manage.revoke_all(ApiKey.objects.filter(pk__in=[key.pk for key in keys]))
         for key in keys:
             self.log_change(request, key, "Revoked.")
@@ -97,8 +97,8 @@ class AccountAdmin(ReadOnlyAdmin):
     actions = ("disable", "enable")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
-        active = Count("keys", filter=Q(keys__revoked_at=None))
-        rows: QuerySet[Account] = super().get_queryset(request).annotate(active_key_count=active)
+        count = Count("keys", filter=Q(keys__revoked_at=None))
+        rows: QuerySet[Account] = super().get_queryset(request).annotate(active_key_count=count)
         return rows
 
     @admin.display(description="keys", ordering="active_key_count")
@@ -106,22 +106,22 @@ class AccountAdmin(ReadOnlyAdmin):
         return int(account.active_key_count)
 
     @admin.action(description="Disable: sign out and refuse keys")
-    def disable(self, request: HttpRequest, selected: QuerySet[Account]) -> None:
-        self._set_active(request, selected, is_active=False)
+    def disable(self, request: HttpRequest, queryset: QuerySet[Account]) -> None:
+        self._set_active(request, queryset, is_active=False)
 
     @admin.action(description="Enable")
-    def enable(self, request: HttpRequest, selected: QuerySet[Account]) -> None:
-        self._set_active(request, selected, is_active=True)
+    def enable(self, request: HttpRequest, queryset: QuerySet[Account]) -> None:
+        self._set_active(request, queryset, is_active=True)
 
     def _set_active(
-        self, request: HttpRequest, selected: QuerySet[Account], *, is_active: bool
+        self, request: HttpRequest, queryset: QuerySet[Account], *, is_active: bool
     ) -> None:
         """Set the accounts that this operator may change, and end their sessions afterwards.
 
         No operator may lock themselves out, and no wallet may lock out a superuser.
         """
         operator, verb = signed_in_account(request), "Enabled" if is_active else "Disabled"
-        changes = [account for account in selected if account.is_active is not is_active]
+        changes = [account for account in queryset if account.is_active is not is_active]
         accounts = [
             account
             for account in changes
@@ -134,9 +134,9 @@ class AccountAdmin(ReadOnlyAdmin):
             account.sessions.all().delete()
             self.log_change(request, account, f"{verb}.")
         self.message_user(request, f"{verb}: {len(accounts)}.")
-        if unchanged := len(changes) - len(accounts):
+        if unchanged_count := len(changes) - len(accounts):
             self.message_user(
                 request,
-                f"Unchanged: {unchanged}. You cannot disable or enable your own account, nor, if "
-                "you signed in with a wallet, an operator with a password.",
+                f"Unchanged: {unchanged_count}. You cannot disable or enable your own account, "
+                "nor, if you signed in with a wallet, an operator with a password.",
             )

@@ -25,15 +25,15 @@ def active_keys(account: Account) -> list[KeyView]:
 def key_views(account: Account) -> tuple[list[KeyView], list[KeyView]]:
     """The working keys, and those revoked last, with their usage."""
     newest_revoked = account.keys.exclude(revoked_at=None).order_by("-revoked_at")
-    active = active_keys(account)
-    revoked = [KeyView(row, None) for row in newest_revoked[:MAX_REVOKED_LISTED]]
-    subjects = [manage.usage_subject(view.row) for view in active + revoked]
+    active_views = active_keys(account)
+    revoked_views = [KeyView(row, None) for row in newest_revoked[:MAX_REVOKED_LISTED]]
+    subjects = [manage.usage_subject(view.row) for view in active_views + revoked_views]
     usage = usage_by_subject(subjects)
     views = [
         replace(view, usage=usage[subject])
-        for view, subject in zip(active + revoked, subjects, strict=True)
+        for view, subject in zip(active_views + revoked_views, subjects, strict=True)
     ]
-    return views[: len(active)], views[len(active) :]
+    return views[: len(active_views)], views[len(active_views) :]
 
 
 def session_views(account: Account, session_key: str | None) -> list[tuple[Session, bool]]:

@@ -65,12 +65,12 @@ Content = dict[str, Any]
 
 def exempt_programs_from_csrf(view: View[P]) -> View[P]:
     """Check the CSRF token of browsers only: a program is authenticated by its signature."""
-    protected = csrf_protect(view)
+    protected_view = csrf_protect(view)
 
     @csrf_exempt
     @wraps(view)
     def wrapper(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-        return (view if siwe.is_program(request) else protected)(request, *args, **kwargs)
+        return (view if siwe.is_program(request) else protected_view)(request, *args, **kwargs)
 
     return wrapper
 
@@ -173,8 +173,8 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
 
 @signed_in_post
 def end_session(request: HttpRequest, session_id: str) -> HttpResponse:
-    deleted, _ = signed_in_account(request).sessions.filter(pk=session_id).delete()
-    if deleted:
+    deleted_count, _ = signed_in_account(request).sessions.filter(pk=session_id).delete()
+    if deleted_count:
         messages.success(request, "That browser is signed out.")
     else:
         messages.info(request, "That browser was signed out already.")

@@ -157,8 +157,8 @@ def guide_pages(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
 
 def file(route: str, view: View, url_name: str, **arguments: object) -> URLPattern:
     """Caches revalidate it every time, because an upgrade may change it."""
-    revalidated = cache_control(public=True, no_cache=True)
-    return path(route, revalidated(conditional_page(require_safe(view))), arguments, name=url_name)
+    revalidate = cache_control(public=True, no_cache=True)
+    return path(route, revalidate(conditional_page(require_safe(view))), arguments, name=url_name)
 
 
 def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:

@@ -155,8 +155,8 @@ class EndpointCode(ErrorCode):
 RETRY_SOON = {"Retry-After": "5"}  # seconds
 
 
-def busy_refusal(code: ErrorCode, why: str) -> RefusalError:
-    return RefusalError(code, f"{why}. Try again in a few seconds.", headers=RETRY_SOON)
+def busy_refusal(code: ErrorCode, reason: str) -> RefusalError:
+    return RefusalError(code, f"{reason}. Try again in a few seconds.", headers=RETRY_SOON)
 
 
 def batch_not_found(batch_id: str, path: str) -> RefusalError:

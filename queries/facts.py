@@ -45,6 +45,6 @@ def header_bits(names: Iterable[str]) -> int:
 
 
 def fact_count(query: Any) -> int:
-    """How many facts a query asks for, by its row; a block at a time is not counted."""
+    """The number of facts that a query asks for, by its row, without a block at a time."""
     fields: int = query.props.bit_count() + query.header_fields.bit_count()
     return fields + int(query.slot_count) + int(query.event_count)

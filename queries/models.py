@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from queries.statuses import BatchStatus
 
-QUEUED = models.Q(due_at__isnull=False)  # condition of the indexes that claims use
-OF_BLOCK = models.Q(account="", name="")  # queries of header fields and of a block's content
+IS_QUEUED = models.Q(due_at__isnull=False)  # condition of the indexes that claims use
+IS_BLOCK_QUERY = models.Q(account="", name="")  # queries of header fields and of a block's content
 
 
 class BytesField(models.BinaryField):  # type: ignore[type-arg]  # takes no types at run time
@@ -115,13 +115,13 @@ class Batch(FairlyQueued):
                 fields=["owner", "query_count"],  # `next_turn` sums these
                 condition=models.Q(ended_at=None),
             ),
-            models.Index(FairlyQueued.order, "id", name="queries_batch_queue", condition=QUEUED),
+            models.Index(FairlyQueued.order, "id", name="queries_batch_queue", condition=IS_QUEUED),
             models.Index(
                 "destination",
                 FairlyQueued.order,
                 "id",
                 name="queries_batch_route",
-                condition=QUEUED,
+                condition=IS_QUEUED,
             ),
         ]
 
@@ -150,14 +150,14 @@ class BlockJob(FairlyQueued):
             models.Index(  # for searches
                 name="queries_job_hash", fields=["block_hash"], condition=~models.Q(block_hash="")
             ),
-            models.Index(FairlyQueued.order, "id", name="queries_job_queue", condition=QUEUED),
+            models.Index(FairlyQueued.order, "id", name="queries_job_queue", condition=IS_QUEUED),
             models.Index(
                 "source",
                 "destination",
                 FairlyQueued.order,
                 "id",
                 name="queries_job_route",
-                condition=QUEUED,
+                condition=IS_QUEUED,
             ),
         ]
 
@@ -479,7 +479,7 @@ class DailyCount(models.Model):
 
 
 class ChainRecord(models.Model):
-    """What provers last saw of a chain."""
+    """The state of a chain at the provers' last poll."""
 
     chain = models.PositiveBigIntegerField(primary_key=True)
     polled_at = models.DateTimeField(null=True)  # last poll of its nodes, by any prover
@@ -500,7 +500,7 @@ class ChainRecord(models.Model):
 
 
 class NodeRecord(models.Model):
-    """What provers last saw of a node. It has a position and no address, which may hold a key."""
+    """The state of a node at the last poll. It has no address, because that may hold a key."""
 
     chain = models.PositiveBigIntegerField()
     position = models.PositiveSmallIntegerField()  # in the routes file, from 1
@@ -522,7 +522,7 @@ class NodeRecord(models.Model):
 
 
 class ChainCost(models.Model):
-    """What all transactions to a chain have cost, counted once their blocks are final."""
+    """The cost of all transactions to a chain, counted once their blocks are final."""
 
     chain = models.PositiveBigIntegerField(primary_key=True)
     transactions = models.PositiveBigIntegerField(default=0)

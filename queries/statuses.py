@@ -21,7 +21,7 @@ class StepStatus(TextChoices):
 
 
 class StepName(TextChoices):
-    """In order. A query of header fields alone ends with HEADER_ACCUMULATED."""
+    """The steps in order. A query of header fields alone ends with HEADER_ACCUMULATED."""
 
     INITIAL_STATE = "INITIAL_STATE"
     BLOCKHASH_AVAILABLE = "BLOCKHASH_AVAILABLE"

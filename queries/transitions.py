@@ -19,7 +19,7 @@ from queries.chain.errors import ChainError
 from queries.database import bulk_sql, daily_counts
 from queries.database.clock import shared_now
 from queries.database.leases import NOT_DUE, Lease, make_due
-from queries.models import OF_BLOCK, Batch, BlockJob, Query, SentTransaction, WebhookDelivery
+from queries.models import IS_BLOCK_QUERY, Batch, BlockJob, Query, SentTransaction, WebhookDelivery
 from queries.statuses import ENDED_STATUSES, BatchStatus, StepName
 
 log = logging.getLogger("tacitus.prover")
@@ -29,7 +29,7 @@ STEPS = list(StepName)
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a batch is rejected, for its owner."""
+    """The reason of a rejection, for the batch's owner."""
 
     code: str
     sentence: str
@@ -46,12 +46,12 @@ def accept(batches: QuerySet[Batch]) -> None:
 
 
 def reject(
-    batches: Iterable[str], failure: Failure, failing: Iterable[Query] | None = None
+    batches: Iterable[str], failure: Failure, failing_queries: Iterable[Query] | None = None
 ) -> None:
     """End these batches as REJECTED, with their queries.
 
-    `failing`: the queries that cannot be proven; by default, all open ones. A DONE batch keeps its
-    status: a reorg removed facts of it, and these queries lose their values.
+    `failing_queries`: those that cannot be proven; by default, all open ones. A DONE batch keeps
+    its status: a reorg removed facts of it, and these queries lose their values.
     """
     with transaction.atomic():
         ids = list(batches)
@@ -59,8 +59,8 @@ def reject(
         rows = Batch.objects.filter(pk__in=ids).order_by("pk").select_for_update()
         statuses = dict(rows.values_list("pk", "status"))
         keys = [key for key, status in statuses.items() if status not in ENDED_STATUSES]
-        unproven = Query.objects.filter(batch__in=ids, has_ended=False)
-        list(unproven.order_by("pk").select_for_update().values_list("pk", flat=True))
+        open_queries = Query.objects.filter(batch__in=ids, has_ended=False)
+        list(open_queries.order_by("pk").select_for_update().values_list("pk", flat=True))
         now = shared_now()
         error = {
             "error_code": failure.code,
@@ -71,15 +71,15 @@ def reject(
         Batch.objects.filter(pk__in=keys).update(
             status=BatchStatus.REJECTED, ended_at=now, due_at=None, **error
         )
-        if failing is not None:
-            unproven = unproven.filter(pk__in=[query.pk for query in failing])
-        unproven.filter(batch__in=keys).update(failed=True)
-        lost = unproven.exclude(batch__in=keys)
-        if done_batches := sorted(set(lost.values_list("batch", flat=True))):
+        if failing_queries is not None:
+            open_queries = open_queries.filter(pk__in=[query.pk for query in failing_queries])
+        open_queries.filter(batch__in=keys).update(failed=True)
+        lost_queries = open_queries.exclude(batch__in=keys)
+        if done_batches := sorted(set(lost_queries.values_list("batch", flat=True))):
             Batch.objects.filter(pk__in=done_batches).update(**error)
-            lost.exclude(OF_BLOCK).update(account_accumulated_completed_at=None)
-            lost.filter(OF_BLOCK).update(header_accumulated_completed_at=None)
-            lost.update(failed=True, has_ended=True, values=None, slot_values=None)
+            lost_queries.exclude(IS_BLOCK_QUERY).update(account_accumulated_completed_at=None)
+            lost_queries.filter(IS_BLOCK_QUERY).update(header_accumulated_completed_at=None)
+            lost_queries.update(failed=True, has_ended=True, values=None, slot_values=None)
             log.error(
                 "Giving up on facts that a reorg removed from DONE batches %s: %s",
                 ", ".join(done_batches),
@@ -133,14 +133,14 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         batches = Batch.objects.filter(pk__in=keys).order_by("pk").select_for_update()
         destinations = {batch.pk: batch.destination for batch in batches}
         queries = list(rows.order_by("pk"))
-        facts, corrected = Counter[str](), set[str]()
+        facts, corrected_batches = Counter[str](), set[str]()
         for query in queries:
             words = values[query.pk]
             if query.values is None:  # otherwise a reorg undid it, and it was counted before
                 route = daily_counts.route_facts_key(query.source, destinations[query.batch_id])
                 facts.update({daily_counts.FACTS: len(words), route: len(words)})
             elif query.all_values != words:
-                corrected.add(query.batch_id)
+                corrected_batches.add(query.batch_id)
             query.set_values(words)
         bulk_sql.update(queries, ["values", "slot_values"])
         now = shared_now()
@@ -151,28 +151,28 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
             Query.objects.filter(pk__in=ids).update(has_ended=True, **columns)
         durations = _end_batches({query.batch_id for query in queries}, now)
         # A webhook without a body was not sent yet, and will be sent with the new facts.
-        outdated = WebhookDelivery.objects.filter(batch__in=corrected, correction=None)
-        _create_deliveries(outdated.exclude(body=b"").values_list("batch", "owner", "pk"))
+        deliveries = WebhookDelivery.objects.filter(batch__in=corrected_batches, correction=None)
+        _create_deliveries(deliveries.exclude(body=b"").values_list("batch", "owner", "pk"))
         daily_counts.add_counts(now, {**facts, **daily_counts.done_batch_counts(durations)})
 
 
 def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
     """End batches without open queries as DONE. Returns how long each of them took."""
-    unfinished = Query.objects.filter(batch__in=keys, has_ended=False).values("batch")
-    done = Batch.objects.filter(~Q(pk__in=unfinished), pk__in=keys).exclude(
+    open_queries = Query.objects.filter(batch__in=keys, has_ended=False).values("batch")
+    batches = Batch.objects.filter(~Q(pk__in=open_queries), pk__in=keys).exclude(
         status__in=ENDED_STATUSES
     )
-    ended = dict(done.values_list("pk", "submitted_at"))
-    Batch.objects.filter(pk__in=ended).update(status=BatchStatus.DONE, ended_at=moment, due_at=None)
-    _create_webhooks(list(ended))
-    for batch in ended:
+    times = dict(batches.values_list("pk", "submitted_at"))
+    Batch.objects.filter(pk__in=times).update(status=BatchStatus.DONE, ended_at=moment, due_at=None)
+    _create_webhooks(list(times))
+    for batch in times:
         log.info("Batch %s is DONE.", batch)
-    return [moment - submitted for submitted in ended.values()]
+    return [moment - start_time for start_time in times.values()]
 
 
-def _create_webhooks(ended: list[str]) -> None:
+def _create_webhooks(batch_ids: list[str]) -> None:
     """Create webhook deliveries in the database transaction that ends these batches."""
-    batches = Batch.objects.filter(pk__in=ended).exclude(webhook_url="")
+    batches = Batch.objects.filter(pk__in=batch_ids).exclude(webhook_url="")
     _create_deliveries((*ids, None) for ids in batches.values_list("pk", "owner"))
 
 

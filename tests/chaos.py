@@ -118,7 +118,7 @@ class Installation:
         server = postgres if options.database == "postgres" else ""
         database = stack.enter_context(new_database(folder, server=server))
         self.service = stack.enter_context(closing(Service(folder, database)))
-        self.service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
+        self.service.settings["ALLOW_PRIVATE_WEBHOOKS"] = "1"
         self.broker: Gate | None = None
         if options.engine == "celery":
             gate = gate_before(os.environ.get("CELERY_BROKER") or BROKER)

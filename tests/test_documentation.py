@@ -27,7 +27,7 @@ from queries.api.reference import STATUS_MEANINGS, batch_code_table
 from queries.api.rejection_codes import batch_codes, rejection_codes, wait_codes
 from queries.client.python.command import _argument_parser
 from queries.config.limits import Limits
-from queries.config.measured_costs import MEASURED, account_cost
+from queries.config.measured_costs import MEASUREMENTS, account_cost
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain
 from queries.config.routes_file import MAX_NAME_LENGTH
@@ -178,7 +178,7 @@ FIGURES = {
     ),
     "explorer/docs/how-it-works.md": (
         f"| header and account of depth 8, balance | {BALANCE_GAS:,} |",
-        f"| 100 accounts of one block, each | {MEASURED['gas']['accounts-100']['gas']:,} |",
+        f"| 100 accounts of one block, each | {MEASUREMENTS['gas']['accounts-100']['gas']:,} |",
     ),
 }
 

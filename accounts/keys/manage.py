@@ -75,13 +75,13 @@ def rotate(owner: Account, key_id: str, seen_version: int, grace: timedelta) -> 
     key = unchanged_keys.first()
     if key is None:
         raise _key_changed_error()
-    rotated = unchanged_keys.update(
+    is_rotated = unchanged_keys.update(
         version=seen_version + 1,
         digest=key_digest(key_text(key.id, seen_version + 1, settings.SECRET_KEY)),
         previous_digest=key.digest if grace else "",
         previous_until=timezone.now() + grace if grace else None,
     )
-    if not rotated:
+    if not is_rotated:
         raise _key_changed_error()
     return owner.keys.get(pk=key_id)
 
@@ -139,9 +139,9 @@ DEFAULT_NAME = "Unnamed key"
 
 def clean_name(text: str) -> str:
     """Normalize to one line without invisible or direction-changing characters."""
-    visible = (
+    letters = (
         letter if letter.isprintable() else " "
         for letter in unicodedata.normalize("NFC", text[: 4 * MAX_NAME_LENGTH])
         if unicodedata.category(letter) != "Cf"  # formats: directions, joiners, soft hyphens
     )
-    return " ".join("".join(visible).split())[:MAX_NAME_LENGTH].strip() or DEFAULT_NAME
+    return " ".join("".join(letters).split())[:MAX_NAME_LENGTH].strip() or DEFAULT_NAME

@@ -81,7 +81,7 @@ class Quota:
     seconds_left: int
 
     @property
-    def used(self) -> int:
+    def used_count(self) -> int:
         return self.limit - self.remaining
 
     @property

@@ -54,11 +54,11 @@ def truncate_middle(text: str, max_length: int = MAX_QUOTED_LENGTH) -> str:
 
 def escape_unprintable(text: str) -> str:
     """Shorten a text and escape its unprintable characters."""
-    escaped = (
+    letters = (
         letter if letter.isprintable() else f"\\u{ord(letter):04x}"
         for letter in truncate_middle(text)
     )
-    return truncate_middle("".join(escaped))
+    return truncate_middle("".join(letters))
 
 
 def quote_text(text: str) -> str:

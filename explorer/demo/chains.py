@@ -53,9 +53,9 @@ class DemoChains:
 
     a: LocalNode
     b: LocalNode
-    native: str
-    attested: str
-    optimism: str
+    native_registry: str
+    attested_registry: str
+    optimism_registry: str
     lookup: str  # beside the native registry
     gateway: str
     token: str  # on B
@@ -121,18 +121,18 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys, site: str) -> DemoChai
     b.payer = b.rpc.ask("eth_accounts")[1]
     signers = tuple(key.address for key in keys.attesters)
     gateway = f"{site}/ccip/{{sender}}/{{data}}"
-    native = Registry(RegistryKind.NATIVE, CHAIN_A, CHAIN_A, lookup_urls=(gateway,))
-    native = replace(native, address=registry_address(native))
-    attested = Registry(
+    native_route = Registry(RegistryKind.NATIVE, CHAIN_A, CHAIN_A, lookup_urls=(gateway,))
+    native_route = replace(native_route, address=registry_address(native_route))
+    attested_route = Registry(
         RegistryKind.ATTESTED, CHAIN_B, CHAIN_A, signers=signers, threshold=THRESHOLD
     )
-    optimism = Registry(RegistryKind.OPTIMISM, CHAIN_A, CHAIN_B)
+    optimism_route = Registry(RegistryKind.OPTIMISM, CHAIN_A, CHAIN_B)
     predeploy = load_artifact("L1BlockStandIn").deployed_bytecode
     b.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{predeploy.hex()}")
     a.send_together(
         [
-            *_deployments(native),
-            *_deployments(attested),
+            *_deployments(native_route),
+            *_deployments(attested_route),
             (signer, b"", 100 * ETHER),
             (HOLDER, b"", BALANCE),
         ]
@@ -141,17 +141,17 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys, site: str) -> DemoChai
     token, *_ = b.send_together(
         [
             (None, load_artifact("DemoToken").bytecode + holdings, 0),
-            *_deployments(optimism),
+            *_deployments(optimism_route),
             (signer, b"", 100 * ETHER),
         ]
     )
     return DemoChains(
         a,
         b,
-        native=native.address,
-        attested=registry_address(attested),
-        optimism=registry_address(optimism),
-        lookup=lookup_address(native),
+        native_registry=native_route.address,
+        attested_registry=registry_address(attested_route),
+        optimism_registry=registry_address(optimism_route),
+        lookup=lookup_address(native_route),
         gateway=gateway,
         token=to_checksum_address(token.contract or ""),
         token_transaction=token.transaction,
@@ -170,19 +170,19 @@ def _deployments(registry: Registry) -> list[tuple[str, bytes, int]]:
 @contextmanager
 def l1_blocks_on_l2(a: LocalNode, b: LocalNode) -> Iterator[None]:
     """Keep writing A's newest block to B's L1Block contract, as an OP-stack sequencer does."""
-    stopped = threading.Event()
+    stop_event = threading.Event()
     nodes = LocalNode(a.url), LocalNode(b.url)
-    thread = threading.Thread(target=_copy_blocks, args=(*nodes, stopped))
+    thread = threading.Thread(target=_copy_blocks, args=(*nodes, stop_event))
     thread.start()
     try:
         yield
     finally:
-        stopped.set()
+        stop_event.set()
         thread.join()
 
 
-def _copy_blocks(l1: LocalNode, l2: LocalNode, stopped: threading.Event) -> None:
-    while not stopped.wait(L1_UPDATE_SECONDS):
+def _copy_blocks(l1: LocalNode, l2: LocalNode, stop_event: threading.Event) -> None:
+    while not stop_event.wait(L1_UPDATE_SECONDS):
         try:
             block = l1.block("latest")
             number, hash_ = int(block["number"], 16), bytes.fromhex(block["hash"][2:])

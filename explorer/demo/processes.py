@@ -27,19 +27,19 @@ class Programs:
 
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
         self.folder = folder
-        inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
-        self._environment = inherited | dict(settings)
-        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        variables = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+        self._environment = variables | dict(settings)
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._nodes: dict[str, LocalNode] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in reversed(self._running.values()):
+        for process in reversed(self._processes.values()):
             process.terminate()
         deadline = time.monotonic() + STOP_SECONDS
-        for process in self._running.values():
+        for process in self._processes.values():
             with suppress(subprocess.TimeoutExpired):
                 process.wait(max(deadline - time.monotonic(), 0))
             with suppress(ProcessLookupError):
@@ -53,14 +53,14 @@ class Programs:
     def run(self, name: str, *arguments: str) -> None:
         """Run `manage.py` with these arguments to its end."""
         self.start(name, *arguments)
-        if self._running.pop(name).wait():
+        if self._processes.pop(name).wait():
             raise DemoError(f"The {name} failed. {self._last_line(name)}")
 
     def start(self, name: str, *arguments: str, **variables: str) -> None:
         """Start `manage.py` with these arguments; it runs until the end of the demo."""
         with self._log(name).open("wb") as log:
             # In its own session, so that a terminal's Ctrl-C reaches only the demo.
-            self._running[name] = subprocess.Popen(
+            self._processes[name] = subprocess.Popen(
                 [sys.executable, "manage.py", *arguments],
                 cwd=BASE_DIR,
                 env=self._environment | variables,
@@ -83,7 +83,7 @@ class Programs:
 
     def check(self) -> None:
         """Raise DemoError if a program or node has exited."""
-        for name, process in self._running.items():
+        for name, process in self._processes.items():
             if process.poll() is not None:
                 raise DemoError(f"The {name} {_exit_reason(process)}. {self._last_line(name)}")
         for name, node in self._nodes.items():

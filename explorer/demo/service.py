@@ -28,7 +28,7 @@ def running_service(folder: Path, site: str, chains: DemoChains, keys: Keys) -> 
         "SIGNER_KEY": keys.signer.key.hex(),
         "DEMO_WALLET_NODE": chains.a.url,
         "LOG_LEVEL": "WARNING",
-        "WEBHOOKS_TO_PRIVATE": "1",  # so that users can try webhooks with a local receiver
+        "ALLOW_PRIVATE_WEBHOOKS": "1",  # so that users can try webhooks with a local receiver
     }
     with Programs(folder, settings) as programs:
         programs.watch_node("node of Demo A", chains.a)

@@ -31,7 +31,7 @@ from queries.contracts.abi import call_data
 DONE_SECONDS = 90
 BALANCE = 1  # the field's number in the registry
 MAX_AGE = 600  # seconds, of the block that a lookup reads at
-DONE, RUNNING, FAILED = "✓", "◐", "✗"
+DONE_MARK, RUNNING_MARK, FAILED_MARK = "✓", "◐", "✗"
 MAX_WIDTH = 100
 INDENT = "  "
 DURATION_WIDTH = 10  # with the space before it
@@ -47,19 +47,19 @@ class Terminal(ProgressOutput):
     @contextmanager
     def step(self, title: str) -> Iterator[None]:
         """Print the step's title, its outcome and its duration."""
-        started = time.monotonic()
+        start_time = time.monotonic()
         if self.is_terminal:
-            self.update(f"{INDENT}{RUNNING} {title} …")
+            self.update(f"{INDENT}{RUNNING_MARK} {title} …")
         try:
             yield
         except BaseException:
-            self.line(f"{INDENT}{FAILED} {title}")
+            self.line(f"{INDENT}{FAILED_MARK} {title}")
             raise
-        self.line(self.timed(f"{DONE} {title}", started))
+        self.line(self.timed_line(f"{DONE_MARK} {title}", start_time))
 
-    def timed(self, text: str, started: float) -> str:
-        """The text with the seconds since `started` at the right margin."""
-        seconds = f"{time.monotonic() - started:.1f} s"
+    def timed_line(self, text: str, start_time: float) -> str:
+        """The text with the seconds since `start_time` at the right margin."""
+        seconds = f"{time.monotonic() - start_time:.1f} s"
         text_width = self.width - DURATION_WIDTH - len(INDENT)
         return f"{INDENT}{text:{text_width}}{seconds:>{DURATION_WIDTH}}"
 
@@ -86,7 +86,7 @@ def examples(chains: DemoChains) -> Iterator[Example]:
         "proven on Demo A",
         a.block(hex(block))["hash"],
         build_batch(CHAIN_A, balance),
-        lambda: _proven_balance(a, chains.native, block),
+        lambda: _proven_balance(a, chains.native_registry, block),
         lambda: _balance(a, block),
         "ETH",
     )
@@ -102,7 +102,7 @@ def examples(chains: DemoChains) -> Iterator[Example]:
         "two of three signers",
         b.block(hex(b_block))["hash"],
         build_batch(CHAIN_A, token_balance),
-        lambda: int.from_bytes(a.call(chains.attested, slot_call)),
+        lambda: int.from_bytes(a.call(chains.attested_registry, slot_call)),
         lambda: int.from_bytes(b.call(chains.token, balance_call, hex(b_block))),
         "HS",
     )
@@ -111,7 +111,7 @@ def examples(chains: DemoChains) -> Iterator[Example]:
         "which never recorded that block: headers lead to it from a newer one",
         a.block(hex(block))["hash"],
         build_batch(CHAIN_B, balance),
-        lambda: _proven_balance(b, chains.optimism, block),
+        lambda: _proven_balance(b, chains.optimism_registry, block),
         lambda: _balance(a, block),
         "ETH",
     )
@@ -121,37 +121,37 @@ def show(service: Tacitus, example: Example, terminal: Terminal, check: Callable
     """Submit the batch, print its progress, and compare its value. Returns its id."""
     for line in wrap(example.title, terminal.width):
         terminal.line(line)
-    started = time.monotonic()
+    start_time = time.monotonic()
 
     def progress_text(status: Status) -> str:
         return progress_line(status, terminal.width - len(INDENT) - DURATION_WIDTH)
 
     def print_progress(status: Status) -> None:
         check()
-        if not status.done:
+        if not status.is_done:
             line = f"{INDENT}{progress_text(status)}"
-            moving_line = terminal.timed(progress_text(status), started)
+            moving_line = terminal.timed_line(progress_text(status), start_time)
             terminal.update(moving_line if terminal.is_terminal else line)
 
     try:
         batch_id = service.submit(example.batch).id
-        done = service.wait(batch_id, timeout=DONE_SECONDS, steps=True, progress=print_progress)
+        status = service.wait(batch_id, timeout=DONE_SECONDS, steps=True, progress=print_progress)
     except TacitusError as error:
         raise DemoError(str(error)) from None
-    terminal.line(terminal.timed(progress_text(done), started))
+    terminal.line(terminal.timed_line(progress_text(status), start_time))
     compare("registry", example.registry_value(), example.source_value(), example.unit, terminal)
     return batch_id
 
 
-def compare(contract: str, proven: int, actual: int, unit: str, terminal: Terminal) -> None:
+def compare(contract: str, amount: int, source_amount: int, unit: str, terminal: Terminal) -> None:
     """Print what the contract and the source chain say. Raises DemoError if they differ."""
-    verdict = f"{DONE} the same" if proven == actual else f"{FAILED} not the same"
-    proven_text, actual_text = (
-        f"{format_units(amount, UNIT_DIGITS):>18} {unit}" for amount in (proven, actual)
+    verdict = f"{DONE_MARK} the same" if amount == source_amount else f"{FAILED_MARK} not the same"
+    text, source_text = (
+        f"{format_units(n, UNIT_DIGITS):>18} {unit}" for n in (amount, source_amount)
     )
-    terminal.line(f"    {f'the {contract} says':23}{proven_text}")
-    terminal.line(f"    the source chain says  {actual_text}  {verdict}")
-    if proven != actual:
+    terminal.line(f"    {f'the {contract} says':23}{text}")
+    terminal.line(f"    the source chain says  {source_text}  {verdict}")
+    if amount != source_amount:
         raise DemoError("The values differ. This is a bug; please report it.")
 
 
@@ -163,7 +163,7 @@ def show_lookup(chains: DemoChains, terminal: Terminal) -> None:
     )
     for line in wrap(title, terminal.width):
         terminal.line(line)
-    started = time.monotonic()
+    start_time = time.monotonic()
     question = call_data(READ_RECENT, HOLDER, BALANCE, MAX_AGE, [])
     try:
         chains.a.call(chains.lookup, question)
@@ -171,7 +171,7 @@ def show_lookup(chains: DemoChains, terminal: Terminal) -> None:
     except TransactionRevertedError as error:
         callback = _callback(error.data)
     value, block = decode(["uint256", "uint256"], chains.a.call(chains.lookup, callback))
-    terminal.line(terminal.timed(f"{DONE} read at block {block}", started))
+    terminal.line(terminal.timed_line(f"{DONE_MARK} read at block {block}", start_time))
     compare("lookup", value, _balance(chains.a, block), "ETH", terminal)
     terminal.line(f"""\
   with viem, by a client of {chains.a.url}:
@@ -213,30 +213,30 @@ def things_to_try(
     batch_id, block_hash = first_batch
     balances, holder, python = TOKEN_BALANCES, chains.holders[2], ".venv/bin/python"
     deployment = chains.token_transaction
-    deployed = int(chains.b.rpc.ask("eth_getTransactionReceipt", deployment)["blockNumber"], 16)
+    token_block = int(chains.b.rpc.ask("eth_getTransactionReceipt", deployment)["blockNumber"], 16)
     return f"""\
 Explorer  {site}/
 Guides    {site}/docs
 API key   {key}
 Demo A    {chains.a.url}  chain {CHAIN_A}
 Demo B    {chains.b.url}  chain {CHAIN_B}
-Registry  {chains.native}  Demo A → Demo A (native)
-Registry  {chains.attested}  Demo B → Demo A (attested)
-Registry  {chains.optimism}  Demo A → Demo B (optimism)
+Registry  {chains.native_registry}  Demo A → Demo A (native)
+Registry  {chains.attested_registry}  Demo B → Demo A (attested)
+Registry  {chains.optimism_registry}  Demo A → Demo B (optimism)
 Lookup    {chains.lookup}  Demo A → Demo A (ERC-3668)
 Files     {folder}: routes.toml, and each program's log
 
 Three things to try
 
 1. Sign in with the demo wallet, and prove an event in a form: the token's first transfer on Demo B.
-   {site}/dashboard/new-batch?source={CHAIN_B}&block={deployed}&logs={deployment}:0
+   {site}/dashboard/new-batch?source={CHAIN_B}&block={token_block}&logs={deployment}:0
 
 2. From another terminal, prove a token balance on Demo B. The guides use these variables too.
    curl -sSO {site}/tacitus.py
    export TACITUS_URL={site} TACITUS_KEY={key}
    export SOURCE={CHAIN_B} SOURCE_NODE={chains.b.url} DESTINATION={CHAIN_A} NODE={chains.a.url}
-   export REGISTRY={chains.attested}
-   export VERIFIER={verifier_address(chains.attested)}
+   export REGISTRY={chains.attested_registry}
+   export VERIFIER={verifier_address(chains.attested_registry)}
    export TOKEN={chains.token} BLOCK={_head_number(chains.b)}
    export HOLDER={holder}
    {python} tacitus.py submit --from $SOURCE --to $DESTINATION --block $BLOCK \\

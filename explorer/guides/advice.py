@@ -1,9 +1,9 @@
 """Advice for users whose batch was rejected or waits, or whose request was refused, by code."""
 
-AGAIN = "Submit it again. If that fails too, tell the operator this batch's id."
+SUBMIT_AGAIN = "Submit it again. If that fails too, tell the operator this batch's id."
 OLD_BLOCK = "Ask for a newer block, or ask the operator to add a node that keeps older receipts."
 OLD_STATE = "Ask for a newer block, or ask the operator to add an archive node of this chain."
-REPORT = "Tell the operator this batch's id."
+REPORT_ID = "Tell the operator this batch's id."
 
 ADVICE = {
     # Found before proving
@@ -22,21 +22,21 @@ ADVICE = {
     "block_out_of_reach": "Ask for a newer block: the oldest possible one is named above.",
     "another_block_accumulated": "Ask for another block, and tell the operator.",
     "beyond_horizon": "Ask for header fields alone, or for a block before the registry's horizon.",
-    "registry_refuses": AGAIN,
+    "registry_refuses": SUBMIT_AGAIN,
     "cancelled": "Submit it again if you want it after all.",
-    "transaction_failed": AGAIN,
+    "transaction_failed": SUBMIT_AGAIN,
     # Answers of nodes
     "invalid_answers": "Submit it again later. If that fails too, the operator has to add a node.",
     "state_of_another_block": OLD_STATE,
-    "registry_misread": AGAIN,
+    "registry_misread": SUBMIT_AGAIN,
     "state_not_available": OLD_STATE,
     "proof_window_exceeded": OLD_STATE,
     "history_pruned": OLD_BLOCK,
     "method_missing": "Ask the operator to add a node of this chain that offers that method.",
     "parameters_rejected": "Tell the operator: the chain's nodes do not understand our requests.",
-    "call_reverted": REPORT,
+    "call_reverted": REPORT_ID,
     "too_much_gas": "Tell the operator: a fact needs more gas than the chain or gas_cap allows.",
-    "transaction_refused": REPORT,
+    "transaction_refused": REPORT_ID,
 }
 # Other codes are wait reasons of batches that have expired.
 DEFAULT_ADVICE = (

@@ -42,7 +42,7 @@ GUIDES = (
     "glossary",
     "faq",
 )
-LOCALIZED = {"first-fact", "integrate", "contracts", "events", "api", "webhooks", "proofs"}
+LOCALIZED_GUIDES = {"first-fact", "integrate", "contracts", "events", "api", "webhooks", "proofs"}
 FOLDER = settings.BASE_DIR / "explorer" / "docs"
 
 
@@ -97,11 +97,11 @@ def localized_markdown(
     `files`: URLs of the repository files that the server serves, by name.
     """
     text = guide_path(name).read_text()
-    if name in LOCALIZED and example:
+    if name in LOCALIZED_GUIDES and example:
         text = _localize(text, example)
     text = TABLE_RE.sub(lambda match: tables[match[1]](), text)
     text = LINK_RE.sub(partial(_absolute_link, site=site, files=files), text)
-    old = DEMO_SITE if name in LOCALIZED else f"]({DEMO_SITE}"
+    old = DEMO_SITE if name in LOCALIZED_GUIDES else f"]({DEMO_SITE}"
     return text.replace(old, old.replace(DEMO_SITE, site))
 
 
@@ -294,8 +294,8 @@ def _html_of_blocks(blocks: Sequence[Sequence[Token]]) -> Iterator[SafeString]:
             if mark:
                 yield render_to_string(f"parts/{mark[2]}_picture.html")
                 continue
-            rendered = _PARSER.renderer.render(block, _PARSER.options, {"codes": codes})
-            html = mark_safe(rendered)  # noqa: S308  (the parser escapes HTML)
+            block_html = _PARSER.renderer.render(block, _PARSER.options, {"codes": codes})
+            html = mark_safe(block_html)  # noqa: S308  (the parser escapes HTML)
             if fold:
                 details = '<details class="folded"><summary>{}</summary>{}</details>\n'
                 html = format_html(details, fold, html)

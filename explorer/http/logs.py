@@ -62,7 +62,7 @@ class JsonLines(logging.Formatter):
 def _redact(value: object) -> object:
     if isinstance(value, Mapping):
         return {
-            redact_keys(str(name)): REDACTED if is_secret_name(str(name)) else _redact(member)
+            redact_keys(str(name)): REDACTION if is_secret_name(str(name)) else _redact(member)
             for name, member in value.items()
         }
     if isinstance(value, list | tuple | set | frozenset):
@@ -91,7 +91,7 @@ def _escape_controls(text: str) -> str:
     return CONTROL_CHARACTERS.sub(lambda match: repr(match[0])[1:-1], text)
 
 
-REDACTED = "[redacted]"
+REDACTION = "[redacted]"
 SECRET_NAMES = ("apikey", "authorization")
 MAX_PATH_LENGTH = 2_000
 MAX_TEXT_LENGTH = 20_000
@@ -101,16 +101,16 @@ MAX_DECODINGS = 4
 def redact_parameters(path: str) -> str:
     """Redact query parameters whose name or value, however encoded, looks like a key."""
     location, mark, query = path[:MAX_PATH_LENGTH].partition("?")
-    redacted = location + mark + "&".join(map(_redact_parameter, query.split("&")))
-    return API_KEY.sub(REDACTED, redacted) + _cut_mark(path, MAX_PATH_LENGTH)
+    redacted_path = location + mark + "&".join(map(_redact_parameter, query.split("&")))
+    return API_KEY.sub(REDACTION, redacted_path) + _cut_mark(path, MAX_PATH_LENGTH)
 
 
 def redact_keys(text: str) -> str:
     """Redact keys, and after a key's name everything up to the next `&` or line."""
-    redacted = SECRET_ASSIGNMENT.sub(
-        rf"\1{REDACTED}", API_KEY.sub(REDACTED, text[:MAX_TEXT_LENGTH])
+    redacted_text = SECRET_ASSIGNMENT.sub(
+        rf"\1{REDACTION}", API_KEY.sub(REDACTION, text[:MAX_TEXT_LENGTH])
     )
-    return redacted + _cut_mark(text, MAX_TEXT_LENGTH)
+    return redacted_text + _cut_mark(text, MAX_TEXT_LENGTH)
 
 
 def is_secret_name(text: str) -> bool:
@@ -123,13 +123,13 @@ def _cut_mark(text: str, limit: int) -> str:
 
 
 def _redact_parameter(text: str) -> str:
-    decoded = text
+    decoded_text = text
     for _ in range(MAX_DECODINGS):
-        decoded = unquote_plus(decoded)
-    if not is_secret_name(decoded) and KEY_PREFIX not in decoded.lower():
+        decoded_text = unquote_plus(decoded_text)
+    if not is_secret_name(decoded_text) and KEY_PREFIX not in decoded_text.lower():
         return text
     name, equals, _ = text.partition("=")
-    return f"{name}={REDACTED}" if equals and re.fullmatch(r"[\w.-]+", name) else REDACTED
+    return f"{name}={REDACTION}" if equals and re.fullmatch(r"[\w.-]+", name) else REDACTION
 
 
 ENCODED_PERCENT = "%(?:25){0,3}"  # percent signs may be encoded themselves

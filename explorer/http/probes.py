@@ -30,7 +30,7 @@ PROXY_HEADERS = ("HTTP_X_FORWARDED_", "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL
 class Probes:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
-        self.migrated = False
+        self.has_migrations = False
         self.answers: Mapping[str, Callable[[HttpRequest], HttpResponse]] = {
             "/healthz": lambda _: _health({}),
             "/readyz": lambda _: _health({"database": self._database()}),
@@ -54,11 +54,11 @@ class Probes:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
             # Once all migrations are applied, they are not checked again.
-            self.migrated = self.migrated or is_migrated()
+            self.has_migrations = self.has_migrations or is_migrated()
         except Error:
             log.exception("The database does not answer.")
             return "unreachable"
-        return "ok" if self.migrated else "migrations are missing: run manage.py migrate"
+        return "ok" if self.has_migrations else "migrations are missing: run manage.py migrate"
 
 
 def _health(checks: Mapping[str, str]) -> HttpResponse:

@@ -51,13 +51,13 @@ class Cost:
         return sum(share.gas or 0 for share in self.transactions)
 
     @property
-    def paid(self) -> int:
-        return sum(share.paid or 0 for share in self.transactions)
+    def paid_fee(self) -> int:
+        return sum(share.paid_fee or 0 for share in self.transactions)
 
     @property
-    def reserved(self) -> int:
+    def reserved_fee(self) -> int:
         """The sum for transactions that are not confirmed yet."""
-        return sum(share.reserved for share in self.transactions if share.paid is None)
+        return sum(share.reserved_fee for share in self.transactions if share.paid_fee is None)
 
     @property
     def first_transactions(self) -> tuple[TransactionShare, ...]:
@@ -288,11 +288,11 @@ def _fact_table(
             rows.append(Row(query, cells, mark, label, 1, is_absent))
             continue
         start = index if query.position == position else 0
-        visible = cells[start : start + ROWS_PER_PAGE - len(rows)]
-        for number, cell in enumerate(visible):
-            rows.append(Row(query, (cell,), mark, label, 0 if number else len(visible), is_absent))
-        if start + len(visible) < len(cells):
-            next_cursor = f"{query.position}.{start + len(visible)}"
+        part = cells[start : start + ROWS_PER_PAGE - len(rows)]
+        for number, cell in enumerate(part):
+            rows.append(Row(query, (cell,), mark, label, 0 if number else len(part), is_absent))
+        if start + len(part) < len(cells):
+            next_cursor = f"{query.position}.{start + len(part)}"
     if not next_cursor and page.next is not None:
         next_cursor = str(page.next)
     has_previous_page = (position, index) != (0, 0)
@@ -316,8 +316,8 @@ def _fact_table(
 
 def _cells(query: QueryView, destination: int, links: PageLinks) -> tuple[tuple[Cell, ...], bool]:
     """The facts that the query asks for; and whether they prove that there is no such account."""
-    proven = query_facts(query, destination)
-    facts, currency = {fact.name: fact for fact in proven}, links.currency(query.source)
+    proven_facts = query_facts(query, destination)
+    facts, currency = {fact.name: fact for fact in proven_facts}, links.currency(query.source)
     if query.event_request and not query.events:
         return tuple(Cell(name, "") for name in requested_events(query)), False
     return tuple(
@@ -328,7 +328,7 @@ def _cells(query: QueryView, destination: int, links: PageLinks) -> tuple[tuple[
             decode_fact(facts[name], currency) if name in facts else None,
         )
         for _, name, _ in requested_facts(query)
-    ), proves_no_account(proven)
+    ), proves_no_account(proven_facts)
 
 
 STEP_LABELS = {

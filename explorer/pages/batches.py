@@ -7,6 +7,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.sign_in.sessions import signed_in_account
 from explorer.pages.batch_page import BatchPage, TableRange, batch_page
@@ -15,11 +16,12 @@ from explorer.pages.facts import answer_context
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter, cursor_of, parse_ulid
 from explorer.pages.sentences import batch_sentences
+from explorer.pages.wait_hints import remaining_texts
 from queries.reading import batches as reading
 from queries.reading.proof_file import build_proof_file
 from queries.statuses import BatchStatus
 
-BATCHES_PER_PAGE = 50
+BATCHES_PER_PAGE = 25
 STOP_POLLING = 286  # at this status htmx stops polling
 SORT_ORDERS = {"ascending", "descending"}
 TABLE_START = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
@@ -53,8 +55,8 @@ def _read_page(request: HttpRequest, batch_id: str, links: PageLinks) -> BatchPa
     table_range = TableRange(order=order if order in SORT_ORDERS else "")
     if start:
         table_range = TableRange(int(start[1]), int(start[2] or 0))
-    if linked := TABLE_START.fullmatch(request.GET.get("query", "")):
-        table_range = TableRange(int(linked[1]), is_linked=True)
+    if linked_start := TABLE_START.fullmatch(request.GET.get("query", "")):
+        table_range = TableRange(int(linked_start[1]), is_linked=True)
     user = request.user
     is_owner = user.is_authenticated and reading.owns_batch(signed_in_account(request), batch_id)
     page = batch_page(batch, links, table_range, is_owner=is_owner)
@@ -91,6 +93,7 @@ def list_context(request: HttpRequest, links: PageLinks, **filters: Any) -> dict
     return {
         "batches": page,
         "sentences": batch_sentences([batch.id for batch in page.rows], links),
+        "remaining_texts": remaining_texts(page.rows, links, timezone.now()),
         "status": status,
         "statuses": BatchStatus.values,
     }

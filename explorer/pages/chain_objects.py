@@ -37,9 +37,7 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
     facts = read()
     if not facts.facts and not block.registries and chain not in links.routes.chains:
         raise Http404
-    proven_on = {
-        destination for listed in facts.proven_facts for destination in listed.destinations
-    }
+    proven_on = {destination for entry in facts.proven_facts for destination in entry.destinations}
     return render(
         request,
         "block.html",
@@ -47,11 +45,11 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
             "block_view": block,
             "headline": block_headline(block, facts, links),
             "facts": facts,
-            "accounts": {listed.fact.account for listed in facts.proven_facts} - {""},
+            "accounts": {entry.fact.account for entry in facts.proven_facts} - {""},
             "readable": [
                 entry.destination
                 for entry in block.registries
-                if entry.accumulated or entry.destination in proven_on
+                if entry.is_accumulated or entry.destination in proven_on
             ],
             "proven_on": proven_on,
             "page": fact_page(request, facts, read, links),
@@ -81,12 +79,12 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     if chain is None or not facts.facts:
         return render(request, "account.html", context)
     read = partial(fact_lists.account_facts, checksum_address, chain)
-    balances, absent = proven_balances(facts), absent_accounts(facts.facts)
+    balances, absent_keys = proven_balances(facts), absent_accounts(facts.facts)
     context |= {
         "facts": facts,
-        "blocks": {listed.fact.block for listed in facts.facts},
+        "blocks": {entry.fact.block for entry in facts.facts},
         "balance": fact_cell(balances[0], links) if balances else None,
-        "is_absent": bool(balances) and (balances[0].fact.block, checksum_address) in absent,
+        "is_absent": bool(balances) and (balances[0].fact.block, checksum_address) in absent_keys,
         "balance_change": balance_change(balances, links.currency(chain)),
         "page": fact_page(request, facts, read, links),
     }

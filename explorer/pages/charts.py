@@ -25,7 +25,7 @@ MAX_BAR_WIDTH = 12  # percent
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """It shows `text` on hover."""
+    """A bar, which shows `text` on hover."""
 
     text: str
     x: float
@@ -72,24 +72,24 @@ def _bar_chart(name: str, title: str, unit: str, bars: Bars, table: Table) -> Ch
     values = [value or 0 for *_, value in bars]
     are_labelled = len(bars) <= MAX_LABELLED_BARS
     # What many bars say is the tallest; what few say is how they end.
-    striking = len(bars) - 1 if are_labelled else values.index(max(values))
+    highlight = len(bars) - 1 if are_labelled else values.index(max(values))
     top, grid = _grid(max(values))
     slot = 100 / len(bars)
     width = min(slot * 0.72, MAX_BAR_WIDTH)
-    drawn, labels, above = [], [], []
+    shapes, labels, value_texts = [], [], []
     for index, (label, short, value) in enumerate(bars):
         centre, y = slot * (index + 0.5), _height(value or 0, top)
         if value:
             text = f"{label}: {intcomma(value)}"
             size = (width, BOTTOM - y)
-            drawn.append(Bar(text, centre - width / 2, y, *size, is_striking=index == striking))
-        if value and (are_labelled or index == striking):
-            above.append(Text(intcomma(value), centre, y - LABEL_GAP))
+            shapes.append(Bar(text, centre - width / 2, y, *size, is_striking=index == highlight))
+        if value and (are_labelled or index == highlight):
+            value_texts.append(Text(intcomma(value), centre, y - LABEL_GAP))
         if are_labelled or (len(bars) - 1 - index) % ceil(len(bars) / MAX_LABELS) == 0:
             labels.append(Text(short, centre, LABEL_Y))
     grid = grid[:1] if are_labelled else grid
-    texts = tuple(labels), tuple(above)
-    return Chart(name, title, unit, table[0], table[1:], grid, tuple(drawn), *texts)
+    texts = tuple(labels), tuple(value_texts)
+    return Chart(name, title, unit, table[0], table[1:], grid, tuple(shapes), *texts)
 
 
 def route_gas_chart(name: str, days: Mapping[date, Results]) -> Chart:
@@ -116,18 +116,18 @@ def route_gas_chart(name: str, days: Mapping[date, Results]) -> Chart:
 
 def price_chart() -> Chart:
     """The measured gas of a balance, by the number of accounts that share their block."""
-    native, attested = (
+    native_gas, attested_gas = (
         [round(account_cost(kind, count).gas) for count in MEASURED_ACCOUNTS]
         for kind in (RegistryKind.NATIVE, RegistryKind.ATTESTED)
     )
     labels = [quantity(count, "account") for count in MEASURED_ACCOUNTS]
-    rows = zip(labels, map(intcomma, native), map(intcomma, attested), strict=True)
-    saved = 1 - native[-1] / native[0]
+    rows = zip(labels, map(intcomma, native_gas), map(intcomma, attested_gas), strict=True)
+    saving = 1 - native_gas[-1] / native_gas[0]
     return _bar_chart(
         "price",
-        f"{MEASURED_ACCOUNTS[-1]} balances proven together cost {saved:.0%} less gas each",
+        f"{MEASURED_ACCOUNTS[-1]} balances proven together cost {saving:.0%} less gas each",
         "gas a balance, by accounts of one block",
-        list(zip(labels, labels, native, strict=True)),
+        list(zip(labels, labels, native_gas, strict=True)),
         (("Accounts of a block", "Native route", "Attested route"), *rows),
     )
 

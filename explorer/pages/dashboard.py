@@ -37,12 +37,12 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account = signed_in_account(request)
     batches = listed_batches(owner=account, limit=NEWEST_BATCHES)
     deliveries = delivery_page(account, limit=DELIVERIES_PER_PAGE)
-    failed = [delivery for delivery in deliveries.rows if delivery.has_failed]
-    ids = {batch.id for batch in batches.rows} | {delivery.batch for delivery in failed}
+    failures = [delivery for delivery in deliveries.rows if delivery.has_failed]
+    ids = {batch.id for batch in batches.rows} | {delivery.batch for delivery in failures}
     context = {
         "batches": batches,
-        "failed": [delivery for delivery in failed if not delivery.next_attempt],
-        "retried": [delivery for delivery in failed if delivery.next_attempt],
+        "failed_deliveries": [delivery for delivery in failures if not delivery.next_attempt],
+        "retried_deliveries": [delivery for delivery in failures if delivery.next_attempt],
         "sentences": batch_sentences(ids, links),
     }
     if not batches.rows:

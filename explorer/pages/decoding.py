@@ -60,9 +60,9 @@ def _same_text(text: str, unit_text: str = "", *, remark: str = "") -> DecodedVa
 
 def decode_fact(fact: FactView, currency: str) -> DecodedValue:
     if fact.kind is FactKind.BLOCK_AT_TIME:
-        text, requested = f"block {int(fact.word, 16):,}", _decode_time(fact.registry_key)
-        remark = f"The last block that is not later than {requested.exact}."
-        return DecodedValue(text, text, requested.unit_text, remark, requested.moment)
+        text, requested_time = f"block {int(fact.word, 16):,}", _decode_time(fact.registry_key)
+        remark = f"The last block that is not later than {requested_time.exact}."
+        return DecodedValue(text, text, requested_time.unit_text, remark, requested_time.moment)
     if event := fact.event:
         short = event_value(fact, event, currency, is_short=True)
         exact = event_value(fact, event, currency, is_short=False)

@@ -85,7 +85,7 @@ def _docs_page(request: HttpRequest, template: str, **context: object) -> HttpRe
 
 def _guide_markdown(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> str:
     site = site_address(request)
-    example = route_example(routes) if name in guides.LOCALIZED else None
+    example = route_example(routes) if name in guides.LOCALIZED_GUIDES else None
     return guides.localized_markdown(
         name, site, example, guide_tables(routes, limits, site, example), SERVED_FILES
     )
@@ -109,15 +109,15 @@ def npm_package(_request: HttpRequest, folder: Path) -> HttpResponse:
 @cache
 def _npm_package(folder: Path) -> bytes:
     """The files that `npm pack` takes, as an archive of always the same bytes."""
-    always = (folder / name for name in ("LICENSE", "README.md", "package.json"))
-    packed = BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
-        for path in sorted({*_package_files(folder), *always}):
+    fixed_files = (folder / name for name in ("LICENSE", "README.md", "package.json"))
+    archive_file = BytesIO()
+    with tarfile.open(fileobj=archive_file, mode="w") as archive:
+        for path in sorted({*_package_files(folder), *fixed_files}):
             member = tarfile.TarInfo(f"package/{path.relative_to(folder)}")
             member.size = path.stat().st_size
             with path.open("rb") as file:
                 archive.addfile(member, file)
-    return gzip.compress(packed.getvalue(), mtime=0)
+    return gzip.compress(archive_file.getvalue(), mtime=0)
 
 
 def abi(_request: HttpRequest, name: str) -> HttpResponse:

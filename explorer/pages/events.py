@@ -22,8 +22,8 @@ from queries.reading.facts import FactView
 
 GWEI = 10**9
 STATUSES = {1: "succeeded", 0: "failed", None: "has no status"}
-_PRESENT = (FactKind.LOG, FactKind.RECEIPT, FactKind.TRANSACTION, FactKind.WITHDRAWAL)
-KINDS = {f"{kind.lower()}s": kind for kind in _PRESENT}  # by member of the request
+_PRESENT_KINDS = (FactKind.LOG, FactKind.RECEIPT, FactKind.TRANSACTION, FactKind.WITHDRAWAL)
+KINDS = {f"{kind.lower()}s": kind for kind in _PRESENT_KINDS}  # by member of the request
 MEMBERS = (*KINDS, "absent")  # in this order, because PostgreSQL keeps none
 REMARKS = {
     FactKind.LOG: "The names of an event and the decimals of a token are not proven.",
@@ -87,8 +87,8 @@ def event_value(fact: FactView, event: EventFact, currency: str, *, is_short: bo
 def _log_text(details: Mapping[str, Any], abbreviate: Abbreviate) -> str:
     """Such as `Transfer of 5 (raw units) of token 0x… from 0x… to 0x…`, if the event is known."""
     emitter, topics = details["address"], details["topics"]
-    if known := _known_event(topics, details["data"]):
-        _, sentence, parameters = known
+    if known_event := _known_event(topics, details["data"]):
+        _, sentence, parameters = known_event
         texts = {
             name: abbreviate(text) if text.startswith("0x") else text
             for name, text in parameters.items()
@@ -113,22 +113,22 @@ def _emitter_text(emitter: str, topics: Sequence[str | None], abbreviate: Abbrev
 
 
 # What an answer says, or the log's own parameters.
-_HIDDEN = {"name", "word", "transactionIndex", "log", "position", "transactionHash", "topics"}
-_HIDDEN |= {"data", "status", "amount", "logCount"}
+_HIDDEN_NAMES = {"name", "word", "transactionIndex", "log", "position", "transactionHash", "topics"}
+_HIDDEN_NAMES |= {"data", "status", "amount", "logCount"}
 
 
 def event_details(fact: FactView) -> list[tuple[str, str]]:
     """The content of a fact, by name."""
     details = fact.details
-    visible = [(name, f"{value}") for name, value in details.items() if name not in _HIDDEN]
+    texts = [(name, f"{value}") for name, value in details.items() if name not in _HIDDEN_NAMES]
     rows = [
         (re.sub("([A-Z])", r" \1", name).lower(), f"{int(text):,}" if text.isdecimal() else text)
-        for name, text in visible
+        for name, text in texts
     ]
     if fact.kind is not FactKind.LOG or not details:
         return rows
-    if known := _known_event(details["topics"], details["data"]):
-        signature, _, parameters = known
+    if known_event := _known_event(details["topics"], details["data"]):
+        signature, _, parameters = known_event
         return [*rows, ("event", signature), *parameters.items()]
     topics = [(f"topic {place}", topic) for place, topic in enumerate(details["topics"])]
     return [*rows, *topics, ("data", details["data"])]
@@ -179,7 +179,7 @@ def event_subject(query: QueryView) -> str:
 
 MAX_DIGITS = 40  # a longer number is shown in hex
 # Declarations, indexed parameters first, and sentences with the parameters' names.
-_EVENTS = {
+_DECLARATIONS = {
     "Transfer(address indexed from,address indexed to,uint256 value)":
         "Transfer of {value} (raw units) of token {token} from {from} to {to}",
     "Transfer(address indexed from,address indexed to,uint256 indexed tokenId)":
@@ -202,17 +202,17 @@ def _known_event(topics: Sequence[str], data: str) -> tuple[str, str, dict[str, 
 
     None if the event is not known, or encoded otherwise than its signature says.
     """
-    event = _KNOWN.get((topics[0], len(topics) - 1)) if topics else None
+    event = _KNOWN_EVENTS.get((topics[0], len(topics) - 1)) if topics else None
     if event is None:
         return None
     signature, sentence, names, types = event
-    indexed, others, content = types[: len(topics) - 1], types[len(topics) - 1 :], data[2:]
+    count, content = len(topics) - 1, data[2:]
     try:
-        in_topics = decode(indexed, bytes.fromhex("".join(topic[2:] for topic in topics[1:])))
-        in_data = decode(others, bytes.fromhex(content))
+        in_topics = decode(types[:count], bytes.fromhex("".join(topic[2:] for topic in topics[1:])))
+        in_data = decode(types[count:], bytes.fromhex(content))
     except DecodingError:
         return None
-    if encode(others, in_data).hex() != content:
+    if encode(types[count:], in_data).hex() != content:
         return None
     texts = map(_parameter_text, (*in_topics, *in_data))
     return signature, sentence, dict(zip(names, texts, strict=True))
@@ -230,7 +230,7 @@ def _parameter_text(value: Any) -> str:
 
 
 def _parse_event(declaration: str, sentence: str) -> Any:
-    """Return an entry of `_KNOWN`: its key is the first topic and the number of the others."""
+    """Return an entry of `_KNOWN_EVENTS`, by the first topic and the number of the others."""
     name, _, rest = declaration.removesuffix(")").partition("(")
     parameters = [parameter.split() for parameter in rest.split(",")]
     types, names = [words[0] for words in parameters], [words[-1] for words in parameters]
@@ -240,4 +240,4 @@ def _parse_event(declaration: str, sentence: str) -> Any:
     return key, (signature, sentence, names, types)
 
 
-_KNOWN = dict(_parse_event(*event) for event in _EVENTS.items())
+_KNOWN_EVENTS = dict(_parse_event(*event) for event in _DECLARATIONS.items())

@@ -23,7 +23,7 @@ MAX_CELL_LENGTH = 34  # characters; a longer one has a line of its own
 
 @dataclass(frozen=True, slots=True)
 class FactCell:
-    listed: ListedFact
+    entry: ListedFact
     name: str
     value: DecodedValue | None  # None before it is proven
 
@@ -40,7 +40,7 @@ class FactRow:
 
     @property
     def first(self) -> ListedFact:
-        return self.cells[0].listed
+        return self.cells[0].entry
 
     @property
     def requests(self) -> tuple[FactRequest, ...]:
@@ -87,17 +87,17 @@ def fact_page(
         older = f"{facts.next_start}.0"
     if first:
         newer = f"{start}.{max((place for place in page_starts if place < first), default=0)}"
-    absent = absent_accounts(facts.facts)
+    absent_keys = absent_accounts(facts.facts)
     groups = tuple(
-        FactGroup(key[-1], tuple(_fact_rows(group, links)), key[1:3] in absent)
+        FactGroup(key[-1], tuple(_fact_rows(group, links)), key[1:3] in absent_keys)
         for key, group in groupby(facts.facts[first:end], _group_key)
     )
     batches = {entry.batch for group in groups for row in group.rows for entry in row.requests}
     return FactRowsPage(groups, batch_sentences(batches, links), older, newer)
 
 
-def _group_key(listed: ListedFact) -> tuple[int, int, str, str]:
-    fact, event = listed.fact, listed.fact.event
+def _group_key(entry: ListedFact) -> tuple[int, int, str, str]:
+    fact, event = entry.fact, entry.fact.event
     subject = "block" if fact.kind in EVENT_KINDS else "header"
     if event and event.transaction is not None:
         subject = f"transaction {event.transaction}"
@@ -116,14 +116,14 @@ def _page_starts(facts: Iterable[ListedFact], limit: int) -> list[int]:
 
 
 def _fact_rows(group: Iterable[ListedFact], links: PageLinks) -> Iterator[FactRow]:
-    for _, same in groupby(group, lambda listed: (listed.requests, listed.destinations)):
-        yield FactRow(tuple(fact_cell(listed, links) for listed in same))
+    for _, entries in groupby(group, lambda entry: (entry.requests, entry.destinations)):
+        yield FactRow(tuple(fact_cell(entry, links) for entry in entries))
 
 
-def fact_cell(listed: ListedFact, links: PageLinks) -> FactCell:
-    fact = listed.fact
+def fact_cell(entry: ListedFact, links: PageLinks) -> FactCell:
+    fact = entry.fact
     value = decode_fact(fact, links.currency(fact.source)) if fact.word else None
-    many = format_count(listed.slot_count, "event" if fact.kind in EVENT_KINDS else "slot")
+    many = format_count(entry.slot_count, "event" if fact.kind in EVENT_KINDS else "slot")
     name = field_name(fact.name) if fact.name else many
     # A heading names the transaction.
-    return FactCell(listed, re.sub(" (of|in) transaction [0-9]+$", "", name), value)
+    return FactCell(entry, re.sub(" (of|in) transaction [0-9]+$", "", name), value)

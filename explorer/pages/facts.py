@@ -41,8 +41,8 @@ HEADER, EVENTS = "header", "events"  # the subjects of facts of a block in URLs
 
 def answer_context(fact: FactView, links: PageLinks) -> dict[str, Any]:
     """The context of `parts/fact_answer.html`."""
-    decoded = decode_fact(fact, links.currency(fact.source))
-    return {"fact": fact, "decoded": decoded, "forms": word_forms(fact)}
+    value = decode_fact(fact, links.currency(fact.source))
+    return {"fact": fact, "value": value, "forms": word_forms(fact)}
 
 
 MAX_CHECKS, CHECK_SECONDS = 20, 60  # for each network of visitors
@@ -155,7 +155,7 @@ def _fact_context(
 ) -> dict[str, Any]:
     """The fact on the requested destination, or on the first one."""
     destination, seconds = chain_parameter(request, "to"), chain_parameter(request, "at")
-    selected = next(
+    match = next(
         (
             entry
             for entry in matches
@@ -164,27 +164,27 @@ def _fact_context(
         ),
         None,
     )
-    if selected is None:
+    if match is None:
         raise Http404
-    fact = selected.fact
+    fact = match.fact
     route = links.registry(fact.source, fact.destination)
     registry = route.address if route else ""
     reader = verifier_address(registry) if registry and fact.event else registry
-    transaction = transaction_of_fact(selected.query_id, fact.name)
-    related = facts_mentioning(fact.source, transaction) if transaction else ()
+    transaction = transaction_of_fact(match.query_id, fact.name)
+    mentions = facts_mentioning(fact.source, transaction) if transaction else ()
     return {
         **answer_context(fact, links),
-        "match": selected,
-        "others": [entry for entry in matches if entry is not selected],
+        "match": match,
+        "others": [entry for entry in matches if entry is not match],
         "route": route,
         "sentence": fact_sentence(fact, links),
-        "absent": proves_no_account(selected.facts_of_query),
+        "absent": proves_no_account(match.facts_of_query),
         "registry": registry,
         "reader": reader,
         "snippets": snippets(fact, reader) if reader else (),
         "details": event_details(fact),
         "transaction": transaction,
-        "related": [answer_context(other, links) for other in related if other.name != fact.name],
+        "mentions": [answer_context(other, links) for other in mentions if other.name != fact.name],
     }
 
 
@@ -198,5 +198,5 @@ def _fact_response(
     if proof := read_fact_proof(match.query_id, fact):
         route, currency = links.registry(fact.source, fact.destination), links.currency(fact.source)
         context["proves_absence"] = proof.proves_absence
-        context["picture"] = proof_picture(proof, fact, context["decoded"].short, route, currency)
+        context["picture"] = proof_picture(proof, fact, context["value"].short, route, currency)
     return render(request, "fact.html", context)

@@ -27,16 +27,16 @@ class Headline:
 def absent_accounts(facts: Sequence[ListedFact]) -> frozenset[tuple[int, str]]:
     """Blocks and accounts of which is proven that the account does not exist."""
     fields: dict[tuple[int, str], dict[str, str]] = {}
-    for listed in facts:
-        fact = listed.fact
-        if listed.is_proven and fact.kind is FactKind.ACCOUNT_FIELD:
+    for entry in facts:
+        fact = entry.fact
+        if entry.is_proven and fact.kind is FactKind.ACCOUNT_FIELD:
             fields.setdefault((fact.block, fact.account), {})[fact.name] = fact.word
     return frozenset(key for key, words in fields.items() if is_absent(words))
 
 
 def proven_balances(facts: FactListView) -> list[ListedFact]:
     """An account's balances, newest block first."""
-    return [listed for listed in facts.facts if listed.fact.name == "BALANCE"]
+    return [entry for entry in facts.facts if entry.fact.name == "BALANCE"]
 
 
 def balance_change(balances: Sequence[ListedFact], currency: str) -> str:
@@ -86,17 +86,17 @@ def block_headline(block: BlockView, facts: FactListView, links: PageLinks) -> H
 
 
 def _block_result(block: BlockView, facts: FactListView) -> str:
-    proven = facts.proven_facts
-    if not proven:
-        is_pending = block.is_open and not all(listed.has_ended for listed in facts.facts)
+    proven_facts = facts.proven_facts
+    if not proven_facts:
+        is_pending = block.is_open and not all(entry.has_ended for entry in facts.facts)
         if is_pending and not block.header:
             return "not final yet"
         return "its facts are being proven" if is_pending else "nothing is proven"
-    accounts = {listed.fact.account for listed in proven} - {""}
+    accounts = {entry.fact.account for entry in proven_facts} - {""}
     subjects, article = [format_count(len(accounts), "account")], "the"
     if not accounts:
         subjects, article = [], "its"
-    others = {listed.fact.kind in EVENT_KINDS for listed in proven if not listed.fact.account}
+    others = {entry.fact.kind in EVENT_KINDS for entry in proven_facts if not entry.fact.account}
     subjects += [f"{article} header"] * (False in others)
     subjects += ["its content"] * (True in others)
     return f"{_count_facts(facts)} of {join_names(subjects)}"
@@ -158,11 +158,11 @@ def confirmation_text(
     if transaction.final:
         return "its block is final"
     chain, head = links.routes.chains.get(transaction.chain), heads.get(transaction.chain)
-    required = chain.confirmations if chain else 1
+    confirmations = chain.confirmations if chain else 1
     depth = max(head.number - transaction.block + 1, 0) if head else 0
     if transaction.confirmed:
-        return f"{format_count(depth, 'block')} deep, {required:,} required"
-    return f"{min(depth, required):,} of {format_count(required, 'confirmation')}"
+        return f"{format_count(depth, 'block')} deep, {confirmations:,} required"
+    return f"{min(depth, confirmations):,} of {format_count(confirmations, 'confirmation')}"
 
 
 def _count_facts(facts: FactListView) -> str:

@@ -176,7 +176,7 @@ class NewBatchPage:
 
     @cached_property
     def expectations(self) -> list[tuple[Registry, RouteFigures, int]]:
-        """For each route: its registry, the figures of its batches, and the gas of a balance."""
+        """Each route's registry, the figures of its batches, and the gas of a balance."""
         if self.estimate is None:
             return []
         destination = self.estimate.destination_chain_id

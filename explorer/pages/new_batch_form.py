@@ -30,6 +30,7 @@ _INDEX = re.compile("[0-9]{1,5}")
 _GROUPED_NUMBER = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?: ?UTC|Z)?", re.ASCII)
 _SEPARATORS = re.compile(r"[\s,;\"']+")
+_DECIMAL_SLOT = re.compile("[0-9]{1,20}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class NewBatch:
 
     @property
     def accounts(self) -> list[str]:
-        return _unique(self.account)
+        return _unique_words(self.account)
 
     @property
     def selector(self) -> str:
@@ -71,7 +72,7 @@ class NewBatch:
         block: dict[str, object] = {"header": list(self.header)} if self.header else {}
         if logs := [_log_from_line(line) for line in self.logs.splitlines() if line.strip()]:
             block["logs"] = logs
-        entry = {"props": list(self.props), "slots": _unique(self.slots)}
+        entry = {"props": list(self.props), "slots": self._slots()}
         facts = {name: values for name, values in entry.items() if values}
         if self.account.strip() or self.slots.strip():
             block["accounts"] = dict.fromkeys(self.accounts or [""], facts)
@@ -82,6 +83,11 @@ class NewBatch:
             "data": {self.source: {self.selector: block}},
             **webhook,
         }
+
+    def _slots(self) -> list[str]:
+        """Slots as the request spells them: 10 is typed for 0xa."""
+        slots = _unique_words(self.slots)
+        return [hex(int(slot)) if _DECIMAL_SLOT.fullmatch(slot) else slot for slot in slots]
 
     def field_of(self, path: str, *, is_empty: bool = False) -> str:
         """The field of this path, or of its nearest ancestor; "" if there is none.
@@ -133,7 +139,7 @@ def _line_from_log(log: Mapping[str, Any]) -> str:
     return " ".join((to_checksum_address(log["address"]), *words))
 
 
-def _unique(text: str) -> list[str]:
+def _unique_words(text: str) -> list[str]:
     return list(dict.fromkeys(filter(None, _SEPARATORS.split(text))))
 
 

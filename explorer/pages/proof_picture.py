@@ -107,7 +107,9 @@ def _levels(
 ) -> Iterator[Level]:
     headers = (proof.header, *proof.later_headers)
     number = fact.block + len(proof.later_headers)
-    yield Level(f"hash of block {number:,}", *_why_known(proof, number, registry), headers[-1].hash)
+    yield Level(
+        f"hash of block {number:,}", *_trust_reason(proof, number, registry), headers[-1].hash
+    )
     reason = "Hashed, it gives the hash above."
     if proof.later_headers:
         name = format_count(len(proof.later_headers), "later header")
@@ -174,14 +176,14 @@ def _why_value(proof: FactProof, fact: FactView) -> str:
     return "The account holds it."
 
 
-def _why_known(proof: FactProof, number: int, registry: Registry | None) -> tuple[str, str]:
+def _trust_reason(proof: FactProof, number: int, registry: Registry | None) -> tuple[str, str]:
     """Explain, in short and in full, why the registry trusts the proof's first block hash."""
     if proof.mined_block is None:
         # An event's header need not be accumulated.
-        known = (
+        summary = (
             "known to the registry" if proof.event_root else "accumulated in the registry before"
         )
-        return known, "The registry knew it from an earlier proof."
+        return summary, "The registry knew it from an earlier proof."
     if proof.hops:
         hops = format_count(proof.hops, "hop")
         history = "The contract of EIP-2935 keeps the hashes of the 8,191 blocks before it."

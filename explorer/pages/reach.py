@@ -27,7 +27,7 @@ class ReachForm:
     destination: int | None
     block: str
     is_sent: bool = False
-    wanted: Selector | None = None  # None if the text is not a block
+    selector: Selector | None = None  # None if the text is not a block
     reach: Reach | None = None
 
     @classmethod
@@ -43,9 +43,9 @@ class ReachForm:
         form = (sources, destinations, source, destination, text)
         if "block" not in query or source is None or destination is None:
             return cls(*form)
-        wanted = _block_at(text)
-        reach = route_reach(links.routes, source, destination, wanted) if wanted else None
-        return cls(*form, is_sent=True, wanted=wanted, reach=reach)
+        selector = _parse_selector(text)
+        reach = route_reach(links.routes, source, destination, selector) if selector else None
+        return cls(*form, is_sent=True, selector=selector, reach=reach)
 
     @property
     def new_batch(self) -> str:
@@ -55,11 +55,11 @@ class ReachForm:
 
 
 def _choice(text: str, chains: tuple[Chain, ...]) -> int | None:
-    chosen = (chain.id for chain in chains if str(chain.id) == text)
-    return next(chosen, chains[0].id if chains else None)
+    matches = (chain.id for chain in chains if str(chain.id) == text)
+    return next(matches, chains[0].id if chains else None)
 
 
-def _block_at(text: str) -> Selector | None:
+def _parse_selector(text: str) -> Selector | None:
     selector = selector_from_input(text)
     if not re.fullmatch(SELECTOR_PATTERN, selector, re.ASCII):
         return None

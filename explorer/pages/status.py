@@ -45,35 +45,35 @@ def problems(statuses: Sequence[ChainStatus]) -> list[str]:
     elif last_poll is None:
         sentences = ["Nothing is proven: no prover has been seen yet."]
     elif not any(row.is_polled for row in statuses):
-        seen = silence(last_poll)
-        sentences = [f"Nothing is proven at the moment: no prover has been seen {seen}."]
+        duration = silence(last_poll)
+        sentences = [f"Nothing is proven at the moment: no prover has been seen {duration}."]
     else:
         sentences = [sentence for row in statuses if (sentence := chain_state(row)[2])]
-    if late := late_batch_count():
-        count = quantity(min(late, MAX_COUNTED), "batch,batches")
-        have = "has" if late == 1 else "have"
+    if late_count := late_batch_count():
+        count = quantity(min(late_count, MAX_COUNTED), "batch,batches")
+        have = "has" if late_count == 1 else "have"
         sentences.append(f"{count} {have} waited more than {LATE_FACTOR} times as long as usual.")
     return sentences
 
 
 def chain_state(row: ChainStatus) -> tuple[str, str, str]:
     """Its mark, a few words, and a sentence if something is wrong."""
-    delayed = f"Proving with {row.chain.name} is delayed"
+    subject = f"Proving with {row.chain.name} is delayed"
     if not row.is_answered:
-        since = silence(row.head.recorded_at) if row.head else "yet"
-        words = f"no answer {since}" if row.head else "not seen yet"
-        return "rejected", words, f"{delayed}: none of its nodes has answered {since}."
+        duration = silence(row.head.recorded_at) if row.head else "yet"
+        words = f"no answer {duration}" if row.head else "not seen yet"
+        return "rejected", words, f"{subject}: none of its nodes has answered {duration}."
     if row.stalled_since:
         words = f"no new block {silence(row.stalled_since)}"
-        return "rejected", words, f"{delayed}: it has had {words}, although its nodes answer."
+        return "rejected", words, f"{subject}: it has had {words}, although its nodes answer."
     if row.budget_left == 0:
         words = "its daily budget is spent"
         return "waiting", words, f"Proving on {row.chain.name} waits: {words}."
     return "proven", "works", ""
 
 
-def silence(since: datetime) -> str:
-    return "for " + age((timezone.now() - since).total_seconds()).removesuffix(" ago")
+def silence(start: datetime) -> str:
+    return "for " + age((timezone.now() - start).total_seconds()).removesuffix(" ago")
 
 
 def _last_poll(statuses: Sequence[ChainStatus]) -> datetime | None:

@@ -40,18 +40,18 @@ def time_line(
         for name, duration in seconds.items()
         if duration is not None
     }
-    elapsed = start = 0.0
+    total = start = 0.0
     for name, duration in seconds.items():
         if duration is None:
             yield Stage(name, "waiting")
             continue
         # Rounded cumulatively, so that the durations add up to the whole.
-        digits, previous_elapsed = int(whole < PRECISE_SECONDS), elapsed
-        elapsed += duration
-        text = precise_duration(round(elapsed, digits) - round(previous_elapsed, digits), whole)
-        running = "rejected" if batch.ended_at else "moving"
+        digits, previous_total = int(whole < PRECISE_SECONDS), total
+        total += duration
+        text = precise_duration(round(total, digits) - round(previous_total, digits), whole)
+        open_mark = "rejected" if batch.ended_at else "moving"
         width = 100 * widths[name] / sum(widths.values())
-        yield Stage(name, "proven" if ends[name] else running, text, start, width)
+        yield Stage(name, "proven" if ends[name] else open_mark, text, start, width)
         start += width
 
 

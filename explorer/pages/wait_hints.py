@@ -1,6 +1,6 @@
 """Hints about a wait: the time left, and who can act if it takes too long."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
 from queries.reading.batches import BatchView
 from queries.reading.figures import usual_seconds
-from queries.reading.waits import AwaitedBlock, awaited_block, missing_signers
+from queries.reading.waits import AwaitedBlock, awaited_blocks, missing_signers
 from queries.wait_reasons import EXPECTED_WAITS, WaitCode
 
 LONG_WAIT = 3  # times the usual one
@@ -29,30 +29,43 @@ OTHER_ACTOR = "You need not act. The operator can check the nodes and the prover
 
 @dataclass(frozen=True, slots=True)
 class WaitHint:
-    left: str  # such as `245 blocks left, about 4 minutes`
-    overdue: str  # a sentence, if the batch takes much longer than usual
+    remaining_text: str  # such as `245 blocks left, about 4 minutes`
+    overdue_sentence: str  # a sentence, if the batch takes much longer than usual
 
 
 def wait_hint(batch: BatchView, links: PageLinks, now: datetime) -> WaitHint | None:
     reason = batch.waits_for
     if batch.ended_at or not reason:
         return None
-    left = ""
-    if reason.code in EXPECTED_WAITS | {WaitCode.NOT_ATTESTED}:
-        block = awaited_block(batch.id, reason)
-        left = _left(block, batch, links, now) if block else ""
-    return WaitHint(left, _overdue(batch, reason.code, now))
+    remaining_text = remaining_texts([batch], links, now).get(batch.id, "")
+    return WaitHint(remaining_text, _overdue_sentence(batch, reason.code, now))
 
 
-def _left(block: AwaitedBlock, batch: BatchView, links: PageLinks, now: datetime) -> str:
+def remaining_texts(
+    batches: Iterable[BatchView], links: PageLinks, now: datetime
+) -> Mapping[str, str]:
+    """What is left of the expected waits, by batch."""
+    waiting_batches = {
+        batch.id: batch
+        for batch in batches
+        if batch.waits_for and batch.waits_for.code in EXPECTED_WAITS | {WaitCode.NOT_ATTESTED}
+    }
+    blocks = awaited_blocks(waiting_batches) if waiting_batches else {}
+    return {
+        key: _remaining_text(block, waiting_batches[key], links, now)
+        for key, block in blocks.items()
+    }
+
+
+def _remaining_text(block: AwaitedBlock, batch: BatchView, links: PageLinks, now: datetime) -> str:
     code = batch.waits_for.code if batch.waits_for else ""
     if code == WaitCode.NOT_ATTESTED:
         registry = links.registry(block.source, batch.destination)
         if registry is None or block.number is None:
             return ""
-        missing = missing_signers(registry, block.number)
-        count = len(registry.signers) - len(missing)
-        names = ", ".join(map(short_hash, missing))
+        signers = missing_signers(registry, block.number)
+        count = len(registry.signers) - len(signers)
+        names = ", ".join(map(short_hash, signers))
         return f"{count} of {registry.threshold} signatures, waiting for {names}" if names else ""
     if code == WaitCode.TIME_NOT_REACHED and block.timestamp:
         seconds = block.timestamp - now.timestamp()
@@ -63,12 +76,12 @@ def _left(block: AwaitedBlock, batch: BatchView, links: PageLinks, now: datetime
     return f"{text}, about {rough_duration(block.seconds_left)}" if block.seconds_left else text
 
 
-def _overdue(batch: BatchView, code: str, now: datetime) -> str:
-    waited = (now - batch.submitted_at).total_seconds()
-    if code in EXPECTED_WAITS or waited < MIN_LONG_WAIT:
+def _overdue_sentence(batch: BatchView, code: str, now: datetime) -> str:
+    wait_seconds = (now - batch.submitted_at).total_seconds()
+    if code in EXPECTED_WAITS or wait_seconds < MIN_LONG_WAIT:
         return ""
     usual = usual_seconds(now.date())
-    if usual is None or waited < LONG_WAIT * usual:
+    if usual is None or wait_seconds < LONG_WAIT * usual:
         return ""
     actor = ACTORS.get(code, OTHER_ACTOR)
     half = f"half of the batches here are DONE within {rough_duration(usual)}"

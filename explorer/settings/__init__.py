@@ -166,7 +166,7 @@ SIGN_IN_ORIGINS = [
 ]
 OPERATORS = env.wallets("OPERATORS")
 # Only for the demo: signs in any browser on this machine as the node's first account.
-DEMO_WALLET_NODE = env.local_node("DEMO_WALLET_NODE", allowed=DEVELOPMENT)
+DEMO_WALLET_NODE = env.local_node("DEMO_WALLET_NODE", is_allowed=DEVELOPMENT)
 REQUESTS_PER_MINUTE = env.number("REQUESTS_PER_MINUTE", 600, minimum=1)
 FACTS_PER_DAY = env.number("FACTS_PER_DAY", 1_000_000, minimum=1)
 
@@ -193,7 +193,7 @@ if PROVER_ENGINE == "CELERY" and not CELERY_BROKER:
 if CELERY_BROKER and not is_broker(CELERY_BROKER):
     raise ImproperlyConfigured(f"CELERY_BROKER is not a broker's address. {broker_hint}")
 PROVER_LEASE_SECONDS = env.number("PROVER_LEASE_SECONDS", 60, minimum=1)
-WEBHOOKS_TO_PRIVATE = env.flag("WEBHOOKS_TO_PRIVATE")
+ALLOW_PRIVATE_WEBHOOKS = env.flag("ALLOW_PRIVATE_WEBHOOKS")
 ROUTES_FILE = Path(routes_file) if (routes_file := env.text("ROUTES_FILE")) else None
 
 # Keys that sign transactions and attestations; queries/chain/signer.py reads them. Django's error

@@ -90,12 +90,12 @@ class Environment:
         except ValueError as error:
             raise ImproperlyConfigured(f"The file that {name}_FILE names {error}.") from None
 
-    def local_node(self, name: str, *, allowed: bool) -> str:
+    def local_node(self, name: str, *, is_allowed: bool) -> str:
         """The URL of a node on this machine."""
         value = self.text(name)
         if not value:
             return ""
-        if not allowed:
+        if not is_allowed:
             raise ImproperlyConfigured(
                 f"{name} is only for the demo: it lets everyone sign in as one account. Unset it."
             )

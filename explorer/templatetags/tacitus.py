@@ -125,13 +125,13 @@ def get(mapping: Mapping[str, object] | None, key: str) -> object:
     return mapping.get(key, "") if mapping else ""
 
 
-ABBREVIATED = re.compile(r"0x\w{4}…\w{4}", re.ASCII)
+ABBREVIATED_HASH = re.compile(r"0x\w{4}…\w{4}", re.ASCII)
 
 
 @register.filter
 def keep_hashes_whole(text: str) -> SafeString:
     """Browsers may break lines behind an ellipsis."""
-    html = ABBREVIATED.sub(r'<span class="whole">\g<0></span>', escape(text))
+    html = ABBREVIATED_HASH.sub(r'<span class="whole">\g<0></span>', escape(text))
     return mark_safe(html)  # noqa: S308  (escaped before)
 
 
@@ -175,12 +175,12 @@ def fact_value(fact: FactView, value: DecodedValue, *, has_page: bool = True) ->
 
     Not a template, which took a third of the time of a page with many facts.
     """
-    text = f"<bdi>{escape(value.short)}</bdi>"
-    link = f'<a href="{escape(facts.fact_url(fact))}">{text}</a>' if has_page else text
-    exact = f"<span>wei </span>{value.wei}" if value.wei else fact.word
+    url = facts.fact_url(fact) if has_page else ""
+    text = '<a href="{0}"><bdi>{1}</bdi></a>' if has_page else "<bdi>{1}</bdi>"
     focus = "" if has_page else ' tabindex="0"'
-    html = f'<span class="short"{focus}>{link}<code class="exact">{exact}</code></span>'
-    return mark_safe(html)  # noqa: S308  (escaped before)
+    unit = "<span>wei </span>" if value.wei else ""
+    html = f'<span class="short"{focus}>{text}<code class="exact">{unit}{{2}}</code></span>'
+    return format_html(html, url, value.short, value.wei or fact.word)
 
 
 @register.filter

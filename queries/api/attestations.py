@@ -43,14 +43,14 @@ class WantedAttestationsResponse(ApiModel):
 
 def submit_attestation(request: HttpRequest, routes: Routes) -> AttestationResponse:
     _count_request(request)
-    signed = body.read_attestation(json_body(request, MAX_BYTES))
-    signer = records.store_attestation(routes, signed, only_wanted=True)
-    return AttestationResponse(signer=signer, block=signed.attestation.block)
+    signed_attestation = body.read_attestation(json_body(request, MAX_BYTES))
+    signer = records.store_attestation(routes, signed_attestation, only_wanted=True)
+    return AttestationResponse(signer=signer, block=signed_attestation.attestation.block)
 
 
 def wanted_attestations(request: HttpRequest, routes: Routes) -> WantedAttestationsResponse:
     _count_request(request)
-    wanted = [
+    entries = [
         WantedBlocksResponse(
             origin_chain_id=registry.source,
             destination_chain_id=registry.destination,
@@ -60,7 +60,7 @@ def wanted_attestations(request: HttpRequest, routes: Routes) -> WantedAttestati
         for registry in routes.registries.values()
         if registry.kind is RegistryKind.ATTESTED
     ]
-    return WantedAttestationsResponse(wanted=wanted)
+    return WantedAttestationsResponse(wanted=entries)
 
 
 def _count_request(request: HttpRequest) -> None:

@@ -107,11 +107,11 @@ def submit_batch(
 ) -> Batch:
     """Submit the batch in a parsed body, for the API and for a page."""
     batch = read_batch(content, routes, limits)
-    if batch.webhook and not settings.WEBHOOKS_TO_PRIVATE and is_private(batch.webhook.url):
+    if batch.webhook and not settings.ALLOW_PRIVATE_WEBHOOKS and is_private(batch.webhook.url):
         raise RefusalError(
             RequestCode.WEBHOOK_MALFORMED,
             "webhook.url names this machine or a private network, where no webhook is sent. The "
-            "operator can allow it with WEBHOOKS_TO_PRIVATE.",
+            "operator can allow it with ALLOW_PRIVATE_WEBHOOKS.",
             path="webhook.url",
         )
     return store_batch(key.owner, batch, idempotency_key, routes)
@@ -302,7 +302,7 @@ def _results(page: QueryPage) -> dict[str, Any]:
             names = {prop.name: prop.name for prop in query.props}
             names |= {slot: f"0x{slot_word(slot).hex()}" for slot in slots}
             result["accounts"][key] = {
-                spelled: query.values[name] for spelled, name in names.items() if query.values
+                spelling: query.values[name] for spelling, name in names.items() if query.values
             }
     return results
 

@@ -56,7 +56,7 @@ def _lookup_unavailable(sentence: str) -> RefusalError:
 
 
 class LookupBody(Body):
-    """What a client sends to a gateway whose URL has no `{data}`."""
+    """The body of a client's request to a gateway whose URL has no `{data}`."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -153,8 +153,8 @@ def _cached_answer(
     """The body of the answer, and the Unix time until which it may be cached."""
     registry, question = _read_question(data, routes)
     key = f"lookup-{hashlib.sha256(data.encode()).hexdigest()}"
-    if cached := cache.get(key):
-        return cast("tuple[bytes, float]", cached)
+    if entry := cache.get(key):
+        return cast("tuple[bytes, float]", entry)
     refuse_over_quota(
         use_quota(f"lookups from {client_network(request)}", LOOKUPS_PER_MINUTE, MINUTE),
         LookupCode.LOOKUP_UNAVAILABLE,
@@ -169,19 +169,19 @@ def _cached_answer(
 
 def _read_question(data: str, routes: Routes) -> tuple[Registry, Question]:
     """The registry that the call names, and its question."""
-    malformed = _question_unknown(
+    error = _question_unknown(
         f"The data is not a call of lookUp({','.join(ARGUMENT_TYPES)}), or of lookUpRecent with "
         "such arguments."
     )
     if not re.fullmatch(DATA_PATTERN, data):
-        raise malformed
+        raise error
     call = bytes.fromhex(data[2:])
     if call[:4] not in {SELECTOR, RECENT_SELECTOR}:
-        raise malformed
+        raise error
     try:
         destination, address, question = decode(ARGUMENT_TYPES, call[4:])
     except DecodingError:
-        raise malformed from None
+        raise error from None
     for registry in routes.registries.values():
         if registry.destination == destination and registry.address.lower() == address:
             is_recent = call[:4] == RECENT_SELECTOR

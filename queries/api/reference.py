@@ -165,8 +165,8 @@ LOCATIONS = {"path": " In the path.", "header": " A header."}
 
 
 def _parameter_meaning(parameter: Parameter) -> str:
-    required = " Required." if parameter.required else ""
-    return f"{parameter.meaning}{required}{LOCATIONS.get(parameter.location, '')}"
+    requirement = " Required." if parameter.required else ""
+    return f"{parameter.meaning}{requirement}{LOCATIONS.get(parameter.location, '')}"
 
 
 def _json_block(content: object) -> str:
@@ -177,8 +177,8 @@ def _member_table(schema: Schema, schemas: Mapping[str, Schema], *, is_request: 
     rows = []
     for member in members_of(schema, schemas):
         kind, meaning = _type_and_meaning(member)
-        required = ", required" if is_request and member.required else ""
-        rows.append((f"`{member.name}`", f"{kind}{required}", meaning))
+        requirement = ", required" if is_request and member.required else ""
+        rows.append((f"`{member.name}`", f"{kind}{requirement}", meaning))
     return table(("field", "type", "meaning"), rows)
 
 
@@ -207,13 +207,13 @@ def status_table() -> str:
 
 def error_code_table(advice: Mapping[str, str]) -> str:
     """The codes of refused requests, those of pages too; `advice` by code."""
-    again = "Send it again later, after `Retry-After` if the response has it."
+    retry = "Send it again later, after `Retry-After` if the response has it."
     rows = {
         code.code: (
             f"`{code.code}`",
             f"{code.status.value}{', retryable' if code.retryable else ''}",
             code.meaning,
-            advice.get(code.code, again if code.retryable else "Correct what `error` names."),
+            advice.get(code.code, retry if code.retryable else "Correct what `error` names."),
         )
         for code in sorted((*PageCode, *error_codes(ENDPOINTS)), key=lambda code: code.status)
     }

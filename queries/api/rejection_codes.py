@@ -40,13 +40,13 @@ class BatchCode:
 
 def batch_codes() -> list[BatchCode]:
     """All codes, without repetition: those of waiting, those of both, those of rejections."""
-    merged: dict[str, BatchCode] = {}
+    codes: dict[str, BatchCode] = {}
     for code in _codes():
-        known = merged.setdefault(code.code, code)
-        merged[code.code] = replace(
-            known, waits=known.waits or code.waits, rejects=known.rejects or code.rejects
+        entry = codes.setdefault(code.code, code)
+        codes[code.code] = replace(
+            entry, waits=entry.waits or code.waits, rejects=entry.rejects or code.rejects
         )
-    return sorted(merged.values(), key=lambda code: code.rejects + (not code.waits))
+    return sorted(codes.values(), key=lambda code: code.rejects + (not code.waits))
 
 
 def wait_codes() -> list[str]:

@@ -50,9 +50,9 @@ def cursor_parameter(request: HttpRequest) -> Cursor | None:
     return Cursor((text,))
 
 
-def malformed_parameter(name: str, text: str, wanted: str) -> RefusalError:
+def malformed_parameter(name: str, text: str, rule: str) -> RefusalError:
     return RefusalError(
-        EndpointCode.PARAMETER_MALFORMED, f"{name} is {quote_text(text)}, not {wanted}.", path=name
+        EndpointCode.PARAMETER_MALFORMED, f"{name} is {quote_text(text)}, not {rule}.", path=name
     )
 
 

@@ -157,7 +157,7 @@ class BatchResponse(ApiModel):
 
     @property
     def code(self) -> str | None:
-        """Why it was rejected, or waits."""
+        """The code of its rejection, or of its wait."""
         return self.rejection.code if self.rejection else self.wait_code
 
 
@@ -172,8 +172,8 @@ class StepResponse(ApiModel):
     status: StepStatus | None = Field(
         description="null until the step begins.", examples=["COMPLETED"]
     )
-    started: Moment | None = Field(validation_alias="began")
-    completed: Moment | None
+    started: Moment | None = Field(validation_alias="began_at")
+    completed: Moment | None = Field(validation_alias="completed_at")
     transaction_hash: Annotated[TransactionHash | None, _EMPTY_AS_NULL]
     transaction_block: BlockNumber | None
     gas_used: Gas | None

@@ -111,8 +111,8 @@ def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> LaterQue
             internal_id=f"{batch.id}-{query.position}",
             typ="ACCOUNT" if query.is_account_query else "HEADER",
             created_at=batch.submitted_at,
-            completed_at=query.completed,
-            **_status_members(batch, query.completed, failed=query.failed),
+            completed_at=query.completed_at,
+            **_status_members(batch, query.completed_at, has_failed=query.has_failed),
         )
         for query in progress[:limit]
     ]
@@ -128,17 +128,17 @@ def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> LaterActi
     query = reading.find_query(batch, int(position))
     if query is None:
         raise batch_not_found(query_id, "query_id")
-    failed = any(step.error for step in query.steps)
+    has_failed = any(step.error for step in query.steps)
     actions = [
         LaterActionResponse(
             internal_id=f"{batch.id}-{query.position}-{step.name}",
             typ=step.name,
-            created_at=step.began,
-            completed_at=step.completed,
+            created_at=step.began_at,
+            completed_at=step.completed_at,
             transaction_hash=step.transaction_hash or None,
             **(
-                _status_members(batch, step.completed, failed=failed)
-                if step.began
+                _status_members(batch, step.completed_at, has_failed=has_failed)
+                if step.began_at
                 else {"status": "PENDING"}
             ),
         )
@@ -152,17 +152,17 @@ def is_alive(_request: HttpRequest) -> AliveResponse:
 
 
 def _status_members(
-    batch: BatchView, completed: datetime | None, *, failed: bool
+    batch: BatchView, completed_at: datetime | None, *, has_failed: bool
 ) -> dict[str, Any]:
     """The status of a query or step that has begun; this API has FAILED in place of REJECTED.
 
-    A query that has not `failed` itself ends with its batch, and can be submitted again.
+    A query without an error of its own ends with its batch, and can be submitted again.
     """
-    if completed:
+    if completed_at:
         return {"status": "COMPLETED"}
     if batch.error is None:
         return {"status": "IN_PROGRESS"}
     cause = batch.error
-    message = cause.sentence if failed else f"Another query failed: {cause.sentence}"
-    retryable = cause.retryable or not failed
+    message = cause.sentence if has_failed else f"Another query failed: {cause.sentence}"
+    retryable = cause.retryable or not has_failed
     return {"status": "FAILED", "message": message, "code": cause.code, "retryable": retryable}

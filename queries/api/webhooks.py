@@ -41,7 +41,7 @@ EVENT_ID = "01J2VM7B5T3Q1Y8ZC4N6W0XKDE"
 
 
 class AttemptResponse(ApiModel):
-    made: Moment
+    made: Moment = Field(validation_alias="made_at")
     status: int | None = Field(description="The HTTP status.", examples=[200])
     fault: str | None
     milliseconds: int
@@ -53,8 +53,8 @@ class DeliveryResponse(ApiModel):
     batch_query_id: Id = Field(validation_alias="batch")
     url: str = Field(examples=["https://example.org/hook"])
     state: DeliveryState = Field(examples=["DELIVERED"])
-    created: Moment
-    delivered: Moment | None
+    created: Moment = Field(validation_alias="created_at")
+    delivered: Moment | None = Field(validation_alias="delivered_at")
     next_attempt: Moment | None = Field(examples=[None])
     attempts: list[AttemptResponse] = Field(
         description="The newest first.", max_length=MAX_ATTEMPTS

@@ -31,15 +31,16 @@ def attested_registry(routes: Routes, source: int, destination: int) -> Registry
 
 
 def store_attestation(
-    routes: Routes, signed: SignedAttestation, *, only_wanted: bool = False
+    routes: Routes, signed_attestation: SignedAttestation, *, only_wanted: bool = False
 ) -> str:
     """Store an attestation. Returns its signer.
 
     `only_wanted`: refuse it unless a query waits for it, so that no signer can fill the database.
     """
-    attestation, block_hash = signed.attestation, signed.attestation.block_hash.hex()
+    attestation = signed_attestation.attestation
+    block_hash = attestation.block_hash.hex()
     registry = attested_registry(routes, attestation.source, attestation.destination)
-    signer, block = _check_signer(registry, signed), attestation.block
+    signer, block = _check_signer(registry, signed_attestation), attestation.block
     if only_wanted and block not in attested_blocks(signer, registry, block):
         _check_is_wanted(registry, block)
     row, is_new = Attestation.objects.get_or_create(
@@ -49,7 +50,7 @@ def store_attestation(
         signer=signer,
         defaults={
             "block_hash": block_hash,
-            "signature": signed.signature.hex(),
+            "signature": signed_attestation.signature.hex(),
             "received_at": shared_now(),
         },
     )
@@ -72,10 +73,10 @@ def wanted_blocks(registry: Registry) -> QuerySet[BlockJob, int]:
     If a query names its block by a time, the next block has to be attested: its header shows that
     the queried block was the last one at that time.
     """
-    waiting = Query.objects.filter(job=OuterRef("pk"), has_ended=False)
-    has_time = Exists(waiting.filter(timestamp__isnull=False))
+    queries = Query.objects.filter(job=OuterRef("pk"), has_ended=False)
+    has_time = Exists(queries.filter(timestamp__isnull=False))
     number = F("block") + Case(When(has_time, then=1), default=0)
-    rows = BlockJob.objects.filter(Exists(waiting), **registry.route_filter).annotate(number=number)
+    rows = BlockJob.objects.filter(Exists(queries), **registry.route_filter).annotate(number=number)
     return rows.order_by("-number").values_list("number", flat=True).distinct()
 
 
@@ -89,14 +90,14 @@ def attested_blocks(signer: str, registry: Registry, *blocks: int) -> set[int]:
     return set(rows.values_list("block", flat=True))
 
 
-def _check_signer(registry: Registry, signed: SignedAttestation) -> str:
-    if signed.attestation.registry != bytes.fromhex(registry.address[2:]):
+def _check_signer(registry: Registry, signed_attestation: SignedAttestation) -> str:
+    if signed_attestation.attestation.registry != bytes.fromhex(registry.address[2:]):
         raise RefusalError(
             AttestationCode.ATTESTATION_UNTRUSTED,
             "The attestation is for another registry than the one configured for this route.",
             path="registry",
         )
-    signer = recover_signer(signed.attestation.digest, signed.signature)
+    signer = recover_signer(signed_attestation.attestation.digest, signed_attestation.signature)
     if signer is None or signer not in registry.signers:
         raise RefusalError(
             AttestationCode.ATTESTATION_UNTRUSTED,
@@ -110,10 +111,10 @@ def _check_is_wanted(registry: Registry, block: int) -> None:
     """Raise `RefusalError` unless a query waits for this block or one that is reached from it."""
     head = ChainRecord.objects.filter(chain=registry.source, recorded_at__isnull=False).first()
     if head is None or block > head.number:
-        seen = f"the last one seen there is {head.number:,}" if head else "no block was seen yet"
+        reason = f"the last one seen there is {head.number:,}" if head else "no block was seen yet"
         raise RefusalError(
             RequestCode.BLOCK_BEYOND_HEAD,
-            f"Block {block:,} does not exist on chain {registry.source} yet: {seen}.",
+            f"Block {block:,} does not exist on chain {registry.source} yet: {reason}.",
             path="block",
         )
     if not wanted_blocks(registry).filter(Q(number__range=(block - HISTORY_RING, block))).exists():

@@ -127,7 +127,7 @@ def _read_items(read: Callable[[object], Item], answers: Iterable[object]) -> li
 
 
 def _check_receipts(header: Header, receipts: list[Receipt]) -> list[Receipt]:
-    _check_root(header, HeaderField.RECEIPTS_ROOT, [receipt.encoded for receipt in receipts])
+    _check_root(header, HeaderField.RECEIPTS_ROOT, [receipt.encoding for receipt in receipts])
     return receipts
 
 

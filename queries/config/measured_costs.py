@@ -1,4 +1,4 @@
-"""What proving costs, from measurements in `measured.json`, which tests repeat.
+"""Costs of proving, from measurements in `measured.json`, which tests repeat.
 
 Gas is of recorded proofs of mainnet (`make gas`), JSON-RPC calls are of a local chain.
 """
@@ -11,7 +11,7 @@ from typing import Self
 from queries.config.limits import Limits
 from queries.config.registries import RegistryKind
 
-MEASURED = json.loads((Path(__file__).parent / "measured.json").read_text())
+MEASUREMENTS = json.loads((Path(__file__).parent / "measured.json").read_text())
 
 MEASURED_ACCOUNTS = (1, 10, 100)  # accounts of a block that were measured together
 
@@ -33,7 +33,7 @@ class MeasuredCost:
 
 
 def _measured_gas(name: str) -> MeasuredCost:
-    return MeasuredCost(**MEASURED["gas"][name])
+    return MeasuredCost(**MEASUREMENTS["gas"][name])
 
 
 def block_cost(kind: RegistryKind) -> MeasuredCost:
@@ -56,7 +56,7 @@ def account_cost(kind: RegistryKind, together: int) -> MeasuredCost:
 
 def calls_per_fact(together: int) -> float:
     """JSON-RPC calls per account to all chains, from the submission to DONE."""
-    return float(MEASURED["calls"][f"accounts-{together}"])
+    return float(MEASUREMENTS["calls"][f"accounts-{together}"])
 
 
 def idle_calls(limits: Limits, seconds: int) -> float:

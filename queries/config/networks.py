@@ -93,7 +93,7 @@ def route_kind(source: Network, destination: Network) -> RegistryKind:
 
 
 def provable_after(source: Network, kind: RegistryKind) -> str:
-    """How long after a block its facts can be proven."""
+    """The time from a block until its facts can be proven."""
     match kind:
         case RegistryKind.NATIVE:
             return f"{2 * source.block_seconds} seconds"

@@ -42,7 +42,7 @@ VALID_UNTIL = 1_830_297_600  # 2028-01-01: the default end of attested registrie
 
 
 class RegistryKind(StrEnum):
-    """How a registry learns the source chain's block hashes."""
+    """The source of the block hashes that a registry knows."""
 
     NATIVE = "native"
     OPTIMISM = "optimism"
@@ -138,16 +138,17 @@ def _registry_init_code(registry: Registry) -> bytes:
 
 def router_init_code(registries: Iterable[Registry]) -> bytes:
     """The init code of a router for these registries of a destination."""
-    ordered = sorted(registries, key=lambda registry: registry.source)
-    words = [[registry.source for registry in ordered], [registry.address for registry in ordered]]
+    registries = sorted(registries, key=lambda registry: registry.source)
+    addresses = [registry.address for registry in registries]
+    words = [[registry.source for registry in registries], addresses]
     return load_artifact("FactsRouter").bytecode + encode(["uint256[]", "address[]"], words)
 
 
 def events_router_init_code(registries: Iterable[Registry]) -> bytes:
     """The init code of a router for the events verifiers beside these registries."""
-    ordered = sorted(registries, key=lambda registry: registry.source)
-    verifiers = [verifier_address(registry.address) for registry in ordered]
-    words = [[registry.source for registry in ordered], verifiers]
+    registries = sorted(registries, key=lambda registry: registry.source)
+    verifiers = [verifier_address(registry.address) for registry in registries]
+    words = [[registry.source for registry in registries], verifiers]
     return load_artifact("EventsRouter").bytecode + encode(["uint32[]", "address[]"], words)
 
 
@@ -191,12 +192,12 @@ def registry_with_values(registry: Registry, values: Iterable[Any]) -> Registry:
     return replace(registry, **fields)
 
 
-def registry_with_arguments(registry: Registry, encoded: bytes) -> Registry:
+def registry_with_arguments(registry: Registry, arguments: bytes) -> Registry:
     """The registry with these encoded arguments; `ValueError` if they are malformed."""
     types = [kind for _, kind, _ in CONSTRUCTORS[registry.kind]]
     with suppress(DecodingError):
-        registry = registry_with_values(registry, decode(types, encoded))
-        if constructor_arguments(registry) == encoded:
+        registry = registry_with_values(registry, decode(types, arguments))
+        if constructor_arguments(registry) == arguments:
             return registry
     raise ValueError("malformed constructor arguments")
 

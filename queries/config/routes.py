@@ -151,7 +151,7 @@ class Chain:
 
     @property
     def depth(self) -> int:
-        """How many blocks deep a fact must be to count; its own block is 1 deep."""
+        """The depth in blocks at which a fact counts; its own block is 1 deep."""
         return max(self.confirmations, 1)
 
     @property

@@ -51,13 +51,13 @@ def parse_toml(path: Path) -> object:
         raise RoutesFileError("ROUTES_FILE holds a number that is too long.") from None
 
 
-def check_keys(location: str, table: object, known: Collection[str]) -> dict[str, Any]:
+def check_keys(location: str, table: object, keys: Collection[str]) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise_routes_error(location, "it must be a table")
     for key in table:
-        if key not in known:
+        if key not in keys:
             raise_routes_error(
-                location, f"{redact_key(key)} is unknown; the keys are {', '.join(sorted(known))}"
+                location, f"{redact_key(key)} is unknown; the keys are {', '.join(sorted(keys))}"
             )
     return table
 

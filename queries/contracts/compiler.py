@@ -75,8 +75,8 @@ def compile_contracts(sources: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 def _compile(
     sources: Mapping[str, str], names: Mapping[str, str], settings: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    selected = {file: {name: OUTPUTS} for name, file in names.items()}
-    output = run_compiler(sources, settings | {"outputSelection": selected})
+    selection = {file: {name: OUTPUTS} for name, file in names.items()}
+    output = run_compiler(sources, settings | {"outputSelection": selection})
     errors = [message["formattedMessage"] for message in output.get("errors", [])]
     if errors:
         raise CompilerError("\n".join(errors))

@@ -71,8 +71,8 @@ Convert = Callable[[Any], Any]
 
 def parse_time(value: datetime | str | None) -> datetime | None:
     """Parse a raw value: SQLite returns columns without a zone, and computed times as text."""
-    parsed = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return parsed.replace(tzinfo=UTC) if parsed is not None and parsed.tzinfo is None else parsed
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
 
 
 def parse_json(value: str | None) -> Any:

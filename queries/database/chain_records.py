@@ -1,4 +1,4 @@
-"""What provers last saw of chains and their nodes. Provers on one database share the polls."""
+"""Records of chains and nodes as of the last poll, shared by the provers on one database."""
 
 from datetime import timedelta
 from typing import Any

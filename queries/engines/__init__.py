@@ -1,1 +1,1 @@
-"""What has due rows worked on. The database is the queue, so wake-ups may be lost or repeated."""
+"""Engines, which wake the workers. The database is the queue: wake-ups may be lost or repeated."""

@@ -7,15 +7,15 @@ class Alarm:
     """Ringing wakes all threads in `sleep()`."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
         # Read it before looking for work; `sleep()` then returns at once if the alarm rang since.
         self.ring_count = 0
         self.stopped = False
 
     def ring(self) -> None:
-        with self._changed:
+        with self._condition:
             self.ring_count += 1
-            self._changed.notify_all()
+            self._condition.notify_all()
 
     def stop(self) -> None:
         """Set `stopped` and wake all threads. Safe in signal handlers."""
@@ -24,8 +24,8 @@ class Alarm:
 
     def sleep(self, seconds: float, ring_count: int | None = None) -> None:
         """Sleep until the count differs from `ring_count`; without `ring_count`, until stopped."""
-        with self._changed:
-            self._changed.wait_for(
+        with self._condition:
+            self._condition.wait_for(
                 lambda: self.stopped or ring_count not in {None, self.ring_count}, seconds
             )
 

@@ -98,10 +98,10 @@ class _DeadlineReader(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int | None:
         if self._deadline is not None:
-            left = self._deadline - time.monotonic()
-            if left <= 0:
+            seconds_left = self._deadline - time.monotonic()
+            if seconds_left <= 0:
                 raise TimeoutError("the response takes too long")
-            self._sock.settimeout(left)
+            self._sock.settimeout(seconds_left)
         read: int | None = self._raw.readinto(buffer)
         return read
 

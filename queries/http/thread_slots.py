@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 @dataclass
 class _Slots:
     limit: int = 3  # of the four threads that a web process has by default
-    used: int = 0
+    count: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -29,10 +29,10 @@ def set_thread_count(threads: int) -> None:
 def thread_slot(*, for_proof: bool = False) -> Iterator[bool]:
     """Take a slot, and yield whether one was free. Proofs leave the last slot to other requests."""
     with _slots.lock:
-        acquired = _slots.used < (max(_slots.limit - 1, 1) if for_proof else _slots.limit)
-        _slots.used += acquired
+        acquired = _slots.count < (max(_slots.limit - 1, 1) if for_proof else _slots.limit)
+        _slots.count += acquired
     try:
         yield acquired
     finally:
         with _slots.lock:
-            _slots.used -= acquired
+            _slots.count -= acquired

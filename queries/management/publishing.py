@@ -183,7 +183,7 @@ def _find_publish_anchor(
     )
     anchor = search.find()
     if isinstance(anchor, HashNotKnown):
-        raise NotPublishedError(_why_not_provable(anchor, block, registry, has_source=bool(source)))
+        raise NotPublishedError(_refusal_reason(anchor, block, registry, has_source=bool(source)))
     return anchor
 
 
@@ -202,15 +202,15 @@ def _next_calls(
         pieces = cut_into_pieces(0, anchor, groups, proofs, rules)
         yield from (ProveCall.create([piece]).data for piece in pieces)
         return
-    missing = set(groups.events)
+    missing_events = set(groups.events)
     for witness in block.events:
-        if any(missing & group.words.keys() for group in witness):
+        if any(missing_events & group.words.keys() for group in witness):
             fields = frozenset(group.field for group in witness)
             section = Piece(0, anchor, fields=fields, rules=rules).section
             yield prove_events_call(section, encode_event_groups(witness))
 
 
-def _why_not_provable(
+def _refusal_reason(
     result: HashNotKnown, block: BlockProof, registry: Registry, *, has_source: bool
 ) -> str:
     number = block.trusted_header.number

@@ -23,21 +23,21 @@ def send_and_wait(  # noqa: PLR0913, PLR0917
     fees = destination.fees()
     _check_funds(destination, signer, gas * fees.max_fee)
     nonce = destination.nonce(signer.address)
-    signed = signer.sign(UnsignedTransaction(destination.chain.id, nonce, to, data, gas, fees))
-    destination.send(signed.raw)
-    report(f"Sent {signed.hash} with nonce {nonce}; waiting for a block …")
-    receipt = _wait_for_receipt(destination, signed.hash, timeout)
+    transaction = signer.sign(UnsignedTransaction(destination.chain.id, nonce, to, data, gas, fees))
+    destination.send(transaction.raw)
+    report(f"Sent {transaction.hash} with nonce {nonce}; waiting for a block …")
+    receipt = _wait_for_receipt(destination, transaction.hash, timeout)
     if not receipt.succeeded:
-        raise TransactionFailedError(f"The transaction {signed.hash} was mined and failed.")
+        raise TransactionFailedError(f"The transaction {transaction.hash} was mined and failed.")
     return receipt
 
 
-def _check_funds(destination: ChainClient, signer: Signer, needed: int) -> None:
+def _check_funds(destination: ChainClient, signer: Signer, max_cost: int) -> None:
     chain, balance = destination.chain, destination.balance(signer.address)
-    if balance < needed:
+    if balance < max_cost:
         raise TransactionFailedError(
             f"The signer {signer.address} has {short_amount(balance, chain.currency)} on "
-            f"{chain.name}; the transaction may cost {short_amount(needed, chain.currency)}."
+            f"{chain.name}; the transaction may cost {short_amount(max_cost, chain.currency)}."
         )
 
 

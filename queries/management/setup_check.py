@@ -222,13 +222,13 @@ def _check_proof_window(chain: Chain, head: ChainHead, windows: list[ProofWindow
         raise SetupError(
             "The node reports no finalized block: wait, or set `finality` to a number of blocks."
         )
-    required = min(head.number - head.final_number, first_block_distance(head))
+    depth = min(head.number - head.final_number, first_block_distance(head))
     with closing(ChainClient(chain)) as source:
         try:
-            distance = proof_window(source, head, first=required, must_answer=False)
+            distance = proof_window(source, head, first=depth, must_answer=False)
         except ChainError as error:
             raise SetupError(
-                f"The newest final block is {required:,} blocks behind the head, and the node does "
+                f"The newest final block is {depth:,} blocks behind the head, and the node does "
                 f"not prove that far back. {add_advice(error)}"
             ) from None
         seconds = head.timestamp - source.header(head.number - distance).timestamp
@@ -241,18 +241,18 @@ def _check_proof_window(chain: Chain, head: ChainHead, windows: list[ProofWindow
 
 def _check_receipts(subject: str, chain: Chain, head: ChainHead) -> CheckResult:
     """Check that the newest block's receipts match its header, and how far back others do."""
-    first_block, reached = first_block_distance(head), 0
+    first_block, reach = first_block_distance(head), 0
     probes = (*(n for n in RECEIPT_PROBES if n < first_block), first_block)
     with closing(ChainClient(chain)) as source:
         for distance in probes:
             try:
                 fetch_receipts(source, source.header(head.number - distance))
             except ChainError as error:
-                sentence = f"receipts reach back {reached:,} blocks or more, but not {distance:,}"
+                sentence = f"receipts reach back {reach:,} blocks or more, but not {distance:,}"
                 if not distance:
                     sentence = f"Events cannot be proven from this node. {error}"
                 return CheckResult(subject, ok=True, sentence=sentence, is_hint=not distance)
-            reached = distance
+            reach = distance
     return CheckResult(subject, ok=True, sentence="receipts reach back to the first block")
 
 
@@ -293,9 +293,9 @@ def _check_registry(registry: Registry, source_chain: Chain, destination_chain: 
             raise SetupError(
                 f"{registry.address} is not this version's {registry.kind} registry. {DEPLOY}"
             )
-        deployed = deployed_registry(destination, registry)
-        if constructor_arguments(deployed) != constructor_arguments(registry):
-            _, source_line, _, _, *others = route_lines(deployed, with_defaults=True)
+        actual_registry = deployed_registry(destination, registry)
+        if constructor_arguments(actual_registry) != constructor_arguments(registry):
+            _, source_line, _, _, *others = route_lines(actual_registry, with_defaults=True)
             raise SetupError(
                 f"It was made with other arguments ({', '.join([source_line, *others])}). Leave "
                 f"`address` out, or deploy {registry_address(registry)}."

@@ -125,7 +125,7 @@ class AnchorSearch:
         # The field and the history of hashes came with the same fork, Prague.
         has_history = self.target.has_field(HeaderField.REQUESTS_HASH)
         # Without hops half of a transaction is for headers, and half for proofs.
-        headers_per_half_call = CALLDATA_BYTES // 2 // len(header.encoded)
+        headers_per_half_call = CALLDATA_BYTES // 2 // len(header.rlp)
         max_headers = HEADERS_PER_HOP if has_history else headers_per_half_call
         last_known = max(self.source_head, window.stop - 1)
         nearby_blocks = range(first, min(first + max_headers, last_known) + 1)

@@ -172,7 +172,7 @@ class Piece:
     def _query_weight(self, query: Query, account: AccountToStore | None) -> int:
         if not query.account:
             headers = () if self.uses_stored_header else self.headers
-            return self.rules.floor_byte * sum(len(header.encoded) for header in headers)
+            return self.rules.floor_byte * sum(len(header.rlp) for header in headers)
         if account is None:
             return 0
         numbers = {int(slot, 16) for slot in query.slots}
@@ -227,7 +227,7 @@ def cut_into_pieces(
         return joined_calldata([replace(whole, accounts=tuple(group))])
 
     groups = split_accounts(accounts_to_store(missing, proofs), build_first_call, rules)
-    anchor_size = len(anchor.hop) + sum(len(header.encoded) for header in anchor.newer_headers)
+    anchor_size = len(anchor.hop) + sum(len(header.rlp) for header in anchor.newer_headers)
     if rules.floor_byte * anchor_size * (len(groups) - 1) > BASE_GAS:
         groups = []  # proving the block first is cheaper than repeating these headers in each piece
     if not groups and (missing.accounts or not any(header_facts)):  # later calls need the header

@@ -192,7 +192,7 @@ class JobPass:
     def pin(self, header: Header) -> Header:
         """Keep to this header from now on."""
         self.findings.header = header
-        self.job.header, self.job.block_hash = header.encoded, header.hash.hex()
+        self.job.header, self.job.block_hash = header.rlp, header.hash.hex()
         return header
 
     @property

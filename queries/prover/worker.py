@@ -176,7 +176,7 @@ def store_findings(findings: Findings) -> None:
         batch_ids = list(rows.select_for_update().values_list("pk", flat=True))
         lease.extend()
         if header := findings.header:
-            lease.owned_rows().update(header=header.encoded, block_hash=header.hash.hex())
+            lease.owned_rows().update(header=header.rlp, block_hash=header.hash.hex())
         if findings.step:
             queries = open_queries.filter(batch__in=batch_ids)
             transitions.reach(queries, findings.step, findings.header_transaction)

@@ -149,11 +149,11 @@ def check_account_proof(
     state_root: bytes,
     account: bytes,
     slots: Sequence[int] = (),
-    checked: CheckedNodes | None = None,
+    checked_nodes: CheckedNodes | None = None,
 ) -> AccountProof:
     """Check the answer for an account, given by its address or, in 32 bytes, the address's hash.
 
-    Callers with many accounts of one state root pass `checked`; see `CheckedNodes`.
+    Callers with many accounts of one state root pass `checked_nodes`; see `CheckedNodes`.
     """
     if len(account) not in (ADDRESS_BYTES, HASH_BYTES):
         raise ArgumentMalformedError(f"an account of {len(account)} bytes; an address has 20")
@@ -164,7 +164,7 @@ def check_account_proof(
     address_hash = account if address is None else keccak256(address)
     _compare_address(fields, address)
     proof = _read_proof(fields.get("accountProof"), "accountProof")
-    path = check_proof(state_root, address_hash, proof, checked)
+    path = check_proof(state_root, address_hash, proof, checked_nodes)
     exists = path.value is not None
     state = ABSENT_ACCOUNT if path.value is None else decode_account(path.value)
     _compare_state(fields, state, exists=exists)
@@ -189,15 +189,15 @@ def _check_slots(
     entries = [] if proofs is None else read_list(proofs, "storageProof", max(len(slots), 1))
     if len(entries) != len(slots):
         raise SlotMismatchError(f"{len(slots)} slots were requested, and {len(entries)} answered")
-    checked = CheckedNodes()
+    checked_nodes = CheckedNodes()
     return tuple(
-        _check_slot(read_object(entry, f"storageProof[{index}]"), storage_root, slot, checked)
+        _check_slot(read_object(entry, f"storageProof[{index}]"), storage_root, slot, checked_nodes)
         for index, (entry, slot) in enumerate(zip(entries, slots, strict=True))
     )
 
 
 def _check_slot(
-    entry: dict[str, object], storage_root: bytes, slot: int, checked: CheckedNodes
+    entry: dict[str, object], storage_root: bytes, slot: int, checked_nodes: CheckedNodes
 ) -> SlotProof:
     name = f"slot {slot:#x}"
     stated_slot = read_quantity(entry.get("key"), f"key of {name}")
@@ -205,13 +205,13 @@ def _check_slot(
         raise SlotMismatchError(f"{name} was requested, and slot {stated_slot:#x} answered")
     key = keccak256(number_word(slot))
     proof = _read_proof(entry.get("proof"), f"proof of {name}")
-    proven = SlotProof.of_path(slot, check_proof(storage_root, key, proof, checked))
+    slot_proof = SlotProof.of_path(slot, check_proof(storage_root, key, proof, checked_nodes))
     stated_value = read_quantity(entry.get("value"), f"value of {name}")
-    if stated_value != proven.value:
+    if stated_value != slot_proof.value:
         raise SlotMismatchError(
-            f"{name} is stated as {stated_value:#x}, proven as {proven.value:#x}"
+            f"{name} is stated as {stated_value:#x}, proven as {slot_proof.value:#x}"
         )
-    return proven
+    return slot_proof
 
 
 def _read_proof(value: object, name: str) -> list[bytes]:

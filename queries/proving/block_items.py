@@ -27,7 +27,7 @@ MAX_LOGS = 65_535
 NEWEST_TYPE = 4
 MAX_TYPE = 0x7F  # EIP-2718
 MAX_DATA_BYTES = 2**24 - 1
-FAILED, SUCCEEDED = 0, 1  # statuses
+FAILED_STATUS, SUCCEEDED_STATUS = 0, 1  # statuses
 STATE_ROOT_STATUS = 2  # of a receipt that has a state root instead
 
 
@@ -65,7 +65,7 @@ class Receipt:
         return receipt_word(status, self.transaction_type, self.cumulative_gas, len(self.logs))
 
     @cached_property
-    def encoded(self) -> bytes:
+    def encoding(self) -> bytes:
         status = self.status
         fields = (
             encode_string(status) if isinstance(status, bytes) else encode_integer(status),
@@ -142,7 +142,7 @@ def encode_item(item: BlockItem) -> bytes:
     """The value of the item in its trie."""
     if isinstance(item, bytes):
         return item
-    return item.encoded if isinstance(item, Receipt) else item.encode()
+    return item.encoding if isinstance(item, Receipt) else item.encode()
 
 
 def receipt_from_json(answer: object) -> Receipt:
@@ -151,7 +151,7 @@ def receipt_from_json(answer: object) -> Receipt:
     status: int | bytes
     if fields.get("status") is not None:
         status = read_quantity(fields["status"], "status")
-        if status not in {FAILED, SUCCEEDED}:
+        if status not in {FAILED_STATUS, SUCCEEDED_STATUS}:
             raise AnswerMalformedError(f"status is {status:#x}, not 0 or 1")
     else:
         status = read_fixed_bytes(fields.get("root"), "root", HASH_BYTES)

@@ -62,7 +62,7 @@ _EVENT_KEYS = ("eventCalls", "events")
 
 def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
     """Return the checked content. Raises `BundleRefusedError`, which names the faulty path."""
-    top = _read_members(_parse_json(content, max_mib), "The proof", _TOP_KEYS)
+    top = _check_members(_parse_json(content, max_mib), "", _TOP_KEYS)
     if top["format"] != FORMAT:
         _refuse("format", f"is {describe(top['format'])}, not {FORMAT}")
     if type(top["version"]) is not int or top["version"] != VERSION:
@@ -78,16 +78,16 @@ def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
     items = _read_list(top["blocks"], "blocks")
     if not items:
         _refuse("blocks", "is empty: nothing is proven")
-    blocks = [_read_block(item, destination, f"blocks[{i}]") for i, item in enumerate(items)]
+    blocks = [_check_block(item, destination, f"blocks[{i}]") for i, item in enumerate(items)]
     _check_ascending([(block.chain, block.header.number) for block in blocks], "blocks")
     if f"{canonical_json(top)}\n".encode() != content:  # such as keys that are listed twice
         raise BundleRefusedError("The file is not in canonical form; `jq -cS` writes it.")
     return Bundle(batch, destination, tuple(blocks))
 
 
-def _read_block(content: object, destination: int, path: str) -> BlockProof:
+def _check_block(content: object, destination: int, path: str) -> BlockProof:
     has_events = isinstance(content, dict) and "events" in content
-    members = _read_members(content, path, _BLOCK_KEYS + _EVENT_KEYS * has_events)
+    members = _check_members(content, path, _BLOCK_KEYS + _EVENT_KEYS * has_events)
     block_hash = _read_fixed(members["blockHash"], HASH_BYTES, f"{path}.blockHash")
     header = _read_header(members["header"], f"{path}.header", block_hash)
     fields, header_fields, timestamps, event_facts = _read_facts(members["facts"], f"{path}.facts")
@@ -97,8 +97,8 @@ def _read_block(content: object, destination: int, path: str) -> BlockProof:
         next_header = _read_header(members["nextHeader"], f"{path}.nextHeader")
         _check_times(header, next_header, timestamps, path)
     _check_horizon(registry, next_header or header, path)
-    accounts = _read_accounts(members["accounts"], header.state_root, fields, f"{path}.accounts")
-    events = _read_events(members.get("events", []), header, event_facts, f"{path}.events")
+    accounts = _check_accounts(members["accounts"], header.state_root, fields, f"{path}.accounts")
+    events = _check_events(members.get("events", []), header, event_facts, f"{path}.events")
     if not (accounts or header_fields or timestamps or event_facts):
         _refuse(f"{path}.facts", "is empty: nothing is proven")
     block = BlockProof(
@@ -117,8 +117,8 @@ def _read_block(content: object, destination: int, path: str) -> BlockProof:
     if block.registry.kind == "native" and block.chain != destination:
         _refuse(f"{path}.registry.kind", "is native, and the block is of another chain")
     with _refuse_at(path):
-        expected = block_members(block)
-    _check_equal({key: members[key] for key in members if key != "accounts"}, expected, path)
+        derived_members = block_members(block)
+    _check_equal({key: members[key] for key in members if key != "accounts"}, derived_members, path)
     return block
 
 
@@ -167,7 +167,7 @@ def _read_facts(content: object, path: str) -> RequestedFacts:
     events: set[EventFact] = set()
     for index, item in enumerate(_read_list(content, path)):
         fact_path = f"{path}[{index}]"
-        fact = _read_members(item, fact_path, ("account", "kind", "name", "word"))
+        fact = _check_members(item, fact_path, ("account", "kind", "name", "word"))
         kind, name = fact["kind"], _read_text(fact["name"], f"{fact_path}.name")
         if kind == FactKind.BLOCK_AT_TIME:
             timestamps.add(_read_number(name, f"{fact_path}.name"))
@@ -186,7 +186,7 @@ def _read_facts(content: object, path: str) -> RequestedFacts:
     return fields_by_account, frozenset(header_fields), tuple(sorted(timestamps)), frozenset(events)
 
 
-def _read_accounts(
+def _check_accounts(
     content: object, state_root: bytes, fields: Mapping[bytes, frozenset[AccountField]], path: str
 ) -> tuple[AccountToStore, ...]:
     checked_nodes = CheckedNodes()
@@ -209,7 +209,7 @@ def _read_accounts(
     return tuple(accounts)
 
 
-def _read_events(
+def _check_events(
     content: object, header: Header, requested_events: frozenset[EventFact], path: str
 ) -> tuple[EventGroups, ...]:
     witnesses = []
@@ -230,7 +230,7 @@ def _read_events(
 
 
 def _read_registry(content: object, path: str) -> ClaimedRegistry:
-    members = _read_members(content, path, ("address", "arguments", "chainId", "kind"))
+    members = _check_members(content, path, ("address", "arguments", "chainId", "kind"))
     if members["kind"] not in REGISTRY_KINDS:
         _refuse(f"{path}.kind", f"is {describe(members['kind'])}, which is not a kind of registry")
     address = _read_fixed(members["address"], ADDRESS_BYTES, f"{path}.address")
@@ -242,7 +242,7 @@ def _read_registry(content: object, path: str) -> ClaimedRegistry:
 def _read_transactions(content: object, path: str) -> tuple[ClaimedTransaction, ...]:
     transactions = []
     for index, item in enumerate(_read_list(content, path)):
-        fields = _read_members(item, f"{path}[{index}]", ("block", "hash"))
+        fields = _check_members(item, f"{path}[{index}]", ("block", "hash"))
         transaction_hash = _read_fixed(fields["hash"], HASH_BYTES, f"{path}[{index}].hash")
         number = _read_number(fields["block"], f"{path}[{index}].block")
         transactions.append(ClaimedTransaction(transaction_hash, number))
@@ -267,8 +267,8 @@ def _parse_json(content: bytes, max_mib: int) -> object:
         raise BundleRefusedError("The file is nested too deeply, or has a huge number.") from None
 
 
-def _read_members(content: object, path: str, names: tuple[str, ...]) -> dict[str, object]:
-    """Read an object that has exactly these keys."""
+def _check_members(content: object, path: str, names: tuple[str, ...]) -> dict[str, object]:
+    """Return the content if it is an object with exactly these keys."""
     if not isinstance(content, dict):
         _refuse(path, f"must be an object, not {describe(content)}")
     for name in names:
@@ -308,19 +308,19 @@ def _check_ascending(values: Sequence[Any], path: str) -> None:
         _refuse(path, "is out of order, or has an entry twice")
 
 
-def _check_equal(stated: object, expected: object, path: str) -> None:
+def _check_equal(content: object, derived_content: object, path: str) -> None:
     """Refuse the first value in which the file differs from what it proves."""
-    if isinstance(stated, dict) and isinstance(expected, dict):
-        _read_members(stated, path, tuple(expected))
-        for name, value in expected.items():
-            _check_equal(stated[name], value, f"{path}.{name}")
-    elif isinstance(stated, list) and isinstance(expected, list):
-        if len(stated) != len(expected):
-            _refuse(path, f"has {len(stated)} entries; the proofs give {len(expected)}")
-        for index, (value, expected_value) in enumerate(zip(stated, expected, strict=True)):
-            _check_equal(value, expected_value, f"{path}[{index}]")
-    elif type(stated) is not type(expected) or stated != expected:
-        _refuse(path, f"is {describe(stated)}; the proofs give {describe(expected)}")
+    if isinstance(content, dict) and isinstance(derived_content, dict):
+        _check_members(content, path, tuple(derived_content))
+        for name, value in derived_content.items():
+            _check_equal(content[name], value, f"{path}.{name}")
+    elif isinstance(content, list) and isinstance(derived_content, list):
+        if len(content) != len(derived_content):
+            _refuse(path, f"has {len(content)} entries; the proofs give {len(derived_content)}")
+        for index, (value, derived_value) in enumerate(zip(content, derived_content, strict=True)):
+            _check_equal(value, derived_value, f"{path}[{index}]")
+    elif type(content) is not type(derived_content) or content != derived_content:
+        _refuse(path, f"is {describe(content)}; the proofs give {describe(derived_content)}")
 
 
 @contextmanager
@@ -332,4 +332,5 @@ def _refuse_at(path: str) -> Iterator[None]:
 
 
 def _refuse(path: str, sentence: str) -> NoReturn:
-    raise BundleRefusedError(f"{path} {sentence}.") from None
+    subject = f"The proof's `{path}`" if path else "The proof"
+    raise BundleRefusedError(f"{subject} {sentence}.") from None

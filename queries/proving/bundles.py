@@ -202,8 +202,8 @@ def block_members(block: BlockProof) -> dict[str, object]:
             }
             for fact in block.facts
         ],
-        "header": encode_hex(block.header.encoded),
-        "nextHeader": None if block.next_header is None else encode_hex(block.next_header.encoded),
+        "header": encode_hex(block.header.rlp),
+        "nextHeader": None if block.next_header is None else encode_hex(block.next_header.rlp),
         "originChainId": str(block.chain),
         "registry": {
             "address": checksum_address(block.registry.address),

@@ -282,7 +282,7 @@ class _GroupReader:
         if self.field is HeaderField.TRANSACTIONS_ROOT:
             return self._read_transaction(index)
         if self.field is HeaderField.RECEIPTS_ROOT:
-            return self._read_receipt(index).encoded
+            return self._read_receipt(index).encoding
         number, validator = self.source.number(8), self.source.number(8)
         recipient, amount = self.source.take(ADDRESS_BYTES), self.source.number(8)
         withdrawal = Withdrawal(number, validator, recipient, amount)

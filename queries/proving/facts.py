@@ -175,10 +175,10 @@ class EventFact:
 
 def canonical_filter(emitter: bytes, topics: Iterable[bytes | None]) -> LogFilter:
     """The filter without trailing topics that match any."""
-    listed = list(topics)
-    while listed and listed[-1] is None:
-        listed.pop()
-    return LogFilter(emitter, tuple(listed))
+    topic_list = list(topics)
+    while topic_list and topic_list[-1] is None:
+        topic_list.pop()
+    return LogFilter(emitter, tuple(topic_list))
 
 
 def try_view(kind: FactKind) -> str:

@@ -60,7 +60,7 @@ class HeaderField(IntEnum):
 class FieldFormat(Enum):
     """The bytes that a field may have."""
 
-    FIXED = auto()  # exactly its width
+    FIXED_BYTES = auto()  # exactly its width
     INTEGER = auto()  # an integer up to its width
     DATA = auto()  # any bytes up to its width
 
@@ -76,10 +76,10 @@ class FieldRule:
     def check(self, payload: bytes) -> None:
         """Raise `HeaderMalformedError` if no header can have these bytes in the field."""
         width = len(payload)
-        if width > self.width or (self.format is FieldFormat.FIXED and width != self.width):
-            bound = "exactly" if self.format is FieldFormat.FIXED else "at most"
+        if width > self.width or (self.format is FieldFormat.FIXED_BYTES and width != self.width):
+            comparison = "exactly" if self.format is FieldFormat.FIXED_BYTES else "at most"
             raise HeaderMalformedError(
-                f"{self.json_key} has {width} bytes, not {bound} {self.width}"
+                f"{self.json_key} has {width} bytes, not {comparison} {self.width}"
             )
         if self.format is FieldFormat.INTEGER:
             try:
@@ -89,32 +89,32 @@ class FieldRule:
 
 
 FIELD_RULES = (
-    FieldRule("parentHash", FieldFormat.FIXED, 32),
-    FieldRule("sha3Uncles", FieldFormat.FIXED, 32),
-    FieldRule("miner", FieldFormat.FIXED, 20),
-    FieldRule("stateRoot", FieldFormat.FIXED, 32),
-    FieldRule("transactionsRoot", FieldFormat.FIXED, 32),
-    FieldRule("receiptsRoot", FieldFormat.FIXED, 32),
-    FieldRule("logsBloom", FieldFormat.FIXED, 256),
+    FieldRule("parentHash", FieldFormat.FIXED_BYTES, 32),
+    FieldRule("sha3Uncles", FieldFormat.FIXED_BYTES, 32),
+    FieldRule("miner", FieldFormat.FIXED_BYTES, 20),
+    FieldRule("stateRoot", FieldFormat.FIXED_BYTES, 32),
+    FieldRule("transactionsRoot", FieldFormat.FIXED_BYTES, 32),
+    FieldRule("receiptsRoot", FieldFormat.FIXED_BYTES, 32),
+    FieldRule("logsBloom", FieldFormat.FIXED_BYTES, 256),
     FieldRule("difficulty", FieldFormat.INTEGER, 32),
     FieldRule("number", FieldFormat.INTEGER, 8),
     FieldRule("gasLimit", FieldFormat.INTEGER, 8),
     FieldRule("gasUsed", FieldFormat.INTEGER, 8),
     FieldRule("timestamp", FieldFormat.INTEGER, 8),
     FieldRule("extraData", FieldFormat.DATA, MAX_EXTRA_DATA_BYTES),
-    FieldRule("mixHash", FieldFormat.FIXED, 32),
-    FieldRule("nonce", FieldFormat.FIXED, 8),
+    FieldRule("mixHash", FieldFormat.FIXED_BYTES, 32),
+    FieldRule("nonce", FieldFormat.FIXED_BYTES, 8),
     FieldRule("baseFeePerGas", FieldFormat.INTEGER, 32),  # London
-    FieldRule("withdrawalsRoot", FieldFormat.FIXED, 32),  # Shanghai
+    FieldRule("withdrawalsRoot", FieldFormat.FIXED_BYTES, 32),  # Shanghai
     FieldRule("blobGasUsed", FieldFormat.INTEGER, 8),  # Cancun
     FieldRule("excessBlobGas", FieldFormat.INTEGER, 8),
-    FieldRule("parentBeaconBlockRoot", FieldFormat.FIXED, 32),
-    FieldRule("requestsHash", FieldFormat.FIXED, 32),  # Prague
+    FieldRule("parentBeaconBlockRoot", FieldFormat.FIXED_BYTES, 32),
+    FieldRule("requestsHash", FieldFormat.FIXED_BYTES, 32),  # Prague
 )
 
 # Amsterdam's fields cannot be requested yet, but the hash of a header needs them.
 LATER_FIELD_RULES = (
-    FieldRule("blockAccessListHash", FieldFormat.FIXED, 32),
+    FieldRule("blockAccessListHash", FieldFormat.FIXED_BYTES, 32),
     FieldRule("slotNumber", FieldFormat.INTEGER, 8),
 )
 
@@ -129,7 +129,7 @@ MAX_HEADER_BYTES = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    encoded: bytes
+    rlp: bytes
     hash: bytes
     payloads: tuple[bytes, ...]  # by HeaderField
 
@@ -168,12 +168,12 @@ class Header:
         return keccak256(payload) if len(payload) > HASH_BYTES else payload.rjust(HASH_BYTES, b"\0")
 
 
-def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
+def decode_header(rlp: bytes, expected_hash: bytes | None = None) -> Header:
     """Decode a header, with fields of later forks, and compare its hash if one is expected."""
-    if len(encoded) > MAX_HEADER_BYTES:
-        raise HeaderMalformedError(f"a header of {len(encoded)} bytes; at most {MAX_HEADER_BYTES}")
+    if len(rlp) > MAX_HEADER_BYTES:
+        raise HeaderMalformedError(f"a header of {len(rlp)} bytes; at most {MAX_HEADER_BYTES}")
     try:
-        items = split_list(encoded)
+        items = split_list(rlp)
         payloads = tuple(read_string(item) for item in items[: len(FIELD_RULES)])
     except RlpMalformedError as error:
         raise HeaderMalformedError(f"a header is not valid RLP: {error}") from error
@@ -181,12 +181,12 @@ def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
         raise HeaderMalformedError(f"no fork has headers of {len(items)} fields")
     for rule, payload in zip(FIELD_RULES, payloads, strict=False):
         rule.check(payload)
-    actual_hash = keccak256(encoded)
+    actual_hash = keccak256(rlp)
     if expected_hash is not None and actual_hash != expected_hash:
         raise HeaderHashMismatchError(
             f"the header hashes to 0x{actual_hash.hex()}, not to 0x{expected_hash.hex()}"
         )
-    return Header(encoded, actual_hash, payloads)
+    return Header(rlp, actual_hash, payloads)
 
 
 def header_from_json(block: object, expected_hash: bytes | None = None) -> Header:
@@ -220,6 +220,6 @@ def _items_from_json(fields: dict[str, object]) -> Iterator[bytes]:
 def _encode_field(rule: FieldRule, value: object) -> bytes:
     if rule.format is FieldFormat.INTEGER:
         return encode_integer(read_quantity(value, rule.json_key))
-    if rule.format is FieldFormat.FIXED:
+    if rule.format is FieldFormat.FIXED_BYTES:
         return encode_string(read_fixed_bytes(value, rule.json_key, rule.width))
     return encode_string(read_bytes(value, rule.json_key, rule.width))

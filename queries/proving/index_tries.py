@@ -32,10 +32,10 @@ class IndexTrieNode:
     """A node, and the nodes below it by the nibbles that lead to them."""
 
     node: Node
-    below: dict[str, "IndexTrieNode"]
+    children: dict[str, "IndexTrieNode"]
 
     @cached_property
-    def encoded(self) -> bytes:
+    def rlp(self) -> bytes:
         return self.node.encode()
 
 
@@ -45,15 +45,15 @@ class IndexTrie:
     def __init__(self, values: Sequence[bytes]) -> None:
         entries = sorted((index_path(index), value) for index, value in enumerate(values))
         self.top = _build(entries, 0) if entries else None
-        self.root = keccak256(self.top.encoded) if self.top else EMPTY_TRIE_ROOT
+        self.root = keccak256(self.top.rlp) if self.top else EMPTY_TRIE_ROOT
 
     def path(self, index: int) -> tuple[Node, ...]:
         """The nodes on the path of an index, root first."""
         nodes, path, place = list[Node](), index_path(index), self.top
         while place:
             nodes.append(place.node)
-            step = next((step for step in place.below if path.startswith(step)), "")
-            path, place = path[len(step) :], place.below.get(step)
+            step = next((step for step in place.children if path.startswith(step)), "")
+            path, place = path[len(step) :], place.children.get(step)
         return tuple(nodes)
 
 
@@ -63,16 +63,16 @@ def _build(entries: Sequence[tuple[str, bytes]], depth: int) -> IndexTrieNode:
     if len(entries) == 1:
         return IndexTrieNode(Leaf(first[depth:], value), {})
     pairs = zip(first[depth:], entries[-1][0][depth:], strict=False)
-    shared = "".join(nibble for nibble, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    if shared:
-        branch = _build(entries, depth + len(shared))
-        extension = Extension(shared, node_reference(branch.encoded))
-        return IndexTrieNode(extension, {shared: branch})
-    below = {
+    prefix = "".join(nibble for nibble, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    if prefix:
+        branch = _build(entries, depth + len(prefix))
+        extension = Extension(prefix, node_reference(branch.rlp))
+        return IndexTrieNode(extension, {prefix: branch})
+    children = {
         nibble: _build(list(group), depth + 1)
         for nibble, group in groupby(entries, lambda entry: entry[0][depth])
     }
-    children = [NO_CHILD] * BRANCH_WIDTH
-    for nibble, child in below.items():
-        children[int(nibble, 16)] = node_reference(child.encoded)
-    return IndexTrieNode(Branch(tuple(children)), below)
+    references = [NO_CHILD] * BRANCH_WIDTH
+    for nibble, child in children.items():
+        references[int(nibble, 16)] = node_reference(child.rlp)
+    return IndexTrieNode(Branch(tuple(references)), children)

@@ -11,13 +11,13 @@ LANE = 2**64 - 1
 
 def python_keccak256(content: bytes) -> bytes:
     """Ethereum's hash, slowly. hashlib has only the later SHA-3, whose padding differs."""
-    padded = bytearray(content + b"\x01" + bytes(-(len(content) + 1) % RATE))
-    padded[-1] |= 0x80
+    message = bytearray(content + b"\x01" + bytes(-(len(content) + 1) % RATE))
+    message[-1] |= 0x80
     lanes = [0] * LANES
-    for block in range(0, len(padded), RATE):
+    for block in range(0, len(message), RATE):
         for index in range(RATE // 8):
             start = block + 8 * index
-            lanes[index] ^= int.from_bytes(padded[start : start + 8], "little")
+            lanes[index] ^= int.from_bytes(message[start : start + 8], "little")
         lanes = _permute(lanes)
     return b"".join(lane.to_bytes(8, "little") for lane in lanes[:4])
 
@@ -28,11 +28,11 @@ def _permute(lanes: list[int]) -> list[int]:
         # theta
         columns = [lanes[x] ^ lanes[x + 5] ^ lanes[x + 10] ^ lanes[x + 15] ^ lanes[x + 20]
                    for x in range(5)]  # fmt: skip
-        mixed = [columns[x - 1] ^ _rotate_left(columns[(x + 1) % 5], 1) for x in range(5)]
+        parities = [columns[x - 1] ^ _rotate_left(columns[(x + 1) % 5], 1) for x in range(5)]
         # rho and pi
-        moved = [_rotate_left(lanes[index] ^ mixed[index % 5], bits) for index, bits in MOVES]
+        state = [_rotate_left(lanes[index] ^ parities[index % 5], bits) for index, bits in MOVES]
         # chi
-        rows = [moved[start : start + 5] for start in range(0, LANES, 5)]
+        rows = [state[start : start + 5] for start in range(0, LANES, 5)]
         lanes = [row[x] ^ ~row[x - 4] & row[x - 3] for row in rows for x in range(5)]
         # iota
         lanes[0] ^= constant
@@ -44,7 +44,7 @@ def _rotate_left(lane: int, bits: int) -> int:
 
 
 def _moves() -> list[tuple[int, int]]:
-    """For each lane after pi, where it was before rho, and how far rho rotates it."""
+    """Each lane after pi: its index before rho, and the bits by which rho rotates it."""
     moves, x, y = {0: (0, 0)}, 1, 0
     for t in range(1, 25):
         source, x, y = x + 5 * y, y, (2 * x + 3 * y) % 5

@@ -81,20 +81,20 @@ def _optimise_cuts(cuts: list[int], cut_cost: CutCost, fits: Fits) -> list[int]:
     Neighbours share nodes, which two groups would both send. The cheapest cut is between subtrees.
     """
     groups = len(cuts) - 1
-    even = _even_cuts(cuts[-1], groups)
-    if not all(fits(start, end) for start, end in pairwise(even)):
+    even_cuts = _even_cuts(cuts[-1], groups)
+    if not all(fits(start, end) for start, end in pairwise(even_cuts)):
         return cuts
     for index in range(1, groups):
-        previous, middle, following = even[index - 1 : index + 2]
+        previous, middle, following = even_cuts[index - 1 : index + 2]
         # From the middle outwards, because the first of equals is taken.
         shifts = sorted(range(-_MAX_SHIFT, _MAX_SHIFT + 1), key=abs)
         candidates = [middle + shift for shift in shifts if previous < middle + shift < following]
-        even[index] = next(
+        even_cuts[index] = next(
             cut
             for cut in sorted(candidates, key=cut_cost)
             if fits(previous, cut) and fits(cut, following)
         )
-    return even
+    return even_cuts
 
 
 # Fields share a record, except these two, which a registry stores separately for contracts.

@@ -11,7 +11,7 @@ _WIDTHS = {"chain": 4, "block": 8, "transaction": 4, "log": 4}
 
 @dataclass(frozen=True, slots=True)
 class LogPosition:
-    """Where a log was emitted, as `inspectLogIdentifier` returns it."""
+    """The position of a log on its chain, as `inspectLogIdentifier` returns it."""
 
     chain: int
     block: int

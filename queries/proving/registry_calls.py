@@ -180,7 +180,7 @@ def encode_header(step: HeaderStep, *, first: bool) -> bytes:
 
 def _encode_tail(step: HeaderStep) -> tuple[bytes, bytes]:
     """The fields from the difficulty on, and the position of an omitted beacon root."""
-    items = split_list(step.header.encoded)[HeaderField.DIFFICULTY :]
+    items = split_list(step.header.rlp)[HeaderField.DIFFICULTY :]
     if not step.beacon_known:
         return b"".join(items), b""
     step.header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)  # raises if it is missing
@@ -208,11 +208,11 @@ class RecoveredProofs:
     events: list[EventGroups] = field(default_factory=list)  # a call's groups, of any blocks
 
 
-def read_call(data: bytes, recovered: RecoveredProofs) -> None:
+def read_call(data: bytes, proofs: RecoveredProofs) -> None:
     """Add what the call contains; raises `ProofError` if the contract would refuse it."""
     if data.startswith(PROVE_EVENTS_SELECTOR):
         section, witness = read_events_call(data)
-        recovered.events.append(read_event_witness(witness, has_blocks=not section))
+        proofs.events.append(read_event_witness(witness, has_blocks=not section))
         return
     if not data.startswith(PROVE_SELECTOR):
         raise CallMalformedError("the calldata is not that of prove()")
@@ -221,29 +221,29 @@ def read_call(data: bytes, recovered: RecoveredProofs) -> None:
         kind = source.number(1)
         if kind in {SectionKind.ACCUMULATED_BLOCK, SectionKind.ACCUMULATED_HOP}:
             source.take(8 + 8 + HASH_BYTES)
-            _read_witness(source, recovered)
+            _read_witness(source, proofs)
         elif kind == SectionKind.HEADERS:
-            _read_headers(source, recovered)
+            _read_headers(source, proofs)
         else:
             raise CallMalformedError(f"{kind} is not a kind of section")
 
 
-def _read_witness(source: WitnessBytes, recovered: RecoveredProofs) -> bytes:
+def _read_witness(source: WitnessBytes, proofs: RecoveredProofs) -> bytes:
     """Returns the root that it proves."""
-    reading = read_witness(source.content, source.position, nodes=recovered.nodes)
+    reading = read_witness(source.content, source.position, nodes=proofs.nodes)
     source.position = reading.end
     return reading.state_root
 
 
-def _read_headers(source: WitnessBytes, recovered: RecoveredProofs) -> None:
+def _read_headers(source: WitnessBytes, proofs: RecoveredProofs) -> None:
     parent: bytes | None = None
     for _ in range(source.number(2)):
-        header = _read_header(source, parent, recovered)
-        recovered.children[header.parent_hash] = header
+        header = _read_header(source, parent, proofs)
+        proofs.children[header.parent_hash] = header
         parent = header.hash
 
 
-def _read_header(source: WitnessBytes, parent: bytes | None, recovered: RecoveredProofs) -> Header:
+def _read_header(source: WitnessBytes, parent: bytes | None, proofs: RecoveredProofs) -> Header:
     flags = HeaderFlag(source.number(1))
     is_sent = parent is None and not flags & HeaderFlag.PARENT_KNOWN
     parent_hash = source.take(HASH_BYTES) if is_sent else parent or b""
@@ -254,14 +254,14 @@ def _read_header(source: WitnessBytes, parent: bytes | None, recovered: Recovere
     roots = [source.take(HASH_BYTES), source.take(HASH_BYTES), source.take(BLOOM_BYTES)]
     tail = source.take(source.number(2))
     if flags & _OMITTED_HASHES:
-        full_header = _full_header(tail, recovered)
+        full_header = _full_header(tail, proofs)
         parent_hash = parent_hash or full_header.parent_hash
         if flags & HeaderFlag.BEACON_KNOWN:
             place = source.number(1)
             root = full_header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)
             tail = tail[:place] + encode_string(root) + tail[place:]
     if flags & (HeaderFlag.WITNESS | HeaderFlag.HOP):
-        state_root = _read_witness(source, recovered)
+        state_root = _read_witness(source, proofs)
     if flags & HeaderFlag.FIELDS:
         source.take(4)
     if flags & HeaderFlag.TIMESTAMPS:
@@ -270,10 +270,10 @@ def _read_header(source: WitnessBytes, parent: bytes | None, recovered: Recovere
     return decode_header(encode_list([*map(encode_string, payloads), tail]))
 
 
-def _full_header(tail: bytes, recovered: RecoveredProofs) -> Header:
+def _full_header(tail: bytes, proofs: RecoveredProofs) -> Header:
     """The complete header to which these fields, from the difficulty on, belong."""
     _, number, *_ = split_list(encode_list([tail]))
-    header = recovered.headers.get(read_integer(read_string(number)))
+    header = proofs.headers.get(read_integer(read_string(number)))
     if header is None:
         raise CallMalformedError("a header leaves out hashes that only its destination has")
     return header
@@ -284,12 +284,12 @@ def rebuild_account_proof(
     address: bytes,
     slots: Sequence[int],
     nodes: Mapping[bytes, bytes],
-    checked: CheckedNodes,
+    checked_nodes: CheckedNodes,
 ) -> AccountProof:
     """Raises `TrieNodeMissingError` if nodes of a path are missing."""
 
     def check_path(root: bytes, key: bytes) -> ProvenPath:
-        return check_proof(root, key, path_nodes(root, key, nodes), checked)
+        return check_proof(root, key, path_nodes(root, key, nodes), checked_nodes)
 
     address_hash = keccak256(address)
     path = check_path(state_root, address_hash)

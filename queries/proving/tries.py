@@ -91,12 +91,12 @@ class Leaf:
 Node: TypeAlias = Branch | Extension | Leaf
 
 
-def node_reference(encoded: bytes) -> bytes:
+def node_reference(rlp: bytes) -> bytes:
     """The reference of a parent to a node. Roots are always hashed, so this is not for them."""
-    return encoded if len(encoded) < HASH_BYTES else keccak256(encoded)
+    return rlp if len(rlp) < HASH_BYTES else keccak256(rlp)
 
 
-def decode_node(encoded: bytes) -> Node:
+def decode_node(rlp: bytes) -> Node:
     """Decode a node in canonical form.
 
     Embedded children are decoded too: a malformed one would let a forger shift its neighbours.
@@ -104,14 +104,14 @@ def decode_node(encoded: bytes) -> Node:
     # Fast path for full branches, which are most nodes of a large trie. Only the framing has to be
     # checked, because any 32 bytes are a hash.
     if (
-        len(encoded) == MAX_NODE_BYTES
-        and encoded.startswith(_FULL_BRANCH_PREFIX)
-        and encoded[3:531:33] == _HASH_ITEM * BRANCH_WIDTH
-        and encoded.endswith(EMPTY_STRING)
+        len(rlp) == MAX_NODE_BYTES
+        and rlp.startswith(_FULL_BRANCH_PREFIX)
+        and rlp[3:531:33] == _HASH_ITEM * BRANCH_WIDTH
+        and rlp.endswith(EMPTY_STRING)
     ):
-        return Branch(_FULL_BRANCH_HASHES.unpack(encoded))
+        return Branch(_FULL_BRANCH_HASHES.unpack(rlp))
     try:
-        items = split_list(encoded)
+        items = split_list(rlp)
         if len(items) == _BRANCH_ITEMS:
             return _decode_branch(items)
         if len(items) == _PAIR_ITEMS:
@@ -223,7 +223,7 @@ class CheckedNodes(dict[bytes, tuple[bytes, Node]]):
 
 
 def check_proof(
-    root: bytes, key: bytes, proof: Sequence[bytes], checked: CheckedNodes | None = None
+    root: bytes, key: bytes, proof: Sequence[bytes], cache: CheckedNodes | None = None
 ) -> ProvenPath:
     """Follow the hashed key from the root to its value or its absence."""
     if len(root) != HASH_BYTES or len(key) != HASH_BYTES:
@@ -231,7 +231,7 @@ def check_proof(
     if root == EMPTY_TRIE_ROOT:
         _refuse_surplus(proof, 1 if proof and proof[0] == EMPTY_STRING else 0)
         return ProvenPath(key, None, ())
-    checked_nodes = CheckedNodes() if checked is None else checked
+    checked_nodes = CheckedNodes() if cache is None else cache
     nodes: list[Node] = []
     path = key.hex()
     depth = 0
@@ -284,22 +284,22 @@ def _next_node(
         raise TrieNodeMissingError(
             f"the proof ends after {count} nodes; node 0x{reference.hex()} is missing"
         )
-    encoded = proof[count]
-    cached = checked_nodes.get(reference)
-    if cached is not None and cached[0] == encoded:
-        return cached[1]
-    actual_hash = keccak256(encoded)
+    rlp = proof[count]
+    entry = checked_nodes.get(reference)
+    if entry is not None and entry[0] == rlp:
+        return entry[1]
+    actual_hash = keccak256(rlp)
     if actual_hash != reference:
         raise TrieNodeHashMismatchError(
             f"node {count} has the hash 0x{actual_hash.hex()}, not 0x{reference.hex()}"
         )
     # Only a root is referenced by its hash even if it is short.
-    if len(encoded) < HASH_BYTES and count:
+    if len(rlp) < HASH_BYTES and count:
         raise TrieNodeNotCanonicalError(
-            f"node {count} has {len(encoded)} bytes; below 32 bytes, it must be embedded"
+            f"node {count} has {len(rlp)} bytes; below 32 bytes, it must be embedded"
         )
-    node = decode_node(encoded)
-    checked_nodes[reference] = (encoded, node)
+    node = decode_node(rlp)
+    checked_nodes[reference] = (rlp, node)
     return node
 
 

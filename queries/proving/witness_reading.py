@@ -68,13 +68,13 @@ def read_witness(
     """Read the witness at `position`, which may have hashed names; add its nodes to `nodes`."""
     nodes = {} if nodes is None else nodes
     source = WitnessBytes(content, position)
-    requested = [_read_request(source, hashed_names=hashed_names) for _ in range(source.number(2))]
-    paths = [account.path for account in requested]
+    requests = [_read_request(source, hashed_names=hashed_names) for _ in range(source.number(2))]
+    paths = [account.path for account in requests]
     check_ascending(paths)
     accounts: dict[str, WitnessedAccount] = {}
 
     def read_leaf(index: int) -> bytes:
-        account = requested[index]
+        account = requests[index]
         state, slots = _read_account(source, account.slots, nodes, hashed_slots=hashed_slots)
         accounts[account.path] = WitnessedAccount(
             account.name, account.mask, exists=True, state=state, slots=slots
@@ -82,7 +82,7 @@ def read_witness(
         return encode_account(state)
 
     def mark_absent(index: int) -> None:
-        account = requested[index]
+        account = requests[index]
         zeros = dict.fromkeys(account.slots, 0)
         accounts[account.path] = WitnessedAccount(
             account.name, account.mask, exists=False, state=ABSENT_ACCOUNT, slots=zeros

@@ -120,8 +120,8 @@ def build_witness(requests: Sequence[AccountToStore]) -> bytes:
         raise ArgumentMalformedError("a witness of no accounts")
     if len({request.proof.state_root for request in requests}) > 1:
         raise ArgumentMalformedError("the proofs of a witness have different state roots")
-    ordered = sorted(requests, key=lambda request: request.proof.address_hash)
-    if len({request.proof.address_hash for request in ordered}) < len(ordered):
+    requests = sorted(requests, key=lambda request: request.proof.address_hash)
+    if len({request.proof.address_hash for request in requests}) < len(requests):
         raise ArgumentMalformedError("an account is requested twice in a witness")
     keys = [
         Key(
@@ -129,10 +129,10 @@ def build_witness(requests: Sequence[AccountToStore]) -> bytes:
             request.proof.path.nodes,
             partial(_encode_account_value, request.proof),
         )
-        for request in ordered
+        for request in requests
     ]
     nodes = encode_nodes(keys)
-    return b"".join((encode_count(len(ordered)), *map(_encode_request, ordered), nodes))
+    return b"".join((encode_count(len(requests)), *map(_encode_request, requests), nodes))
 
 
 def _encode_request(request: AccountToStore) -> bytes:
@@ -144,8 +144,8 @@ def _encode_request(request: AccountToStore) -> bytes:
 
 def _sorted_slots(proof: AccountProof) -> list[SlotProof]:
     """The proof's distinct slots in the order of their keys."""
-    distinct = {slot.path.key: slot for slot in proof.slots}
-    return [distinct[key] for key in sorted(distinct)]
+    slots_by_key = {slot.path.key: slot for slot in proof.slots}
+    return [slots_by_key[key] for key in sorted(slots_by_key)]
 
 
 def _encode_account_value(proof: AccountProof) -> bytes:

@@ -1,4 +1,4 @@
-"""What pages show of a batch besides its status: its request, progress by step, and costs."""
+"""A batch's request, progress by step and costs, for its page."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Case, Count, JSONField, Max, Min, Q, When
 
 from accounts.models import Account
-from queries.models import OF_BLOCK, Batch, Query, Share
+from queries.models import IS_BLOCK_QUERY, Batch, Query, Share
 from queries.reading.batches import BatchView, QueryView, batch_view, query_page, query_view
 from queries.statuses import StepName
 
@@ -66,11 +66,11 @@ def requested_data(queries: Iterable[QueryView]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class StepProgressView:
-    """How many queries have begun and completed a step, since when and until when."""
+    """The numbers of queries that have begun and completed a step, and the times."""
 
     name: StepName
-    begun: int
-    completed: int
+    begun_count: int
+    completed_count: int
     total: int  # queries that have the step
     began_at: datetime | None
     completed_at: datetime | None  # of the last query; None before all have completed it
@@ -80,7 +80,7 @@ class StepProgressView:
         """CSS class."""
         if self.completed_at:
             return "proven"
-        return "moving" if self.begun else "waiting"
+        return "moving" if self.begun_count else "waiting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def batch_progress(batch: BatchView) -> Progress:
     }
     row = Query.objects.filter(batch=batch.id).aggregate(
         queries=Count("pk"),
-        account_queries=Count("pk", filter=~OF_BLOCK),
+        account_queries=Count("pk", filter=~IS_BLOCK_QUERY),
         lost=Count("pk", filter=Q(has_ended=False, values__isnull=False)),
         failed_count=Count("pk", filter=Q(failed=True)),
         first_failed=Min("position", filter=Q(failed=True)),
@@ -125,14 +125,14 @@ def batch_progress(batch: BatchView) -> Progress:
 
 def _step_progress(row: Mapping[str, Any], step: StepName) -> StepProgressView:
     total = row["account_queries" if step is StepName.ACCOUNT_ACCUMULATED else "queries"]
-    completed = row[f"{step}_completed"]
+    completed_count = row[f"{step}_completed"]
     return StepProgressView(
         step,
         row[f"{step}_begun"],
-        completed,
+        completed_count,
         total,
         row[f"{step}_began_at"],
-        row[f"{step}_completed_at"] if completed == total else None,
+        row[f"{step}_completed_at"] if completed_count == total else None,
     )
 
 
@@ -150,12 +150,12 @@ class TransactionShare:
     other_batches: int  # that share it
     percent: float
     gas: int | None  # None before it is mined
-    reserved: int  # wei
-    paid: int | None  # wei; None before it is confirmed
+    reserved_fee: int  # wei
+    paid_fee: int | None  # wei; None before it is confirmed
 
     @property
     def amount(self) -> int:
-        return self.reserved if self.paid is None else self.paid
+        return self.reserved_fee if self.paid_fee is None else self.paid_fee
 
 
 def transaction_shares(batch_id: str) -> tuple[TransactionShare, ...]:
@@ -166,25 +166,25 @@ def transaction_shares(batch_id: str) -> tuple[TransactionShare, ...]:
         .defer("transaction__raw")
         .order_by("transaction")
     )
-    reserved = defaultdict[int, list[int]](list)
+    reserved_fees = defaultdict[int, list[int]](list)
     sharing = Share.objects.filter(transaction__in=[share.transaction_id for share in shares])
     for transaction, amount in sharing.values_list("transaction", "max_cost"):
-        reserved[transaction].append(int(amount, 16))
-    return tuple(_transaction_share(share, reserved[share.transaction_id]) for share in shares)
+        reserved_fees[transaction].append(int(amount, 16))
+    return tuple(_transaction_share(share, reserved_fees[share.transaction_id]) for share in shares)
 
 
-def _transaction_share(share: Share, all_reserved: Sequence[int]) -> TransactionShare:
-    row, reserved, total = share.transaction, int(share.max_cost, 16), sum(all_reserved)
+def _transaction_share(share: Share, all_reserved_fees: Sequence[int]) -> TransactionShare:
+    row, reserved_fee, total = share.transaction, int(share.max_cost, 16), sum(all_reserved_fees)
     return TransactionShare(
         hash=row.mined_hash or row.hashes[-1],
         signed_at=row.signed_at,
         is_preparation=row.is_preparation,
         hops=row.hops,
-        other_batches=len(all_reserved) - 1,
-        percent=100 * reserved / total if total else 100.0,
-        gas=None if row.gas_used is None else row.gas_used * reserved // (total or 1),
-        reserved=reserved,
-        paid=int(share.paid, 16) if share.paid else None,
+        other_batches=len(all_reserved_fees) - 1,
+        percent=100 * reserved_fee / total if total else 100.0,
+        gas=None if row.gas_used is None else row.gas_used * reserved_fee // (total or 1),
+        reserved_fee=reserved_fee,
+        paid_fee=int(share.paid, 16) if share.paid else None,
     )
 
 
@@ -196,12 +196,12 @@ _UNUSED_COLUMNS = (
     "batch__warnings", "batch__webhook_url", "batch__webhook_headers",
 )  # fmt: skip
 # Columns that are read if the query has one entry in them.
-_SINGLE = {"slots": "slot_count", "slot_values": "slot_count", "events": "event_count"}
+_SINGLE_COLUMNS = {"slots": "slot_count", "slot_values": "slot_count", "events": "event_count"}
 
 
 @dataclass(frozen=True, slots=True)
 class BatchSummary:
-    """What a batch asks for, in counts, and its first query."""
+    """The request of a batch, in counts, and its first query."""
 
     query_count: int
     block_count: int
@@ -218,7 +218,7 @@ def batch_summaries(batch_ids: Collection[str]) -> Mapping[str, BatchSummary]:
     """The summaries of these batches, read in one statement."""
     single = {
         f"single_{column}": Case(When(**{count: 1}, then=column), output_field=JSONField())
-        for column, count in _SINGLE.items()
+        for column, count in _SINGLE_COLUMNS.items()
     }
     rows = Query.objects.filter(batch__in=batch_ids, position=0).select_related("batch")
     rows = rows.defer(*_UNUSED_COLUMNS).annotate(**single)

@@ -16,7 +16,7 @@ from accounts.models import Account
 from queries.database import bulk_sql
 from queries.facts import account_fields, display_values, fact_count, header_names
 from queries.ids import is_ulid
-from queries.models import OF_BLOCK, Batch, Query
+from queries.models import IS_BLOCK_QUERY, Batch, Query
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountField
 from queries.reading.pagination import Cursor, Page, read_page
@@ -34,7 +34,7 @@ from queries.wait_reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class ErrorView:
-    """Why a batch was rejected, or why facts of a DONE one are lost."""
+    """The reason why a batch was rejected, or why facts of a DONE one are lost."""
 
     code: str
     sentence: str
@@ -63,8 +63,8 @@ class StepView:
 
     name: StepName
     status: StepStatus | None
-    began: datetime | None
-    completed: datetime | None
+    began_at: datetime | None
+    completed_at: datetime | None
     transaction_hash: str  # empty if there is none yet
     transaction_block: int | None  # once it is mined
     gas_used: int | None
@@ -107,12 +107,12 @@ class QueryView:
 
 
 class QueryProgress(NamedTuple):
-    """When a query was completed, which is with its last step."""
+    """The end of a query, with its last step."""
 
     position: int
     is_account_query: bool
-    failed: bool
-    completed: datetime | None
+    has_failed: bool
+    completed_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +228,11 @@ def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
 def query_progress(batch: BatchView, *, first: int, limit: int) -> list[QueryProgress]:
     """The progress of the batch's queries from the position `first` on, for clients that poll."""
     header, account = StepName.HEADER_ACCUMULATED, StepName.ACCOUNT_ACCUMULATED
-    last_step = Case(When(OF_BLOCK, then=header.completed_column), default=account.completed_column)
+    last_step = Case(
+        When(IS_BLOCK_QUERY, then=header.completed_column), default=account.completed_column
+    )
     rows = Query.objects.filter(batch=batch.id, position__gte=first).order_by("position")
-    rows = rows.annotate(is_account_query=~OF_BLOCK, completed=last_step)
+    rows = rows.annotate(is_account_query=~IS_BLOCK_QUERY, completed=last_step)
     columns = rows.values_list("position", "is_account_query", "failed", "completed")
     return [QueryProgress(*row) for row in columns[:limit]]
 
@@ -261,7 +263,7 @@ def first_query(batch: BatchView) -> tuple[int, int | None]:
 
 
 def query_sizes(batch: BatchView, *, first: int, limit: int) -> list[int]:
-    """How many facts each of the batch's queries from the position `first` on asks for."""
+    """The numbers of facts that the queries from the position `first` on ask for."""
     rows = Query.objects.filter(batch=batch.id, position__gte=first).order_by("position")
     rows = rows.only("props", "header_fields", "slot_count", "event_count", "timestamp")
     return [fact_count(row) + (row.timestamp is not None) for row in rows[:limit]]
@@ -328,7 +330,7 @@ def query_view(
         registry=_registry_address(row, transactions),
         chain_key=chain,
         account_keys={
-            key: slots if spelled is None else spelled for key, spelled in accounts.items()
+            key: slots if spellings is None else spellings for key, spellings in accounts.items()
         },
     )
 
@@ -340,20 +342,20 @@ def _steps(
     for name, (began_column, completed_column, key_column) in _STEP_COLUMNS.items():
         if name is StepName.ACCOUNT_ACCUMULATED and not (row.account or row.name):
             break
-        began, completed = getattr(row, began_column), getattr(row, completed_column)
-        status = StepStatus.COMPLETED if completed else StepStatus.IN_PROGRESS
+        began_at, completed_at = getattr(row, began_column), getattr(row, completed_column)
+        status = StepStatus.COMPLETED if completed_at else StepStatus.IN_PROGRESS
         transaction = transactions.get(getattr(row, key_column)) if key_column else None
         hashes = [transaction.mined_hash, *transaction.hashes[-1:]] if transaction else []
         yield StepView(
             name=name,
-            status=status if began else None,
-            began=began,
-            completed=completed,
+            status=status if began_at else None,
+            began_at=began_at,
+            completed_at=completed_at,
             transaction_hash=next(filter(None, hashes), ""),  # the mined one, or the newest
             transaction_block=transaction.mined_block if transaction else None,
             gas_used=transaction.gas_used if transaction else None,
             hops=transaction.hops if transaction else 0,
-            error=error if began and not completed else None,
+            error=error if began_at and not completed_at else None,
         )
 
 

@@ -48,7 +48,7 @@ class RegistryEntry:
 
     destination: int
     block_hash: str  # empty before the block is final, and if nothing of it was proven
-    accumulated: bool
+    is_accumulated: bool
     transaction: str  # the hash of our transaction that proved the header, if there is one
     waits_for: str
 
@@ -67,24 +67,24 @@ class BlockView:
 def block_view(chain: int, number: int) -> BlockView:
     """Read the block's jobs and the transactions that proved its header, in two statements."""
     # Facts about the block's content are proven without accumulating its header.
-    completed = Query.objects.filter(event_request__isnull=True)
-    completed = completed.exclude(header_accumulated_completed_at=None)
+    proven_queries = Query.objects.filter(event_request__isnull=True)
+    proven_queries = proven_queries.exclude(header_accumulated_completed_at=None)
     jobs = list(
         BlockJob.objects.filter(source=chain, block=number)
-        .annotate(accumulated=Exists(completed.filter(job=OuterRef("pk"))))
+        .annotate(is_accumulated=Exists(proven_queries.filter(job=OuterRef("pk"))))
         .order_by("destination")[:MAX_DESTINATIONS]
     )
     hashes = _header_transactions(jobs)
-    encoded = next((job.header for job in jobs if job.header), b"")
+    header_rlp = next((job.header for job in jobs if job.header), b"")
     return BlockView(
         chain,
         number,
-        _header_view(decode_header(encoded)) if encoded else None,
+        _header_view(decode_header(header_rlp)) if header_rlp else None,
         tuple(
             RegistryEntry(
                 job.destination,
                 f"0x{job.block_hash}" if job.block_hash else "",
-                bool(vars(job)["accumulated"]) or job.pk in hashes,
+                bool(vars(job)["is_accumulated"]) or job.pk in hashes,
                 hashes.get(job.pk, ""),
                 job.waits_for,
             )
@@ -135,7 +135,7 @@ class AccountView:
 def account_view(address: str, chains: Iterable[int]) -> AccountView:
     """Read on which of these chains the address has facts or events, and its newest queries."""
     queries = Query.objects.filter(account=address).order_by("-id")
-    proven = queries.filter(values__isnull=False).exclude(account="")
+    facts = queries.filter(values__isnull=False).exclude(account="")
     references = EventReference.objects.filter(name=address.lower())
     names = queries.values_list("name", flat=True)[:MAX_ACCOUNT_QUERIES]
     return AccountView(
@@ -143,7 +143,7 @@ def account_view(address: str, chains: Iterable[int]) -> AccountView:
         tuple(
             chain
             for chain in sorted(chains)
-            if proven.filter(source=chain).exists() or references.filter(source=chain).exists()
+            if facts.filter(source=chain).exists() or references.filter(source=chain).exists()
         ),
         queries.values_list("source", flat=True).first(),
         tuple(dict.fromkeys(filter(None, names))),
@@ -260,9 +260,9 @@ def _served_batches(row: SentTransaction, cost: int | None) -> tuple[ServedBatch
     shares = Share.objects.filter(transaction=row).order_by("batch")
     batches = []
     for batch, text in shares.values_list("batch", "paid"):
-        paid = int(text, 16) if text and row.confirmed else None
-        gas = None if paid is None or not cost else (row.gas_used or 0) * paid // cost
-        batches.append(ServedBatch(batch, paid, gas))
+        amount = int(text, 16) if text and row.confirmed else None
+        gas = None if amount is None or not cost else (row.gas_used or 0) * amount // cost
+        batches.append(ServedBatch(batch, amount, gas))
     return tuple(batches)
 
 
@@ -317,8 +317,8 @@ def blocks_of_registry(
     keys = queries.filter(job=OuterRef("pk")).order_by("id").values("id")
     rows = BlockJob.objects.filter(source=source, destination=destination)
     columns = rows.only("source", "block", "header", "block_hash", "waits_for", "due_at")
-    counted = columns.annotate(query_count=_Count(keys[:MAX_QUERIES]))
-    jobs = read_page(counted, ("block",), cursor, limit)
+    columns = columns.annotate(query_count=_Count(keys[:MAX_QUERIES]))
+    jobs = read_page(columns, ("block",), cursor, limit)
     hashes = _header_transactions(jobs.rows)
     return jobs.with_rows(_block_line(job, hashes.get(job.pk, "")) for job in jobs.rows)
 

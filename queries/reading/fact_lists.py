@@ -17,7 +17,7 @@ from queries.reading.facts import FactView, fact_identifiers
 from queries.reading.pagination import MAX_LISTED_SLOTS
 from queries.statuses import BatchStatus
 
-MAX_QUERIES = 250
+MAX_QUERIES = 100
 _COLUMNS = (
     "id", "batch_id", "batch__status", "batch__destination", "position", "source", "block",
     "timestamp", "account", "name", "props", "header_fields", "slot_count", "event_count", "values",

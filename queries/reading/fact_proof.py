@@ -67,28 +67,28 @@ def read_fact_proof(query_id: int, fact: FactView) -> FactProof | None:
     if row.job is None or not row.job.header:
         return None
     keys = [row.blockhash_transaction_id, row.header_transaction_id, row.account_transaction_id]
-    sent = SentTransaction.objects.only("raw", "hops", "mined_block")
-    transactions = sent.in_bulk([key for key in keys if key is not None])
+    rows = SentTransaction.objects.only("raw", "hops", "mined_block")
+    transactions = rows.in_bulk([key for key in keys if key is not None])
     header = decode_header(row.job.header)
-    recovered = RecoveredProofs({header.number: header})
+    recovered_proofs = RecoveredProofs({header.number: header})
     for transaction in transactions.values():
         with suppress(ProofError):  # a cancelling transaction is empty, for example
-            read_call(decode_transaction(transaction.raw).data, recovered)
+            read_call(decode_transaction(transaction.raw).data, recovered_proofs)
     header_transaction = transactions.get(row.header_transaction_id or 0)
     root, witness = "", b""
     if fact.event:
         root = f"0x{header.payload(fact.event.field).hex()}"
         section, witness = _find_event_call(row.job) if header_transaction else (b"", b"")
         with suppress(ProofError):
-            read_call(PROVE_SELECTOR + section, recovered)
+            read_call(PROVE_SELECTOR + section, recovered_proofs)
         if not section:  # the registry stored the root before
             header_transaction = None
     has_account = fact.kind in {FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT}
-    proof = _find_account_proof(header, fact, recovered, row.job) if has_account else None
+    proof = _find_account_proof(header, fact, recovered_proofs, row.job) if has_account else None
     storage = [node for slot in proof.slots for node in slot.path.hashed_nodes] if proof else []
     return FactProof(
-        _node(header.encoded),
-        tuple(_node(later.encoded) for later in _later_headers(header, recovered)),
+        _node(header.rlp),
+        tuple(_node(later.rlp) for later in _later_headers(header, recovered_proofs)),
         sum(transaction.hops for transaction in transactions.values()),
         header_transaction.mined_block if header_transaction else None,
         tuple(map(_node, proof.path.hashed_nodes if proof else [])),
@@ -110,7 +110,7 @@ def _find_event_call(job: BlockJob) -> tuple[bytes, bytes]:
 
 
 def _find_account_proof(
-    header: Header, fact: FactView, recovered: RecoveredProofs, job: BlockJob
+    header: Header, fact: FactView, recovered_proofs: RecoveredProofs, job: BlockJob
 ) -> AccountProof | None:
     """None if nodes are missing."""
     account = bytes.fromhex(fact.account[2:])
@@ -119,23 +119,23 @@ def _find_account_proof(
     while True:
         try:
             return rebuild_account_proof(
-                header.state_root, account, slots, recovered.nodes, CheckedNodes()
+                header.state_root, account, slots, recovered_proofs.nodes, CheckedNodes()
             )
         except TrieNodeMissingError:
             call = next(other_calls, None)
             if call is None:
                 return None
             with suppress(ProofError):
-                read_call(call, recovered)
+                read_call(call, recovered_proofs)
 
 
-def _later_headers(header: Header, recovered: RecoveredProofs) -> Iterator[Header]:
+def _later_headers(header: Header, recovered_proofs: RecoveredProofs) -> Iterator[Header]:
     """Yield the headers from the block's child up to the one whose hash the registry knew."""
-    child = recovered.children.get(header.hash)
+    child = recovered_proofs.children.get(header.hash)
     while child:
         yield child
-        child = recovered.children.get(child.hash)
+        child = recovered_proofs.children.get(child.hash)
 
 
-def _node(encoded: bytes) -> ProofNode:
-    return ProofNode(f"0x{keccak256(encoded).hex()}", len(encoded))
+def _node(rlp: bytes) -> ProofNode:
+    return ProofNode(f"0x{keccak256(rlp).hex()}", len(rlp))

@@ -109,7 +109,7 @@ def _row_facts(rows: list[Query]) -> Iterator[ProvenFact]:
                 fact,
                 f"0x{row.job.block_hash}" if row.job and row.job.block_hash else "",
                 view.proof_transaction,
-                view.steps[-1].completed or row.batch.submitted_at,
+                view.steps[-1].completed_at or row.batch.submitted_at,
             )
 
 

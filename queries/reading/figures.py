@@ -33,12 +33,12 @@ MAX_READ_BATCHES = 100  # the newest ones to a destination, from all its sources
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What was proven in a period."""
+    """The results of a period."""
 
     facts: int = 0
     gas: int = 0
-    done: int = 0  # batches
-    rejected: int = 0
+    done_batches: int = 0  # batches
+    rejected_batches: int = 0
 
     @property
     def gas_per_fact(self) -> int | None:
@@ -74,7 +74,7 @@ Route = tuple[int, int]  # source and destination
 
 @dataclass(frozen=True, slots=True)
 class RouteFigures:
-    """What a route's facts have cost, in all and by day, and what its newest batches took."""
+    """The costs of a route's facts, in all and by day, and the duration of its newest batches."""
 
     total: Results
     days: Mapping[date, Results]  # UTC days, oldest first; empty before there is a week of them
@@ -92,7 +92,7 @@ def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, Rout
     last_days = DailyCount.objects.filter(of_routes, day__gt=today - timedelta(days=DAYS))
     for day, name, amount in last_days.values_list("day", "name", "amount"):
         counts[day][name] = amount
-    newest = {
+    newest_batches = {
         destination: _newest_batches(destination) for destination in {route[1] for route in routes}
     }
     figures = {}
@@ -100,10 +100,10 @@ def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, Rout
         names = route_facts_key(source, destination), route_gas_key(source, destination)
         first = min((sums[name]["first"] for name in names if name in sums), default=today)
         days = min((today - first).days + 1, DAYS)
-        batches = [batch for batch in newest[destination] if batch["source"] == source]
-        paid = [(int(batch["spent"], 16), batch["fact_count"]) for batch in batches]
-        facts = sum(facts for wei, facts in paid if wei)
-        took = [batch["ended_at"] - batch["submitted_at"] for batch in batches]
+        batches = [batch for batch in newest_batches[destination] if batch["source"] == source]
+        payments = [(int(batch["spent"], 16), batch["fact_count"]) for batch in batches]
+        facts = sum(facts for wei, facts in payments if wei)
+        durations = [batch["ended_at"] - batch["submitted_at"] for batch in batches]
         figures[source, destination] = RouteFigures(
             Results(*(int(sums[name]["total"]) if name in sums else 0 for name in names)),
             {
@@ -112,8 +112,8 @@ def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, Rout
                 if days >= MIN_DAYS
             },
             len(batches),
-            median_high(took) if took else None,
-            sum(wei for wei, _ in paid) // facts if facts else None,
+            median_high(durations) if durations else None,
+            sum(wei for wei, _ in payments) // facts if facts else None,
         )
     return figures
 
@@ -136,9 +136,9 @@ def newest_proven_blocks(sources: Collection[int]) -> Mapping[int, int]:
     for source in sources:
         jobs = BlockJob.objects.filter(source=source).order_by("-block")
         rows = jobs.values_list("block", "block_hash", "due_at")[:MAX_NEWEST_JOBS]
-        proven = (block for block, block_hash, due_at in rows if block_hash and due_at is None)
-        if (newest := next(proven, None)) is not None:
-            blocks[source] = newest
+        numbers = (block for block, block_hash, due_at in rows if block_hash and due_at is None)
+        if (number := next(numbers, None)) is not None:
+            blocks[source] = number
     return blocks
 
 
@@ -149,7 +149,7 @@ USAGE_DAYS = 14
 
 @dataclass(frozen=True, slots=True)
 class ChainSpending:
-    """What the batches for a destination have spent."""
+    """The spending of the batches for a destination."""
 
     destination: int
     batches: int
@@ -170,8 +170,8 @@ def account_usage(owner: Account, today: date) -> AccountUsage:
     newest = list(columns[: MAX_SUMMED_BATCHES + 1])
     amounts = defaultdict[int, list[int]](list)
     facts = {today - timedelta(days=number): 0 for number in reversed(range(USAGE_DAYS))}
-    for destination, spent, submitted_at, fact_count in newest[:MAX_SUMMED_BATCHES]:
-        amounts[destination].append(int(spent, 16))
+    for destination, amount, submitted_at, fact_count in newest[:MAX_SUMMED_BATCHES]:
+        amounts[destination].append(int(amount, 16))
         day = submitted_at.astimezone(UTC).date()
         if day in facts:
             facts[day] += fact_count

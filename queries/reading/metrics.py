@@ -148,40 +148,40 @@ def _batch_samples(now: datetime) -> Iterator[NamedSample]:
     """The age comes from the ids, which begin with the time of submission."""
     statuses = [status for status in BatchStatus if status not in ENDED_STATUSES]
     rows = Batch.objects.filter(status__in=statuses).values_list("status")
-    counted = list(rows.annotate(Count("pk"), first=Min("pk")).order_by())
-    counts = {status: count for status, count, _ in counted}
+    groups = list(rows.annotate(Count("pk"), first=Min("pk")).order_by())
+    counts = {status: count for status, count, _ in groups}
     for status in statuses:
         yield _sample("batches", counts.get(status, 0), status=status)
-    firsts = [first for _, _, first in counted if first]
+    firsts = [first for _, _, first in groups if first]
     oldest = ULID.from_str(min(firsts)).datetime if firsts else now
     yield _sample("oldest_batch_age_seconds", _seconds_since(oldest, now))
 
 
 def _job_samples() -> Iterator[NamedSample]:
     rows = BlockJob.objects.filter(due_at__gt=EARLIEST)
-    sent = JobTransaction.objects.filter(job=OuterRef("pk"), transaction__confirmed=False)
+    transactions = JobTransaction.objects.filter(job=OuterRef("pk"), transaction__confirmed=False)
     stage = Case(
-        When(Exists(sent), then=Value("transaction")),
+        When(Exists(transactions), then=Value("transaction")),
         When(header=b"", then=Value("block")),
         default=Value("proof"),
     )
     counts = dict(rows.annotate(stage=stage).values_list("stage").annotate(Count("pk")).order_by())
     for name in ("block", "proof", "transaction"):
         yield _sample("block_jobs", counts.get(name, 0), stage=name)
-    waiting = rows.exclude(wait_code="").values_list("wait_code")
-    for code, count in waiting.annotate(Count("pk")).order_by():
+    waiting_jobs = rows.exclude(wait_code="").values_list("wait_code")
+    for code, count in waiting_jobs.annotate(Count("pk")).order_by():
         yield _sample("waiting_jobs", count, code=code)
 
 
 def _queue_samples(now: datetime) -> Iterator[NamedSample]:
-    free, later = Q(lease_token=""), Q(due_at__gt=now)
+    is_free, is_later = Q(lease_token=""), Q(due_at__gt=now)
     states = {
-        "leased": ~free & Q(lease_until__gt=now),
-        "lease_expired": ~free & Q(lease_until__lte=now),
-        "due": free & ~later & ~WAITS_FOR_NODES,
-        "waiting": free & later & Q(failures=0),
+        "leased": ~is_free & Q(lease_until__gt=now),
+        "lease_expired": ~is_free & Q(lease_until__lte=now),
+        "due": is_free & ~is_later & ~WAITS_FOR_NODES,
+        "waiting": is_free & is_later & Q(failures=0),
         # It waits for a retry, or for a free thread while nodes hang.
-        "failing": free & ((later & Q(failures__gt=0)) | (~later & WAITS_FOR_NODES)),
+        "failing": is_free & ((is_later & Q(failures__gt=0)) | (~is_later & WAITS_FOR_NODES)),
     }
     counts = {state: Count("pk", filter=condition) for state, condition in states.items()}
     first_due = Min("due_at", filter=states["due"])
@@ -201,25 +201,25 @@ def _result_samples() -> Iterator[NamedSample]:
     yield _sample("facts_total", sums[FACTS])
     for (source, destination), facts in facts_by_route().items():
         yield _sample("route_facts_total", facts, source=source, destination=destination)
-    done = 0
+    count = 0
     keys = {str(bound): duration_key(bound) for bound in DURATION_BOUNDS} | {"+Inf": DONE_OVERFLOW}
     for bound, key in keys.items():
-        done += sums[key]
-        yield "batch_duration_seconds", Sample(done, {"le": bound}, "_bucket")
+        count += sums[key]
+        yield "batch_duration_seconds", Sample(count, {"le": bound}, "_bucket")
     yield "batch_duration_seconds", Sample(sums[DONE_SECONDS], {}, "_sum")
-    yield "batch_duration_seconds", Sample(done, {}, "_count")
+    yield "batch_duration_seconds", Sample(count, {}, "_count")
 
 
 def _transaction_samples(now: datetime) -> Iterator[NamedSample]:
     """Transactions that may still change, and the costs of those that cannot."""
-    unmined = Q(mined_block=None)
+    is_unmined = Q(mined_block=None)
     rows = SentTransaction.objects.filter(confirmed=False).values_list("chain")
-    counted = rows.annotate(
-        unmined=Count("pk", filter=unmined),
-        mined=Count("pk", filter=~unmined),
-        first=Min("signed_at", filter=unmined),
+    counts = rows.annotate(
+        unmined=Count("pk", filter=is_unmined),
+        mined=Count("pk", filter=~is_unmined),
+        first=Min("signed_at", filter=is_unmined),
     )
-    for chain_id, unmined_count, mined_count, first in counted.order_by():
+    for chain_id, unmined_count, mined_count, first in counts.order_by():
         yield _sample("transactions", unmined_count, chain=chain_id, state="unmined")
         yield _sample("transactions", mined_count, chain=chain_id, state="mined")
         age = _seconds_since(first or now, now)

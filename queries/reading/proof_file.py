@@ -108,8 +108,8 @@ def _block_proof(
     header = decode_header(job.header)
     named_reads = [(query, fact_reads(query)) for query in queries]
     reads = [read for _, query_reads in named_reads for read in query_reads.values()]
-    groups, recovered = group_facts(reads), read_stored_calls(job, reads)
-    proofs, missing = rebuild_proofs(recovered, header, groups)
+    groups, recovered_proofs = group_facts(reads), read_stored_calls(job, reads)
+    proofs, missing = rebuild_proofs(recovered_proofs, header, groups)
     for account, _ in sorted(missing):
         raise _proof_unavailable(f"of account 0x{account.hex()}", job)
     by_account = {proof.address or b"": proof for proof in proofs}
@@ -117,10 +117,10 @@ def _block_proof(
         AccountToStore(proof, groups.accounts[account][0])
         for account, proof in sorted(by_account.items())
     ]
-    next_header = recovered.children.get(header.hash) if groups.timestamps else None
+    next_header = recovered_proofs.children.get(header.hash) if groups.timestamps else None
     if groups.timestamps and next_header is None:
         raise _proof_unavailable("of its time", job)
-    events, missing_events = select_events(recovered, header, groups.events)
+    events, missing_events = select_events(recovered_proofs, header, groups.events)
     for event in missing_events:
         raise _proof_unavailable(f"of {event.name}", job)
     transactions = [rows[key] for key in _transaction_keys(queries)]
@@ -164,9 +164,9 @@ def _transaction_keys(queries: Sequence[Query]) -> list[int]:
     return sorted(key for key in keys if key is not None)
 
 
-def _proof_unavailable(subject: str, job: BlockJob, why: str = PROVEN_BY_OTHERS) -> RefusalError:
+def _proof_unavailable(subject: str, job: BlockJob, reason: str = PROVEN_BY_OTHERS) -> RefusalError:
     return RefusalError(
         ProofCode.PROOF_UNAVAILABLE,
         f"The proof {subject} at block {job.block:,} of chain {job.source} is not stored here: "
-        f"{why}",
+        f"{reason}",
     )

@@ -170,12 +170,12 @@ class _RouteState:
 
     def _has_proven(self, block: int) -> bool:
         """One of the next blocks is in the registry, as this server's queries show."""
-        accumulated = Query.objects.filter(
+        queries = Query.objects.filter(
             job=OuterRef("pk"), header_accumulated_completed_at__isnull=False
         )
         jobs = self._rows_above(BlockJob.objects.order_by("block"), block)
-        proven = jobs.annotate(is_proven=Exists(accumulated)).values_list("is_proven", flat=True)
-        return any(proven[:MAX_JOBS])
+        flags = jobs.annotate(is_proven=Exists(queries)).values_list("is_proven", flat=True)
+        return any(flags[:MAX_JOBS])
 
     def _rows_above(self, rows: QuerySet[Any], block: int) -> QuerySet[Any]:
         return rows.filter(**self.registry.route_filter, block__range=(block, block + HISTORY_RING))

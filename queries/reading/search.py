@@ -36,9 +36,9 @@ def accounts_with_name(name: str) -> tuple[str, ...]:
 
 def chains_of_transaction(transaction_hash: str) -> list[int]:
     """The chains of our transactions with this hash, and of those with requested events."""
-    sent = SentHash.objects.filter(hash=transaction_hash).values_list("transaction__chain")
+    transactions = SentHash.objects.filter(hash=transaction_hash).values_list("transaction__chain")
     events = EventReference.objects.filter(name=transaction_hash).values_list("source")
-    return sorted(chain for (chain,) in sent.union(events)[:MAX_HITS])
+    return sorted(chain for (chain,) in transactions.union(events)[:MAX_HITS])
 
 
 def blocks_with_hash(digits: str) -> list[BlockKey]:
@@ -82,17 +82,17 @@ def accounts_with_prefix(prefix: str, suffix: str = "") -> list[str]:
 
 def names_with_prefix(prefix: str, suffix: str = "") -> list[str]:
     """Addresses and hashes of transactions that events name."""
-    names = islice(_distinct(EventReference.objects.all(), "name", f"0x{prefix}"), MAX_LOOKUPS)
+    names = islice(_skip_scan(EventReference.objects.all(), "name", f"0x{prefix}"), MAX_LOOKUPS)
     return [name for name in names if name.endswith(suffix)][:MAX_SUGGESTIONS]
 
 
 def _accounts_in_ranges(prefix: str) -> Iterator[str]:
     spellings = product(*({digit, digit.upper()} for digit in prefix[:SPELLED_DIGITS]))
     for spelling in sorted(map("".join, spellings)):
-        yield from _distinct(Query.objects.all(), "account", f"0x{spelling}")
+        yield from _skip_scan(Query.objects.all(), "account", f"0x{spelling}")
 
 
-def _distinct(rows: QuerySet[Any], column: str, prefix: str) -> Iterator[str]:
+def _skip_scan(rows: QuerySet[Any], column: str, prefix: str) -> Iterator[str]:
     """The column's values with this prefix, each found by one step in the index."""
     values = _in_range(rows, column, prefix).order_by(column).values_list(column, flat=True)
     value = values.first()

@@ -49,8 +49,8 @@ class ChainStatus:
         head = self.head
         if not (head and head.new_block_at and head.block_seconds):
             return None
-        expected = max(timedelta(seconds=MISSED_BLOCKS * head.block_seconds), PROVER_TIMEOUT)
-        return head.new_block_at if head.recorded_at - head.new_block_at > expected else None
+        max_silence = max(timedelta(seconds=MISSED_BLOCKS * head.block_seconds), PROVER_TIMEOUT)
+        return head.new_block_at if head.recorded_at - head.new_block_at > max_silence else None
 
     @property
     def usable_nodes(self) -> int:
@@ -66,10 +66,11 @@ def chain_statuses(
     statuses = []
     for chain in chains:
         record = records.get(chain.id) or ChainRecord()
-        own = tuple(node for node in nodes if node.chain == chain.id)
+        chain_nodes = tuple(node for node in nodes if node.chain == chain.id)
         budget = chain.daily_budget if with_budgets and record.signer else None
-        left = None if budget is None else max(budget - budget_spent(record), 0)
-        statuses.append(ChainStatus(chain, heads.get(chain.id), record.polled_at, own, left))
+        budget_left = None if budget is None else max(budget - budget_spent(record), 0)
+        head, polled_at = heads.get(chain.id), record.polled_at
+        statuses.append(ChainStatus(chain, head, polled_at, chain_nodes, budget_left))
     return tuple(statuses)
 
 
@@ -83,9 +84,9 @@ def late_batch_count() -> int:
     if not usual:
         return 0
     rows = _open_batches(now - timedelta(seconds=LATE_FACTOR * usual))[: MAX_COUNTED + 1]
-    waiting = Query.objects.filter(batch=OuterRef("pk"), job__wait_code__in=EXPECTED_WAITS)
-    late = Batch.objects.filter(pk__in=rows.values("pk")).exclude(wait_code__in=EXPECTED_WAITS)
-    return late.exclude(Exists(waiting)).count()
+    waiting_queries = Query.objects.filter(batch=OuterRef("pk"), job__wait_code__in=EXPECTED_WAITS)
+    batches = Batch.objects.filter(pk__in=rows.values("pk")).exclude(wait_code__in=EXPECTED_WAITS)
+    return batches.exclude(Exists(waiting_queries)).count()
 
 
 def open_batch_count() -> int:
@@ -96,5 +97,5 @@ def open_batch_count() -> int:
 def _open_batches(submitted_before: datetime) -> QuerySet[Batch]:
     """Select open batches by their ids, which begin with the time of submission."""
     statuses = [status for status in BatchStatus if status not in ENDED_STATUSES]
-    later = str(ULID.from_datetime(submitted_before + timedelta(milliseconds=1)))
-    return Batch.objects.filter(status__in=statuses, pk__lt=later).order_by()
+    end_id = str(ULID.from_datetime(submitted_before + timedelta(milliseconds=1)))
+    return Batch.objects.filter(status__in=statuses, pk__lt=end_id).order_by()

@@ -35,7 +35,7 @@ def read_stored_calls(
     has_times = any(read.kind is FactKind.BLOCK_AT_TIME for read in reads)
     all_calls = has_times or len(accounts) > MAX_SEARCHED_ACCOUNTS
     has_events = any(read.event for read in reads)
-    recovered = RecoveredProofs({job.block: decode_header(job.header)} if job.header else {})
+    recovered_proofs = RecoveredProofs({job.block: decode_header(job.header)} if job.header else {})
     for number, call in enumerate(stored_calls(job), 1):
         if number % CALLS_AT_ONCE == 0:
             heartbeat()
@@ -44,14 +44,14 @@ def read_stored_calls(
         if has_events if call.startswith(PROVE_EVENTS_SELECTOR) else is_useful:
             # Keep what was read before an error; a cancelling transaction is empty, for example.
             with suppress(ProofError):
-                read_call(call, recovered)
-    return recovered
+                read_call(call, recovered_proofs)
+    return recovered_proofs
 
 
 def stored_calls(job: BlockJob) -> Iterator[bytes]:
     """The calldata of the job's transactions, and what was not sent."""
-    sent = SentTransaction.objects.filter(job_links__job=job, is_preparation=False)
-    for raw in _read_in_chunks(sent, "raw"):
+    rows = SentTransaction.objects.filter(job_links__job=job, is_preparation=False)
+    for raw in _read_in_chunks(rows, "raw"):
         yield decode_transaction(raw).data
     yield from _read_in_chunks(UnsentProof.objects.filter(job=job), "call")
 
@@ -67,33 +67,33 @@ def _read_in_chunks(rows: QuerySet[Any], column: str) -> Iterator[bytes]:
 
 
 def rebuild_proofs(
-    recovered: RecoveredProofs, header: Header, wanted: FactGroups
+    recovered_proofs: RecoveredProofs, header: Header, groups: FactGroups
 ) -> tuple[list[AccountProof], list[AccountSlots]]:
     """Rebuild the proofs of these accounts and slots, and return those whose nodes are missing."""
-    proofs, missing, checked = list[AccountProof](), list[AccountSlots](), CheckedNodes()
-    for account, slots in wanted.account_slots:
+    proofs, missing_accounts = list[AccountProof](), list[AccountSlots]()
+    nodes, checked_nodes = recovered_proofs.nodes, CheckedNodes()
+    for account, slots in groups.account_slots:
         try:
-            proofs.append(
-                rebuild_account_proof(header.state_root, account, slots, recovered.nodes, checked)
-            )
+            proof = rebuild_account_proof(header.state_root, account, slots, nodes, checked_nodes)
+            proofs.append(proof)
         except TrieNodeMissingError:
-            missing.append((account, slots))
-    return proofs, missing
+            missing_accounts.append((account, slots))
+    return proofs, missing_accounts
 
 
 def select_events(
-    recovered: RecoveredProofs, header: Header, wanted: Iterable[EventFact]
+    recovered_proofs: RecoveredProofs, header: Header, facts: Iterable[EventFact]
 ) -> tuple[list[EventGroups], list[EventFact]]:
     """Select witnesses that prove these facts of the block, and return those that none proves."""
-    witnesses, missing = list[EventGroups](), dict.fromkeys(wanted)
-    for groups in recovered.events:
-        useful = {
+    witnesses, missing_facts = list[EventGroups](), dict.fromkeys(facts)
+    for groups in recovered_proofs.events:
+        useful_groups = {
             group.field: group
             for group in groups
-            if group.matches(header) and group.words.keys() & missing.keys()
+            if group.matches(header) and group.words.keys() & missing_facts.keys()
         }
-        for fact in [fact for group in useful.values() for fact in group.words]:
-            missing.pop(fact, None)
-        if useful:
-            witnesses.append(tuple(useful[field] for field in sorted(useful)))
-    return sorted(witnesses, key=encode_event_groups), list(missing)
+        for fact in [fact for group in useful_groups.values() for fact in group.words]:
+            missing_facts.pop(fact, None)
+        if useful_groups:
+            witnesses.append(tuple(useful_groups[field] for field in sorted(useful_groups)))
+    return sorted(witnesses, key=encode_event_groups), list(missing_facts)

@@ -1,18 +1,18 @@
-"""What a batch waits for: the reason of its first waiting query, or that no prover has claimed it;
-how far the chain is from the awaited block, and who has not attested it.
+"""The reason why a batch waits: that of its first waiting query, or that no prover has claimed it;
+the distance to the awaited block, and the signers who have not attested it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 
-from django.db.models import CharField, DateTimeField, Q
+from django.db.models import CharField, DateTimeField, OuterRef, Q, Subquery
 from django.db.models.expressions import RawSQL
 
 from queries.config.registries import Registry
 from queries.models import Attestation, Batch, Query
-from queries.reading.chain_heads import chain_heads
+from queries.reading.chain_heads import HeadView, chain_heads
 from queries.statuses import ENDED_STATUSES, BatchStatus
 from queries.wait_reasons import Reason, WaitCode
 
@@ -47,7 +47,7 @@ WAIT_EXPRESSIONS = f"({_JOB_REASON}), ({_LAST_POLL}), {_READ_AT}"
 
 
 def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
-    """Why the batch waits, if it does. The row needs `WAIT_COLUMNS` and `WAIT_ANNOTATIONS`."""
+    """The reason why the batch waits, if any. Needs `WAIT_COLUMNS` and `WAIT_ANNOTATIONS`."""
     if row.status in ENDED_STATUSES:
         return None
     columns = vars(row)
@@ -57,10 +57,10 @@ def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
     if last_poll is not None and columns["read_at"] - last_poll < PROVER_TIMEOUT:
         return reason if is_claimed else Reason(WaitCode.NOT_CLAIMED, f"{NOT_CLAIMED_SENTENCE}.")
     if last_poll is None:
-        never = f"{NOT_CLAIMED_SENTENCE}, and none has been seen so far: {START_HINT}"
-        return reason if is_claimed else Reason(WaitCode.NO_PROVER, never)
-    since = f"has been seen since {last_poll:%Y-%m-%d %H:%M} UTC: {START_HINT}"
-    sentence = f"No prover {since}" if is_claimed else f"{NOT_CLAIMED_SENTENCE}, and none {since}"
+        sentence = f"{NOT_CLAIMED_SENTENCE}, and none has been seen so far: {START_HINT}"
+        return reason if is_claimed else Reason(WaitCode.NO_PROVER, sentence)
+    clause = f"has been seen since {last_poll:%Y-%m-%d %H:%M} UTC: {START_HINT}"
+    sentence = f"No prover {clause}" if is_claimed else f"{NOT_CLAIMED_SENTENCE}, and none {clause}"
     return Reason(WaitCode.NO_PROVER, sentence)
 
 
@@ -82,18 +82,27 @@ class AwaitedBlock:
     seconds_left: float | None  # until it is final; None if the chain's pace is not known
 
 
-def awaited_block(batch_id: str, reason: Reason) -> AwaitedBlock | None:
-    """The block of the first query that waits for this reason."""
-    rows = Query.objects.filter(batch=batch_id, has_ended=False)
-    rows = rows.filter(Q(job__wait_code=reason.code) | Q(job=None)).order_by("position")
-    row = rows.values_list("source", "block", "timestamp").first()
-    if row is None:
-        return None
-    source, number, timestamp = row
-    head = chain_heads([source]).get(source)
-    left = max((number or 0) - head.final, 0) if head else 0
-    seconds = left * head.block_seconds if head and head.block_seconds else None
-    return AwaitedBlock(source, number, timestamp, left, seconds)
+def awaited_blocks(batch_ids: Collection[str]) -> Mapping[str, AwaitedBlock]:
+    """The block of each batch's first waiting query, by batch."""
+    is_waiting = Q(job=None) | ~Q(job__waits_for="")
+    queries = Query.objects.filter(is_waiting, batch=OuterRef("pk"), has_ended=False)
+    first_key = Subquery(queries.order_by("position").values("pk")[:1])
+    keys = Batch.objects.filter(pk__in=batch_ids).values_list(first_key)
+    rows = Query.objects.filter(pk__in=[key for (key,) in keys if key])
+    blocks = list(rows.values_list("batch", "source", "block", "timestamp"))
+    heads = chain_heads({source for _, source, _, _ in blocks})
+    return {
+        batch: _awaited_block(source, number, timestamp, heads.get(source))
+        for batch, source, number, timestamp in blocks
+    }
+
+
+def _awaited_block(
+    source: int, number: int | None, timestamp: int | None, head: HeadView | None
+) -> AwaitedBlock:
+    blocks_left = max((number or 0) - head.final, 0) if head else 0
+    seconds = blocks_left * head.block_seconds if head and head.block_seconds else None
+    return AwaitedBlock(source, number, timestamp, blocks_left, seconds)
 
 
 def missing_signers(registry: Registry, block: int) -> Sequence[str]:

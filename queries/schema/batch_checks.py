@@ -145,10 +145,10 @@ def _read_data(
     return tuple(blocks)
 
 
-def _check_not_empty(requested: object, path: JsonPath, needed: str) -> None:
-    if not requested:
+def _check_not_empty(content: object, path: JsonPath, choices: str) -> None:
+    if not content:
         raise path.refusal(
-            RequestCode.EMPTY_REQUEST, f"{path} asks for nothing. Name at least {needed}."
+            RequestCode.EMPTY_REQUEST, f"{path} asks for nothing. Name at least {choices}."
         )
 
 
@@ -160,8 +160,8 @@ def _read_block(
     items = block.model_dump(include={*bodies.EVENT_MEMBERS}, exclude_unset=True)
     events = {name: items[name] for name in bodies.EVENT_MEMBERS if items.get(name)}
     lists = ", ".join(("accounts", "header", *bodies.EVENT_MEMBERS[:-1]))
-    needed = f"one entry of its {lists} or {bodies.EVENT_MEMBERS[-1]}"
-    _check_not_empty(block.header or block.accounts or events, path, needed)
+    choices = f"one entry of its {lists} or {bodies.EVENT_MEMBERS[-1]}"
+    _check_not_empty(block.header or block.accounts or events, path, choices)
     for name, members in events.items():
         checker.count("event", path.child(name), len(members))
     fields = tuple(dict.fromkeys(block.header))
@@ -199,7 +199,7 @@ def _read_accounts(
     accounts: Mapping[str, bodies.AccountBody], path: JsonPath, source: int, checker: _BatchChecker
 ) -> tuple[CheckedAccount, ...]:
     """Merge spellings of one account, and keep the order of the request."""
-    merged: dict[str, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
+    members_by_account: dict[str, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
     spellings: dict[str, dict[str, list[str]]] = {}
     for key, entry in accounts.items():
         entry_path = path.child(key)
@@ -209,7 +209,7 @@ def _read_accounts(
             entry_path,
             f"one of its props ({join_names(AccountField.__members__)}) or one of its slots",
         )
-        if account not in merged:
+        if account not in members_by_account:
             checker.count("account", entry_path)
             if key not in {account, account.lower(), f"0x{account[2:].upper()}"}:
                 checker.warn(
@@ -217,7 +217,7 @@ def _read_accounts(
                     f"mistyped. With a correct checksum it is {account}.",
                     entry_path,
                 )
-        props, slots = merged.setdefault(account, ({}, {}))
+        props, slots = members_by_account.setdefault(account, ({}, {}))
         props.update(dict.fromkeys(AccountField[name] for name in entry.props))
         spellings.setdefault(account, {})[key] = entry.slots
         slots_path = entry_path.child("slots")
@@ -232,7 +232,7 @@ def _read_accounts(
     checker.check_limit("account", len(accounts), path)
     return tuple(
         CheckedAccount(account, tuple(props), tuple(slots), spellings[account])
-        for account, (props, slots) in merged.items()
+        for account, (props, slots) in members_by_account.items()
     )
 
 
@@ -247,15 +247,15 @@ def _read_account_key(key: str, path: JsonPath, source: int, routes: Routes) -> 
 
 def _read_name(key: str, path: JsonPath, source: int, routes: Routes) -> str:
     if not routes.chains[source].ens_registry:
-        why = f"names are not resolved on chain {source} here. Give the address"
-        raise _account_malformed(key, path, why)
+        reason = f"names are not resolved on chain {source} here. Give the address"
+        raise _account_malformed(key, path, reason)
     if not is_ens_name(key):
-        why = (
+        reason = (
             "a name may have a-z, 0-9, dots and hyphens only, 1 to 63 characters between dots "
             "and 255 in all, and no double hyphen as third and fourth character of a part. For "
             "any other name give the address"
         )
-        raise _account_malformed(key, path, why)
+        raise _account_malformed(key, path, reason)
     return key
 
 
@@ -266,9 +266,9 @@ def _address_problem(key: str) -> str:
     return "an address is 0x and 40 hex digits"
 
 
-def _account_malformed(key: str, path: JsonPath, why: str) -> RefusalError:
+def _account_malformed(key: str, path: JsonPath, reason: str) -> RefusalError:
     # Clients compare the beginning of the sentence.
-    sentence = f"Invalid account address or ENS name {quote_text(key)} in {path.parent}: {why}."
+    sentence = f"Invalid account address or ENS name {quote_text(key)} in {path.parent}: {reason}."
     return path.refusal(RequestCode.ACCOUNT_MALFORMED, sentence)
 
 
@@ -305,7 +305,7 @@ def read_chain(text: str, path: JsonPath, routes: Routes) -> int:
         f"{chain.id} ({', '.join(dict.fromkeys([chain.name, *chain.aliases]))})"
         for _, chain in sorted(routes.chains.items())
     ]
-    configured = (
+    chain_list = (
         f"Configured: {join_names(chains)}." if chains else "This server has no chains configured."
     )
     registries = [
@@ -315,7 +315,7 @@ def read_chain(text: str, path: JsonPath, routes: Routes) -> int:
     ]
     raise RefusalError(
         RequestCode.CHAIN_UNSUPPORTED,
-        f"{path}: no chain {quote_text(text)} is configured here. {configured}",
+        f"{path}: no chain {quote_text(text)} is configured here. {chain_list}",
         path=path.text,
         detail=f"The registries here: {'; '.join(registries)}." if registries else "",
     )

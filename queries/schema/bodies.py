@@ -145,7 +145,7 @@ class Body(BaseModel):
 
 
 class AccountBody(Body):
-    """What to prove of an account: at least one prop or slot."""
+    """The facts to prove of an account: at least one prop or slot."""
 
     props: list[PropName] = Field(
         default_factory=list,
@@ -182,8 +182,8 @@ def _read_transaction(value: object) -> int | str:
 def _hex_reader(pattern: re.Pattern[str], form: str) -> Callable[[object], str]:
     def read(value: object) -> str:
         if not isinstance(value, str) or not pattern.fullmatch(value):
-            invalid = quote_text(value) if isinstance(value, str) else json_kind(value)
-            problem = f"is {invalid}, but must be {form}."
+            value_text = quote_text(value) if isinstance(value, str) else json_kind(value)
+            problem = f"is {value_text}, but must be {form}."
             raise validation_error(RequestCode.EVENT_MALFORMED, problem)
         return value.lower()
 
@@ -275,8 +275,8 @@ class LogBody(EventBody):
 
 
 class AbsenceBody(EventBody):
-    """What the block does not contain: a transaction or withdrawal at an index or beyond it; a log
-    in a receipt; or, if its bloom can show that, any log by an address or with a topic.
+    """An absence from the block: of a transaction or withdrawal at an index or beyond it; of a log
+    in a receipt; or, if its bloom can show that, of any log by an address or with a topic.
     """
 
     forms = (
@@ -304,7 +304,7 @@ class AbsenceBody(EventBody):
 
 
 class BlockBody(Body):
-    """What to prove of a block: at least one fact."""
+    """The facts to prove of a block: at least one."""
 
     header: list[HeaderName] = Field(
         default_factory=list,
@@ -328,7 +328,7 @@ class BlockBody(Body):
         default_factory=list, description="Withdrawals, by index in the block."
     )
     absent: list[AbsenceBody] = Field(
-        default_factory=list, description="What the block does not contain."
+        default_factory=list, description="Items that the block does not contain."
     )
 
 
@@ -403,7 +403,7 @@ def _header_problem(name: str, value: str) -> str:
 
 
 class WebhookBody(Body):
-    """Where to report that the batch has ended."""
+    """The receiver of a call at the batch's end."""
 
     url: Annotated[str, AfterValidator(_check_webhook_url)] = Field(
         description="The address that is called when the batch has ended.",
@@ -437,7 +437,7 @@ _DestinationField = Annotated[
 ]
 _WebhookField = Annotated[
     WebhookBody,
-    Field(default_factory=_no_default, description="Where to report that the batch has ended."),
+    Field(default_factory=_no_default, description="The receiver of a call at the batch's end."),
 ]
 
 

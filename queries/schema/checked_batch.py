@@ -40,7 +40,7 @@ def selector_of(block: int | None, timestamp: int | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CheckedAccount:
-    """What to prove of an account: at least one property or slot."""
+    """The facts to prove of an account: at least one property or slot."""
 
     account: str  # its checksummed address, or its ENS name
     props: tuple[AccountField, ...]
@@ -51,7 +51,7 @@ class CheckedAccount:
 
 @dataclass(frozen=True, slots=True)
 class CheckedBlock:
-    """What to prove of a block: at least one fact."""
+    """The facts to prove of a block: at least one."""
 
     source: int
     selector: Selector

@@ -114,9 +114,9 @@ class Member:
 
 def members_of(schema: Schema, schemas: Mapping[str, Schema]) -> list[Member]:
     """The members of an object with this schema, in their order."""
-    required = schema.get("required", ())
+    required_names = schema.get("required", ())
     return [
-        Member(name, _type(member, schemas), member.get("description", ""), name in required)
+        Member(name, _type(member, schemas), member.get("description", ""), name in required_names)
         for name, member in schema["properties"].items()
     ]
 

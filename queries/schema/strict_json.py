@@ -16,7 +16,7 @@ from queries.schema.paths import WHOLE_BODY, JsonPath
 MAX_DEPTH = 32  # a batch needs 7; the rest is for unknown fields, which are ignored
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WHITE_SPACE = " \t\r\n"
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_UNSTORABLE_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +90,13 @@ def _check_json_value(value: object, path: JsonPath, depth: int = 0) -> None:
 
 
 def _check_text(text: str, path: JsonPath, subject: str = "") -> None:
-    match = _UNSTORABLE.search(text)
+    match = _UNSTORABLE_CHARACTER.search(text)
     if match:
         number = ord(match[0])
-        why = "half of a surrogate pair" if number else "which databases cannot keep"
+        reason = "half of a surrogate pair" if number else "which databases cannot keep"
         raise path.refusal(
             BodyCode.TEXT_NOT_STORABLE,
-            f"{subject}{path} contains U+{number:04X}, {why}. Leave it out.",
+            f"{subject}{path} contains U+{number:04X}, {reason}. Leave it out.",
         )
 
 

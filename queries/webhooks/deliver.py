@@ -61,7 +61,7 @@ def deliver(lease: Lease[WebhookDelivery]) -> Retry | None:
     start, status, fault, first_line = time.monotonic(), None, "", ""
     try:
         response = post(
-            batch.webhook_url, headers, body, allow_private=settings.WEBHOOKS_TO_PRIVATE
+            batch.webhook_url, headers, body, allow_private=settings.ALLOW_PRIVATE_WEBHOOKS
         )
         status, first_line = response.status, response.first_line
     except NotDeliveredError as error:
@@ -92,8 +92,8 @@ def _defer_account(failed_delivery: WebhookDelivery, now: datetime, pause: timed
     `claim_delivery` skips accounts that have a lease.
     """
     rows = WebhookDelivery.objects.filter(owner=failed_delivery.owner_id, due_at__lte=now)
-    if waiting := rows.exclude(pk=failed_delivery.pk).order_by("due_at", "pk").first():
-        WebhookDelivery.objects.filter(pk=waiting.pk).update(lease_until=now + pause)
+    if waiting_delivery := rows.exclude(pk=failed_delivery.pk).order_by("due_at", "pk").first():
+        WebhookDelivery.objects.filter(pk=waiting_delivery.pk).update(lease_until=now + pause)
 
 
 def replay(owner: Account, event: str) -> DeliveryView | None:

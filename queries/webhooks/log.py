@@ -29,7 +29,7 @@ class DeliveryState(StrEnum):
 class AttemptView:
     """One attempt: the receiver's HTTP status, or why there was no response."""
 
-    made: datetime
+    made_at: datetime
     status: int | None
     fault: str | None
     first_line: str  # of a response that did not accept the webhook
@@ -41,7 +41,7 @@ class AttemptView:
 
     @property
     def reason(self) -> str:
-        """Why it was not accepted, as a sentence."""
+        """The reason why it was not accepted, as a sentence."""
         if self.is_accepted:
             return ""
         if self.status is None:
@@ -61,8 +61,8 @@ class DeliveryView:
     batch: str
     url: str
     state: DeliveryState
-    created: datetime
-    delivered: datetime | None  # the last time
+    created_at: datetime
+    delivered_at: datetime | None  # the last time
     next_attempt: datetime | None
     attempts: tuple[AttemptView, ...]  # newest first
 
@@ -93,8 +93,8 @@ def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[DeliveryView, ...]:
             batch=row.batch_id,
             url=row.batch.webhook_url,
             state=_delivery_state(row),
-            created=row.created_at,
-            delivered=row.delivered_at,
+            created_at=row.created_at,
+            delivered_at=row.delivered_at,
             next_attempt=row.due_at,
             attempts=tuple(attempts[row.pk]),
         )

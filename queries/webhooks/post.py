@@ -61,16 +61,16 @@ def post(
     if not allow_private and not all(map(is_public, addresses)):
         raise NotDeliveredError("The host is in a private network; webhooks are not sent there.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    fixed = {"Host": parts.netloc, "User-Agent": "Tacitus", "Connection": "close"}
-    merged = urllib3.HTTPHeaderDict({"Content-Type": "application/json"})
-    merged.update({**headers, **fixed})  # compares header names without case
+    fixed_headers = {"Host": parts.netloc, "User-Agent": "Tacitus", "Connection": "close"}
+    all_headers = urllib3.HTTPHeaderDict({"Content-Type": "application/json"})
+    all_headers.update({**headers, **fixed_headers})  # compares header names without case
     deadline, fault = time.monotonic() + REQUEST_SECONDS, ""
-    while addresses and (left := deadline - time.monotonic()) > 0:
+    while addresses and (seconds_left := deadline - time.monotonic()) > 0:
         try:
             with (
-                _connection(parts.scheme, host, (addresses.pop(0), port), left) as pool,
+                _connection(parts.scheme, host, (addresses.pop(0), port), seconds_left) as pool,
                 pool.urlopen(
-                    "POST", path, body=body, headers=merged, redirect=False, retries=False,
+                    "POST", path, body=body, headers=all_headers, redirect=False, retries=False,
                     preload_content=False,
                 ) as response,
             ):  # fmt: skip
@@ -78,8 +78,8 @@ def post(
                 first_line = "" if is_accepted else _first_line(response)
                 return WebhookResponse(int(response.status), first_line)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            unknown = f"it could not be sent ({type(error).__name__})"
-            fault = next((text for kind, text in FAULTS if isinstance(error, kind)), unknown)
+            other_fault = f"it could not be sent ({type(error).__name__})"
+            fault = next((text for kind, text in FAULTS if isinstance(error, kind)), other_fault)
             if not isinstance(error, CONNECT_ERRORS):
                 break
     raise NotDeliveredError(f"The request failed: {fault}.")

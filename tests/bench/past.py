@@ -104,7 +104,7 @@ def fill(queries: int) -> Mapping[str, str]:
         _record_route(jobs, queries * 2)
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")  # PostgreSQL would do it a little later
+            cursor.execute("VACUUM ANALYZE")  # PostgreSQL would do it a little later
             # The rows were written with their keys; new rows must get the next keys.
             models = apps.get_app_config("queries").get_models()
             for statement in connection.ops.sequence_reset_sql(no_style(), list(models)):
@@ -199,7 +199,7 @@ def _header() -> bytes:
     for field, rule in enumerate(FIELD_RULES):
         if rule.format is FieldFormat.INTEGER:
             items.append(encode_integer(numbers.get(HeaderField(field), 10**9)))
-        elif rule.format is FieldFormat.FIXED:
+        elif rule.format is FieldFormat.FIXED_BYTES:
             items.append(encode_string(bytes([field]) * rule.width))
         else:
             items.append(encode_string(b""))

@@ -80,9 +80,9 @@ class BenchService(Service):
         begin = time.perf_counter()
         batch = client.submit(build_batch(CHAIN_ID, ask)).id
         deadline = time.monotonic() + MAX_BATCH_SECONDS
-        while not (status := client.status(batch, steps=False, deadline=deadline)).done:
-            if status.rejected:
-                raise status.rejected
+        while not (status := client.status(batch, steps=False, deadline=deadline)).is_done:
+            if status.rejection:
+                raise status.rejection
             self.check()
             time.sleep(poll_seconds)
         return time.perf_counter() - begin

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from queries.chain.registry import FactGroups
-from queries.config.measured_costs import MEASURED
+from queries.config.measured_costs import MEASUREMENTS
 from queries.planning.calls import Anchor, cut_into_pieces, join_pieces
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.packing import OSAKA, GasRules
@@ -78,7 +78,7 @@ def test_cost_estimates_use_the_measured_gas(cases: Cases) -> None:
     for count in (10, 100):
         case = cases[f"mainnet_one_root_200/accounts-{count}"]
         measured[f"accounts-{count}"] = [case.per_account, round(case.bytes / count)]
-    assert {name: list(MEASURED["gas"][name].values()) for name in measured} == measured
+    assert {name: list(MEASUREMENTS["gas"][name].values()) for name in measured} == measured
 
 
 @pytest.mark.parametrize(

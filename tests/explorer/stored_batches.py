@@ -30,7 +30,7 @@ def header_of(number: int, *, extra: bytes = b"") -> Header:
     for field, rule in enumerate(FIELD_RULES):
         if rule.format is FieldFormat.INTEGER:
             items.append(encode_integer(numbers.get(HeaderField(field), 0)))
-        elif rule.format is FieldFormat.FIXED:
+        elif rule.format is FieldFormat.FIXED_BYTES:
             items.append(encode_string(bytes([field]) * rule.width))
         else:
             items.append(encode_string(extra))
@@ -69,7 +69,7 @@ def attach(batch_id: str) -> None:
             source=source,
             destination=batch.destination,
             block=block,
-            defaults={"header": header.encoded, "block_hash": header.hash.hex()},
+            defaults={"header": header.rlp, "block_hash": header.hash.hex()},
         )
     transitions.attach_queries([batch.pk], batch.destination)
 

@@ -200,7 +200,8 @@ def test_a_wait_for_finality_says_how_much_is_left() -> None:
     _make_jobs_wait(batch_id, "Not final yet.", code="block_not_final")
     record_head(SEPOLIA, number=BLOCK - 245, timestamp=1)
     ChainRecord.objects.update(block_seconds=12)
-    assert "Not final yet. 245 blocks left, about 49 minutes" in _words(_get(batch_id))
+    for page in (_get(batch_id), Client().get("/explorer/batches")):
+        assert "Not final yet. 245 blocks left, about 49 minutes" in _words(page)
 
 
 def test_facts_can_be_sorted_by_block() -> None:

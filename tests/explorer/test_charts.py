@@ -21,7 +21,7 @@ def _requested(*facts: int) -> Chart:
 
 
 DAYS = {
-    date(2026, 11, day): Results(facts=day % 5, gas=90_000 * (day % 5), done=day)
+    date(2026, 11, day): Results(facts=day % 5, gas=90_000 * (day % 5), done_batches=day)
     for day in range(1, 31)
 }
 CHARTS = [

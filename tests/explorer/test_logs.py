@@ -16,7 +16,7 @@ from accounts.models import Account, Session
 from explorer.http.logs import (
     MAX_PATH_LENGTH,
     MAX_TEXT_LENGTH,
-    REDACTED,
+    REDACTION,
     JsonLines,
     ReadableLines,
     is_secret_name,
@@ -79,16 +79,16 @@ def test_keys_are_redacted_in_any_spelling() -> None:
     for parameter in QUERY_STRINGS:
         for path in (f"/x?{parameter}", f"/x?{parameter}&b=1"):
             struck = redact_parameters(path)
-            assert (KEY in struck, REDACTED in struck) == (False, True), path
+            assert (KEY in struck, REDACTION in struck) == (False, True), path
         struck = redact_parameters(f"/x?a=1&{parameter}&b=1")
         assert (KEY in struck, struck[:7], struck[-4:]) == (False, "/x?a=1&", "&b=1"), parameter
     for text in TEXTS:
         struck = redact_keys(f"Asked: {text}\nand more")
-        assert (KEY in struck, REDACTED in struck) == (False, True), text
+        assert (KEY in struck, REDACTION in struck) == (False, True), text
         assert struck.endswith("\nand more")
     for path in PATHS_WITH_OWN_KEY:  # recognised anywhere
         for struck in (redact_parameters(path), redact_keys(f"Asked: {path}")):
-            assert (OWN_KEY[5:] in struck, REDACTED in struck) == (False, True), path
+            assert (OWN_KEY[5:] in struck, REDACTION in struck) == (False, True), path
     for text in ("GET /?block=1", "monkey=1", "the keyapi: said", "keys = 3"):
         assert redact_keys(text) == redact_parameters(text) == text
 
@@ -100,7 +100,7 @@ def test_long_texts_are_cut_and_never_slow() -> None:
     assert redact_keys(text) == f"{text[:-1]} [cut: 1 characters more]"
     path = f"/x?apiKey=1&a={MAX_PATH_LENGTH * 'x'}"
     struck = redact_parameters(path)
-    assert struck.startswith(f"/x?apiKey={REDACTED}&a=xxx")
+    assert struck.startswith(f"/x?apiKey={REDACTION}&a=xxx")
     assert struck.endswith("x [cut: 14 characters more]")
     for function in (redact_keys, redact_parameters, is_secret_name):
         for pattern in SLOW_PATTERNS:
@@ -149,7 +149,7 @@ def test_no_part_of_a_line_has_a_key(formatter: Callable[[], logging.Formatter])
         assert read["time"].endswith("+00:00")
         assert (read["level"], read["logger"]) == ("INFO", "tacitus")
         assert (read["message"], read["request_id"]) == (
-            f"a\nb ?apiKey={REDACTED}",
+            f"a\nb ?apiKey={REDACTION}",
             "01J2VM6JSA6VKKZ0ENWGYYPR18",
         )
         assert (read["count"], read["flag"], read["headers"]["Accept"]) == (3, True, "*/*")

@@ -29,7 +29,7 @@ def header_and_receipts(node: LocalNode, block: int) -> tuple[Header, list[Recei
         receipt_from_json(item) for item in node.rpc.ask("eth_getBlockReceipts", hex(block))
     ]
     root = header.payload(HeaderField.RECEIPTS_ROOT)
-    assert IndexTrie([receipt.encoded for receipt in receipts]).root == root
+    assert IndexTrie([receipt.encoding for receipt in receipts]).root == root
     return header, receipts
 
 

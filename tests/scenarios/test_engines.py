@@ -45,7 +45,7 @@ def alone_at(broker: str) -> Iterator[None]:
 @contextmanager
 def installed(service: Service, chain: Chain, broker: str, *nodes: str) -> Iterator[Start]:
     """A web server; yield what starts a prover of the engine, without beat."""
-    service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
+    service.settings["ALLOW_PRIVATE_WEBHOOKS"] = "1"
     service.add_native_chain(chain, *nodes)
     if not broker:
         service.serve()

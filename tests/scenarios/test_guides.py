@@ -38,7 +38,7 @@ def live(install: Install) -> Iterator[Service]:
         chain = stack.enter_context(closing(Chain(block_time=1)))
         service = stack.enter_context(install())
         service.add_native_chain(chain)
-        service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
+        service.settings["ALLOW_PRIVATE_WEBHOOKS"] = "1"
         service.serve()
         service.prove()
         wait_until(lambda: code_of(service.url, "first-fact", "-d '{").count("block:17") == 0)

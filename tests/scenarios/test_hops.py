@@ -185,7 +185,7 @@ def test_one_nodes_header_does_not_reject_a_batch(
 
 def _before_prague(block: dict[str, Any]) -> dict[str, Any]:
     """The block without `requestsHash`, with its new hash."""
-    fields = rlp.decode(header_from_json(block).encoded)
+    fields = rlp.decode(header_from_json(block).rlp)
     left = {name: value for name, value in block.items() if name != "requestsHash"}
     return left | {"hash": f"0x{keccak(rlp.encode(fields[: HeaderField.REQUESTS_HASH])).hex()}"}
 

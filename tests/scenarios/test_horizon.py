@@ -65,7 +65,7 @@ class Fork:
 
     def _delayed_block(self, number: int) -> dict[str, Any]:
         own, before = self.chain.header(number), self.chain.header(number - 1)
-        fields = rlp.decode(header_from_json(own).encoded)
+        fields = rlp.decode(header_from_json(own).rlp)
         changed = {"parentHash": self.header(number - 1)["hash"], "stateRoot": before["stateRoot"]}
         fields[HeaderField.PARENT_HASH] = bytes.fromhex(changed["parentHash"][2:])
         fields[HeaderField.STATE_ROOT] = bytes.fromhex(changed["stateRoot"][2:])

@@ -71,7 +71,7 @@ def place(install: Install) -> Iterator[LegacyService]:
         chain = stack.enter_context(closing(Chain()))
         hook = stack.enter_context(receiver())
         service = stack.enter_context(install())
-        service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
+        service.settings["ALLOW_PRIVATE_WEBHOOKS"] = "1"
         service.add_native_chain(chain, aliases=list(ALIASES))
         contract = chain.send(None, f"0x{contract_for_tests('Holder').hex()}")["contractAddress"]
         block, timestamp = chain.head, int(chain.header("latest")["timestamp"], 16)

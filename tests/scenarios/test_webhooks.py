@@ -57,11 +57,11 @@ def hook() -> Iterator[Receiver]:
 
 @pytest.fixture(scope="module")
 def open_service(install: Install) -> Iterator[Service]:
-    """A service with WEBHOOKS_TO_PRIVATE."""
+    """A service with ALLOW_PRIVATE_WEBHOOKS."""
     with ExitStack() as stack:
         chain = stack.enter_context(closing(Chain()))
         service = stack.enter_context(install())
-        service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
+        service.settings["ALLOW_PRIVATE_WEBHOOKS"] = "1"
         service.add_native_chain(chain)
         service.set_limits(poll_interval=1)
         service.serve()

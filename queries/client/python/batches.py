@@ -12,7 +12,7 @@ from queries.proving.keccak import keccak256
 from queries.proving.witnesses import AccountField
 
 
-class Described:
+class Doc:
     """The description of a parameter, and of a list's items, in the schema of an agent's tool."""
 
     def __init__(self, description: str, **items: object) -> None:
@@ -55,23 +55,23 @@ class BlockQuery:
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}  # of the tools of agents
 
-    source: Annotated[int | str, Described("The source chain: its id, or an alias.")]
+    source: Annotated[int | str, Doc("The source chain: its id, or an alias.")]
     _: dataclasses.KW_ONLY
-    block: Annotated[int | None, Described("A block's number; or use `timestamp`.")] = None
+    block: Annotated[int | None, Doc("A block's number; or use `timestamp`.")] = None
     timestamp: Annotated[
-        int | None, Described("Unix seconds: the last block at or before this time.")
+        int | None, Doc("Unix seconds: the last block at or before this time.")
     ] = None
-    accounts: Annotated[Sequence[str], Described("Addresses, or ENS names.")] = ()
+    accounts: Annotated[Sequence[str], Doc("Addresses, or ENS names.")] = ()
     props: Annotated[
-        Sequence[str], Described("Fields of each account.", enum=[*AccountField.__members__])
+        Sequence[str], Doc("Fields of each account.", enum=[*AccountField.__members__])
     ] = ()
-    slots: Annotated[Sequence[int | str], Described("Storage slots of each account.")] = ()
+    slots: Annotated[Sequence[int | str], Doc("Storage slots of each account.")] = ()
     header: Annotated[
-        Sequence[str], Described("Fields of the block's header.", enum=[*HeaderField.__members__])
+        Sequence[str], Doc("Fields of the block's header.", enum=[*HeaderField.__members__])
     ] = ()
     logs: Annotated[
         Sequence[Mapping[str, object]],
-        Described(
+        Doc(
             "Logs, as {transaction, log}, {logIndex}, or {address, topics}: see `log_filter`.",
             type="object",
             properties=LOG_MEMBERS,
@@ -79,14 +79,14 @@ class BlockQuery:
         ),
     ] = ()
     receipts: Annotated[
-        Sequence[int | str], Described("Receipts of transactions, by index or hash.")
+        Sequence[int | str], Doc("Receipts of transactions, by index or hash.")
     ] = ()
-    transactions: Annotated[Sequence[int | str], Described("By index in the block, or hash.")] = ()
-    withdrawals: Annotated[Sequence[int], Described("By index in the block.")] = ()
+    transactions: Annotated[Sequence[int | str], Doc("By index in the block, or hash.")] = ()
+    withdrawals: Annotated[Sequence[int], Doc("By index in the block.")] = ()
     absent: Annotated[
         Sequence[Mapping[str, object]],
-        Described(
-            "What the block does not contain: {transaction} or {withdrawal} beyond its end; "
+        Doc(
+            "Items that the block does not contain: {transaction} or {withdrawal} beyond its end; "
             "{transaction, address, topics}, a log of one receipt; {address} or {topic}, any log.",
             type="object",
             properties=ABSENCE_MEMBERS,

@@ -297,9 +297,9 @@ def _run_status(options: argparse.Namespace) -> None:
         return
     status = parse_status(options.id, body)
     print(f"{printable(options.id)}  {progress_line(status)}")
-    if status.rejected:
-        _print_failure(status.rejected, options)
-    elif status.done:
+    if status.rejection:
+        _print_failure(status.rejection, options)
+    elif status.is_done:
         _print_facts(service.facts(options.id), options)
 
 
@@ -391,8 +391,8 @@ def _run_verify(options: argparse.Namespace) -> None:
         return
     bundle = read_proof(content, options.max_mib)
     reasons = trust_reasons(bundle, options.hash)
-    unchecked = "  whether that registry is deployed with genuine code: see `tacitus.py routes`"
-    for line in report_lines(bundle, reasons, [unchecked]):
+    caveat = "  whether that registry is deployed with genuine code: see `tacitus.py routes`"
+    for line in report_lines(bundle, reasons, [caveat]):
         print(line)
 
 

@@ -106,8 +106,8 @@ def _struct_member(types: Any, kind: str, position: Position, name: str) -> tupl
 def _element(types: Any, kind: str, position: Position, key: str) -> tuple[Position, str]:
     container = types[kind]
     if container["encoding"] == "mapping":
-        encoded = _mapping_key_of_type(types, container["key"], key)
-        return position.mapping(encoded), container["value"]
+        key_bytes = _mapping_key_of_type(types, container["key"], key)
+        return position.mapping(key_bytes), container["value"]
     if "base" not in container:
         raise UsageError(f"{container['label']} has no elements.")
     element_type = container["base"]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Annotated, Any
 
-from queries.client.python.batches import BlockQuery, Described, build_batch
+from queries.client.python.batches import BlockQuery, Doc, build_batch
 from queries.client.python.errors import TacitusError, UsageError, WaitTimeoutError
 from queries.client.python.facts import Fact
 from queries.client.python.layouts import locate
@@ -19,7 +19,7 @@ then submit, then status until it is DONE; each answer has the next step. slot c
 """
 MAX_FACTS = 100  # in an answer
 MAX_WAIT = 50  # seconds; clients give up on a tool after a minute
-Destination = Annotated[int | str, Described("The destination chain: its id, or an alias.")]
+Destination = Annotated[int | str, Doc("The destination chain: its id, or an alias.")]
 
 
 class AgentTools:
@@ -61,10 +61,10 @@ class AgentTools:
         """
         estimate = self._connect().estimate(build_batch(destination, *queries))
         blocks = estimate.response["blocks"]
-        failing = [block for block in blocks if block["readiness"] in {"FAILS", "OUT_OF_REACH"}]
+        failures = [block for block in blocks if block["readiness"] in {"FAILS", "OUT_OF_REACH"}]
         step = f"Call submit with the same arguments and fee {estimate.fee_needed}."
-        if failing:
-            reasons = (f"{block['error']} ({self._docs(block['code'])})" for block in failing)
+        if failures:
+            reasons = (f"{block['error']} ({self._docs(block['code'])})" for block in failures)
             step = f"Do not submit this batch, it would be rejected: {' '.join(reasons)}"
         elif all(block["readiness"] == "PROVEN" for block in blocks):
             step = f"All facts are proven already. {step} Its status has the calls that read them."
@@ -81,25 +81,23 @@ class AgentTools:
         self,
         destination: Destination,
         queries: list[BlockQuery],
-        fee: Annotated[int | str, Described("The maximum to spend, in wei.")] = 0,
-        idempotency_key: Annotated[
-            str, Described("All calls with the same key store one batch.")
-        ] = "",
+        fee: Annotated[int | str, Doc("The maximum to spend, in wei.")] = 0,
+        idempotency_key: Annotated[str, Doc("All calls with the same key store one batch.")] = "",
     ) -> dict[str, Any]:
         """Submit a batch: the server proves the facts that its queries ask for."""
         batch = build_batch(destination, *queries, fee=fee)
-        submitted = self._connect().submit(batch, idempotency_key=idempotency_key)
+        submission = self._connect().submit(batch, idempotency_key=idempotency_key)
         return {
-            "batchId": submitted.id,
-            "warnings": submitted.warnings,
-            "page": f"{self._url}/explorer/query/{submitted.id}",
+            "batchId": submission.id,
+            "warnings": submission.warnings,
+            "page": f"{self._url}/explorer/query/{submission.id}",
             "next": "Call status with this batchId.",
         }
 
     def status(
         self,
-        batch_id: Annotated[str, Described("As submit returned it.")],
-        wait_seconds: Annotated[float, Described(f"At most {MAX_WAIT}.")] = 30,
+        batch_id: Annotated[str, Doc("As submit returned it.")],
+        wait_seconds: Annotated[float, Doc(f"At most {MAX_WAIT}.")] = 30,
     ) -> dict[str, Any]:
         """Wait for a batch, and return its status; once it is DONE, also its facts."""
         service = self._connect()
@@ -112,11 +110,11 @@ class AgentTools:
                 raise
         status = service.status(batch_id, steps=False)
         answer = {"status": status.state, "page": f"{self._url}/explorer/query/{batch_id}"}
-        if cause := status.rejected:
+        if cause := status.rejection:
             step = "Submit it again." if cause.retryable else "Read `docs`, and change the batch."
             answer |= {"code": cause.code, "message": cause.sentence, "step": cause.step}
             return {**answer, "docs": self._docs(cause.code), "next": step}
-        if not status.done:
+        if not status.is_done:
             answer |= {"waitsFor": status.waits_for, "waitCode": status.wait_code}
             docs = {"docs": self._docs(status.wait_code)} if status.wait_code else {}
             return {**answer, **docs, "next": "Call status again."}
@@ -132,14 +130,14 @@ class AgentTools:
     def slot(
         self,
         variable: Annotated[
-            int | str, Described("A slot's number; with a layout, a name such as points[4].y.")
+            int | str, Doc("A slot's number; with a layout, a name such as points[4].y.")
         ],
         keys: Annotated[
             Sequence[int | str],
-            Described("Of the mapping in that slot: addresses, numbers, or typed as uint64:7."),
+            Doc("Of the mapping in that slot: addresses, numbers, or typed as uint64:7."),
         ] = (),
-        layout: Annotated[dict[str, Any] | None, Described("solc's storage layout.")] = None,
-        contract: Annotated[str, Described("Of the layout: Name, or file:Name.")] = "",
+        layout: Annotated[dict[str, Any] | None, Doc("solc's storage layout.")] = None,
+        contract: Annotated[str, Doc("Of the layout: Name, or file:Name.")] = "",
     ) -> dict[str, Any]:
         """Compute where Solidity stores a variable, or an entry of a mapping."""
         result = locate(str(variable), list(map(str, keys)), layout, contract)

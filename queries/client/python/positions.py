@@ -14,7 +14,7 @@ SLOT_LIMIT = 2**256
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where Solidity stores a variable: its slot, and its lowest byte in the slot.
+    """The storage of a Solidity variable: its slot, and its lowest byte in the slot.
 
     Each method steps into the variable. The position of `points[4].y` is:
 
@@ -65,7 +65,7 @@ class Position:
         return self.dynamic_data().fixed_array_element(index, size)
 
     def dynamic_data(self) -> "Position":
-        """Where the elements of a dynamic array begin, or the data of a `bytes` or `string`.
+        """The position of a dynamic array's first element, or of the data of a `bytes` or `string`.
 
         A `bytes` or `string` of at most 31 bytes is in its own slot instead.
         """
@@ -121,9 +121,9 @@ def parse_address(text: str) -> bytes:
     address = parse_hex(text)
     if len(address) != ADDRESS_BYTES:
         raise UsageError(f"An address has {ADDRESS_BYTES} bytes, not {len(address)} as {text} has.")
-    digits, checksummed = text[2:], checksum_address(address)
-    if digits not in {digits.lower(), digits.upper(), checksummed[2:]}:
-        raise UsageError(f"{text} has a wrong checksum (EIP-55); its digits give {checksummed}.")
+    digits, checksum = text[2:], checksum_address(address)
+    if digits not in {digits.lower(), digits.upper(), checksum[2:]}:
+        raise UsageError(f"{text} has a wrong checksum (EIP-55); its digits give {checksum}.")
     return address
 
 

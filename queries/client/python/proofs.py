@@ -126,8 +126,8 @@ def block_name(block: BlockProof) -> str:
     return f"block {block.trusted_header.number:,} of chain {block.chain}"
 
 
-def report_lines(bundle: Bundle, reasons: Sequence[str], unchecked: Iterable[str]) -> Iterator[str]:
-    """Report what a proof file proves, and what was not checked; `unchecked` adds to that."""
+def report_lines(bundle: Bundle, reasons: Sequence[str], caveats: Iterable[str]) -> Iterator[str]:
+    """Report what a proof file proves, and what was not checked; `caveats` adds to that."""
     yield f"Batch {bundle.batch} (the service's id for it), for chain {bundle.destination}"
     for block in bundle.blocks:
         yield ""
@@ -145,7 +145,7 @@ def report_lines(bundle: Bundle, reasons: Sequence[str], unchecked: Iterable[str
                 f"  that transaction 0x{transaction.hash.hex()} in block {transaction.block:,} "
                 f"proved facts of block {block.header.number:,}"
             )
-    yield from unchecked
+    yield from caveats
 
 
 def _block_lines(block: BlockProof) -> Iterator[str]:
@@ -154,10 +154,10 @@ def _block_lines(block: BlockProof) -> Iterator[str]:
     yield f"  hash 0x{header.hash.hex()}"
     address, kind = checksum_address(block.registry.address), block.registry.kind
     yield f"  facts, as the {kind} registry {address} keeps them on chain {block.destination}:"
-    absent = {entry.proof.address for entry in block.accounts if not entry.proof.exists}
+    absentees = {entry.proof.address for entry in block.accounts if not entry.proof.exists}
     logs = block.logs
     rows = [
-        (_owner_line(fact, absent), *(_describe_event(fact, logs) or _name_and_value(fact)))
+        (_owner_line(fact, absentees), *(_describe_event(fact, logs) or _name_and_value(fact)))
         for fact in block.facts
     ]
     width = max(min(len(name), MAX_ALIGNED_NAME) for _, name, _ in rows)
@@ -166,11 +166,11 @@ def _block_lines(block: BlockProof) -> Iterator[str]:
         yield from (f"      {name:{width}}  {value}" for _, name, value in group)
 
 
-def _owner_line(fact: BundleFact, absent: Collection[bytes | None]) -> str:
+def _owner_line(fact: BundleFact, absentees: Collection[bytes | None]) -> str:
     if fact.account is None:
         titles = {FactKind.HEADER_FIELD: "its header", FactKind.BLOCK_AT_TIME: "its time"}
         return titles.get(fact.kind, "its events, kept by the events verifier beside the registry")
-    remark = " (there was no such account)" if fact.account in absent else ""
+    remark = " (there was no such account)" if fact.account in absentees else ""
     return f"{checksum_address(fact.account)}{remark}"
 
 

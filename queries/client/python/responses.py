@@ -27,16 +27,16 @@ class SubmittedBatch:
 
 @dataclass(frozen=True, slots=True)
 class StepProgress:
-    """How many of the `total` queries that have a step have started and completed it."""
+    """The numbers of queries that have a step, and have started and completed it."""
 
     name: str
-    started: int
-    completed: int
+    started_count: int
+    completed_count: int
     total: int
 
     @property
     def mark(self) -> str:
-        return "✓" if self.completed == self.total else "◐" if self.started else "○"
+        return "✓" if self.completed_count == self.total else "◐" if self.started_count else "○"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +48,16 @@ class Status:
     waits_for: str  # a sentence, or empty
     wait_code: str  # the same for programs, listed in /docs/status
     steps: tuple[StepProgress, ...]  # of its first hundred queries, if requested
-    rejected: BatchRejectedError | None
+    rejection: BatchRejectedError | None
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         return self.state == "DONE"
 
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """What a batch would cost now; `response` is the server's complete response."""
+    """The cost of a batch now; `response` is the server's complete response."""
 
     fee_needed: int  # wei
     free: bool
@@ -90,10 +90,10 @@ def parse_witness(body: Mapping[str, Any]) -> WitnessProof:
 
 def parse_status(batch_id: str, body: Mapping[str, Any]) -> Status:
     outcome = member(body, "queryStatus", str)
-    rejected = None
+    rejection = None
     if outcome == "REJECTED":
         cause = body.get("rejection")
-        rejected = BatchRejectedError(
+        rejection = BatchRejectedError(
             text_member(cause, "message") or "The batch was rejected.",
             code=text_member(cause, "code") or "rejected",
             retryable=isinstance(cause, dict) and cause.get("retryable") is True,
@@ -103,7 +103,7 @@ def parse_status(batch_id: str, body: Mapping[str, Any]) -> Status:
     state = outcome if outcome in {"DONE", "REJECTED"} else text_member(body, "status") or outcome
     steps = _step_progress(member(body, "queries", list)) if "queries" in body else ()
     waits_for, wait_code = text_member(body, "waitsFor"), text_member(body, "waitCode")
-    return Status(batch_id, printable(state), waits_for, wait_code, steps, rejected)
+    return Status(batch_id, printable(state), waits_for, wait_code, steps, rejection)
 
 
 def _step_progress(queries: Iterable[object]) -> tuple[StepProgress, ...]:
@@ -111,9 +111,9 @@ def _step_progress(queries: Iterable[object]) -> tuple[StepProgress, ...]:
     for step in (step for query in queries for step in member(query, "steps", list)):
         name = printable(member(step, "step", str))
         count = counts.get(name, StepProgress(name, 0, 0, 0))
-        started = count.started + bool(text_member(step, "started"))
-        completed = count.completed + bool(text_member(step, "completed"))
-        counts[name] = StepProgress(name, started, completed, count.total + 1)
+        started_count = count.started_count + bool(text_member(step, "started"))
+        completed_count = count.completed_count + bool(text_member(step, "completed"))
+        counts[name] = StepProgress(name, started_count, completed_count, count.total + 1)
     return tuple(counts.values())
 
 

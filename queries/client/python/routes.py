@@ -67,9 +67,9 @@ def parse_route(body: dict[str, Any], creation_code: Callable[[str], bytes]) -> 
         )
     )  # fmt: skip
     lookup = text_member(body, "lookup")
-    encoded = response_bytes(arguments)
-    lookup_encoded = response_bytes(text_member(body, "lookupArguments") or "0x")
-    encoded_source = int.from_bytes(encoded[WORD : 2 * WORD])
+    argument_bytes = response_bytes(arguments)
+    lookup_argument_bytes = response_bytes(text_member(body, "lookupArguments") or "0x")
+    encoded_source = int.from_bytes(argument_bytes[WORD : 2 * WORD])
 
     def is_at(address: str, name: str, words: bytes) -> bool:
         code = creation_code(name)
@@ -80,13 +80,13 @@ def parse_route(body: dict[str, Any], creation_code: Callable[[str], bytes]) -> 
     is_genuine = (
         (kind == "native") == (source == destination)
         and (kind not in NAMES_SOURCE_IN_ARGUMENTS or encoded_source == source)
-        and is_at(registry, f"{kind.capitalize()}Registry", encoded)
+        and is_at(registry, f"{kind.capitalize()}Registry", argument_bytes)
         and is_at(verifier, "EventsVerifier", registry_word)
         and (
             not lookup
             or (
-                lookup_encoded.startswith(registry_word + verifier_word)
-                and is_at(lookup, "FactsLookup", lookup_encoded)
+                lookup_argument_bytes.startswith(registry_word + verifier_word)
+                and is_at(lookup, "FactsLookup", lookup_argument_bytes)
             )
         )
     )

@@ -107,9 +107,9 @@ class Tacitus:
         while True:
             status = self.status(batch_id, steps=steps, deadline=deadline)
             yield status
-            if status.rejected:
-                raise status.rejected
-            if status.done:
+            if status.rejection:
+                raise status.rejection
+            if status.is_done:
                 return
             seconds_left = deadline - time.monotonic()
             if seconds_left <= 0:
@@ -143,9 +143,9 @@ class Tacitus:
         for _ in range(MAX_PAGES):
             body = self.status_response(batch_id, fromQuery=first_query)
             status = parse_status(batch_id, body)
-            if status.rejected:
-                raise status.rejected
-            if not status.done:
+            if status.rejection:
+                raise status.rejection
+            if not status.is_done:
                 raise BatchNotDoneError(f"The batch is {status.state}; wait until it is DONE.")
             for query in member(body, "queries", list):
                 facts += facts_in_query(query)

@@ -15,7 +15,9 @@ def progress_line(status: Status, width: int = 10_000) -> str:
     """
     state, wait = status.state, status.wait_code.replace("_", " ")
     marks = [step.mark for step in status.steps]
-    labels = [f"{step.mark} {step.name} {step.completed}/{step.total}" for step in status.steps]
+    labels = [
+        f"{step.mark} {step.name} {step.completed_count}/{step.total}" for step in status.steps
+    ]
     current = next((i for i, mark in enumerate(marks) if mark != "✓"), len(marks) - 1)
     steps = " ".join(label if i == current else marks[i] for i, label in enumerate(labels))
     forms = (

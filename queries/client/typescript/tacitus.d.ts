@@ -73,7 +73,7 @@ export type BlockBody = {
     transactions?: ReadonlyArray<number | Hex>;
     /** Withdrawals, by index in the block. */
     withdrawals?: ReadonlyArray<number>;
-    /** What the block does not contain. */
+    /** Items that the block does not contain. */
     absent?: ReadonlyArray<AbsenceBody>;
 };
 export type BlockEstimateResponse = {
@@ -2342,7 +2342,7 @@ export interface Variable {
 }
 /** Find a variable such as `points[4].y` in solc's storageLayout. */
 export declare function findVariable({ storage, types }: any, expression: string): Variable;
-/** What to prove of a block of the chain `source` (an id or alias): by number, or the last one until `timestamp`. */
+/** The facts to prove of a block of the chain `source` (an id or alias): by number, or the last one until `timestamp`. */
 export type BlockQuery = Omit<BlockBody, "accounts"> & {
     source: bigint | number | string;
     /** Addresses, or ENS names; `props` and `slots` are those of each. */

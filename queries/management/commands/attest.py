@@ -97,10 +97,10 @@ class Command(OperatorCommand):
         target = AttestationClient(post, routes.limits) if post else local
         if watch:
             self._watch(attester, target)  # until it is interrupted
-        signed = attester.sign(options["block"])
+        signed_attestation = attester.sign(options["block"])
         if store or post:
-            target.submit(signed.content())
-        self.stdout.write(signed.line())
+            target.submit(signed_attestation.content())
+        self.stdout.write(signed_attestation.line())
 
     def _import(self, routes: Routes, file: str) -> None:
         try:
@@ -110,22 +110,24 @@ class Command(OperatorCommand):
         except UnicodeDecodeError:
             raise CommandError(f"{file} is not UTF-8 text.") from None
         for line in filter(str.strip, content.splitlines()):
-            signed = read_line(line)
-            signer = store_attestation(routes, signed)
-            self.stdout.write(f"Stored: block {signed.attestation.block:,}, by {signer}.")
+            signed_attestation = read_line(line)
+            signer = store_attestation(routes, signed_attestation)
+            self.stdout.write(
+                f"Stored: block {signed_attestation.attestation.block:,}, by {signer}."
+            )
 
     def _watch(self, attester: Attester, target: AttestationClient | LocalStore) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         self.stdout.write(f"Signing as {attester.signer.address} (press Ctrl-C to stop)")
         self.stdout.flush()
-        finished: set[int] = set()  # blocks whose attestation was stored, or refused for good
+        finished_blocks: set[int] = set()  # that were attested, or refused for good
         while True:
             try:
-                requested = set(target.wanted_blocks(attester.registry))
-                finished &= requested
-                for signed in attester.sign_final(requested - finished):
-                    self._submit(signed, target)
-                    finished.add(signed.attestation.block)
+                requested_blocks = set(target.wanted_blocks(attester.registry))
+                finished_blocks &= requested_blocks
+                for signed_attestation in attester.sign_final(requested_blocks - finished_blocks):
+                    self._submit(signed_attestation, target)
+                    finished_blocks.add(signed_attestation.attestation.block)
             except (ChainError, AttestationPostError) as error:
                 self.stderr.write(add_advice(error))
             except (OperationalError, InterfaceError) as error:
@@ -133,16 +135,18 @@ class Command(OperatorCommand):
                 close_old_connections()
             time.sleep(POLL_SECONDS if isinstance(target, LocalStore) else POST_POLL_SECONDS)
 
-    def _submit(self, signed: SignedAttestation, target: AttestationClient | LocalStore) -> None:
+    def _submit(
+        self, signed_attestation: SignedAttestation, target: AttestationClient | LocalStore
+    ) -> None:
         """Raises AttestationPostError only if a retry can help."""
         try:
-            target.submit(signed.content())
+            target.submit(signed_attestation.content())
         except AttestationPostError as error:
             if error.retryable:
                 raise
-            self.stderr.write(f"Block {signed.attestation.block:,}: {error}")
+            self.stderr.write(f"Block {signed_attestation.attestation.block:,}: {error}")
         else:
-            self.stdout.write(signed.line())
+            self.stdout.write(signed_attestation.line())
             self.stdout.flush()
 
 

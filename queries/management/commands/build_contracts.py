@@ -30,25 +30,25 @@ class Command(BaseCommand):
     def handle(self, **_: Any) -> None:
         sources = read_sources()
         try:
-            built = compile_contracts(sources)
+            contracts = compile_contracts(sources)
         except CompilerError as error:
             raise CommandError(str(error)) from error
-        files = built | {
+        files = contracts | {
             "standard-input": standard_json_input(sources),
-            "addresses": _addresses(built),
+            "addresses": _addresses(contracts),
         }
         for name, content in files.items():
             (BUILD / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
-        for name, output in built.items():
+        for name, output in contracts.items():
             size = len(output["deployedBytecode"]) // 2
             self.stdout.write(f"{name:18} {size:6,} bytes")
 
 
-def _addresses(built: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _addresses(contracts: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """Registries' addresses: without constructor arguments by kind, of outputs by source."""
 
     def address(registry: Registry) -> str:
-        code = bytes.fromhex(built[f"{registry.kind.capitalize()}Registry"]["bytecode"])
+        code = bytes.fromhex(contracts[f"{registry.kind.capitalize()}Registry"]["bytecode"])
         return create2_address(code + constructor_arguments(registry))
 
     kinds = (RegistryKind.NATIVE, RegistryKind.OPTIMISM)

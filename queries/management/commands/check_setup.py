@@ -24,19 +24,19 @@ class Command(OperatorCommand):
         routes = configured_routes()
         if not routes.chains:
             raise CommandError("ROUTES_FILE names no chains: there is nothing to prove.")
-        total = failed = 0
+        check_count = failed_count = 0
         for result in _all_checks(routes):
             verdict = f"{'hint' if result.is_hint else 'ok' if result.ok else 'not ok':8}"
             if not result.is_hint:
                 verdict = (self.style.SUCCESS if result.ok else self.style.ERROR)(verdict)
             self.stdout.write(f"{verdict}{result.subject:{SUBJECT_WIDTH}}  {result.sentence}")
             self.stdout.flush()
-            total += not result.is_hint
-            failed += not result.ok
-        if failed:
-            verb = "is" if failed == 1 else "are"
-            raise CommandError(f"{failed} of {total} checks {verb} not ok.")
-        self.stdout.write(f"All {total} checks are ok.")
+            check_count += not result.is_hint
+            failed_count += not result.ok
+        if failed_count:
+            verb = "is" if failed_count == 1 else "are"
+            raise CommandError(f"{failed_count} of {check_count} checks {verb} not ok.")
+        self.stdout.write(f"All {check_count} checks are ok.")
 
 
 def _all_checks(routes: Routes) -> Iterator[CheckResult]:
@@ -63,12 +63,12 @@ def _budget_checks(chain: Chain, signer: Signer | None) -> Iterator[CheckResult]
     """Check today's budget, or give a hint that there is none."""
     subject, budget = f"budget on {chain.name}", chain.daily_budget
     if budget is not None and signer is not None:
-        sent = SentTransaction.objects.filter(chain=chain.id, sender=signer.address)
-        spent = spent_in_24_hours(sent)
-        amounts = " of ".join(short_amount(amount, chain.currency) for amount in (spent, budget))
-        advice = ". Wait, or raise `daily_budget` and restart." if spent >= budget else ""
+        rows = SentTransaction.objects.filter(chain=chain.id, sender=signer.address)
+        spending = spent_in_24_hours(rows)
+        amounts = " of ".join(short_amount(amount, chain.currency) for amount in (spending, budget))
+        advice = ". Wait, or raise `daily_budget` and restart." if spending >= budget else ""
         sentence = f"{amounts} spent or reserved{advice}"
-        yield CheckResult(subject, ok=spent < budget, sentence=sentence)
+        yield CheckResult(subject, ok=spending < budget, sentence=sentence)
     elif budget is None and not chain.free:
         sentence = "Nothing limits what you pay in a day. Set `daily_budget` if gas costs money."
         yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)

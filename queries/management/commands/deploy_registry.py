@@ -91,8 +91,8 @@ class Command(OperatorCommand):
     def handle(self, **options: Any) -> None:
         routes = configured_routes()
         if table := _registry_table(options):
-            if missing := [f"--{key}" for key in REQUIRED_OPTIONS if key not in table]:
-                raise CommandError(f"Name a new registry's {', '.join(missing)} as well.")
+            if missing_options := [f"--{key}" for key in REQUIRED_OPTIONS if key not in table]:
+                raise CommandError(f"Name a new registry's {', '.join(missing_options)} as well.")
             registry = read_registry("the new registry", table, routes.chains)
             self._deploy_registry(registry, routes, options)
             if registry not in routes.registries.values():
@@ -101,12 +101,12 @@ class Command(OperatorCommand):
                 self.stdout.write("\n".join(["", "[[registries]]", *route_lines(registry)]))
             return
         if not routes.registries:
-            required = " ".join(f"--{key} {key.upper()}" for key in REQUIRED_OPTIONS)
-            raise CommandError(f"ROUTES_FILE names no registry. Name a new one: {required}.")
+            arguments = " ".join(f"--{key} {key.upper()}" for key in REQUIRED_OPTIONS)
+            raise CommandError(f"ROUTES_FILE names no registry. Name a new one: {arguments}.")
         registries = routes.registries.values()
-        deployed = [self._try_to_deploy(registry, routes, options) for registry in registries]
-        if not all(deployed):
-            raise CommandError(f"Not deployed: {deployed.count(False)} of {len(deployed)}.")
+        results = [self._try_to_deploy(registry, routes, options) for registry in registries]
+        if not all(results):
+            raise CommandError(f"Not deployed: {results.count(False)} of {len(results)}.")
 
     def _try_to_deploy(
         self, registry: Registry, routes: Routes, options: Mapping[str, Any]

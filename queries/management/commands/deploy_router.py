@@ -50,8 +50,8 @@ class Command(DeployRegistry):
         address = create2_address(init_code)
         with closing(ChainClient(routes.chains[chain_id])) as destination:
             for registry in registries:
-                routed = verifier_address(registry.address) if events else registry.address
-                if not destination.code(routed):
+                target = verifier_address(registry.address) if events else registry.address
+                if not destination.code(target):
                     name = f"The {subject} of chain {registry.source}"
                     raise CommandError(f"{name} is not deployed. Run manage.py deploy_registry.")
             sentence = self.deploy(title, address, SALT + init_code, destination, options)

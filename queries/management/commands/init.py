@@ -193,9 +193,9 @@ def _write_file(file: Path, content: str, *, overwrite: bool) -> list[str]:
         try:
             warnings = list(_unreachable_nodes(read_routes(new_file)))
             if overwrite and file.exists():
-                old = file.stat()
-                os.chown(new_file, old.st_uid, old.st_gid)
-                new_file.chmod(stat.S_IMODE(old.st_mode))
+                old_stat = file.stat()
+                os.chown(new_file, old_stat.st_uid, old_stat.st_gid)
+                new_file.chmod(stat.S_IMODE(old_stat.st_mode))
                 new_file.replace(file)  # atomic, for provers that start now
             else:
                 file.hardlink_to(new_file)  # fails if the file was created meanwhile

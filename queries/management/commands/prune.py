@@ -71,10 +71,10 @@ def _unfinished_filter(prefix: str = "") -> Q:
 def _delete_unneeded(cutoff: datetime) -> Counter[str]:
     """Delete transactions and jobs without queries. Each sender's last one stays, for its nonce."""
     same_sender = {"chain": OuterRef("chain"), "sender": OuterRef("sender")}
-    later = SentTransaction.objects.filter(**same_sender, nonce__gt=OuterRef("nonce"))
-    old = SentTransaction.objects.filter(Exists(later), signed_at__lt=cutoff)
-    finished = old.exclude(_unfinished_filter())
-    counts = delete_in_chunks(finished.exclude(job_links__job__queries__isnull=False))
+    later_rows = SentTransaction.objects.filter(**same_sender, nonce__gt=OuterRef("nonce"))
+    old_rows = SentTransaction.objects.filter(Exists(later_rows), signed_at__lt=cutoff)
+    finished_rows = old_rows.exclude(_unfinished_filter())
+    counts = delete_in_chunks(finished_rows.exclude(job_links__job__queries__isnull=False))
     jobs = BlockJob.objects.filter(due_at=None).exclude(queries__isnull=False)
     return counts + delete_in_chunks(jobs.exclude(transactions__isnull=False))
 
@@ -83,11 +83,11 @@ def delete_in_chunks(rows: QuerySet[Any], size: int = CHUNK_ROWS) -> Counter[str
     """Delete the rows and count them by model, with pauses because SQLite has one writer."""
     counts, remaining = Counter[str](), rows.order_by("pk").values_list("pk", flat=True)
     while keys := list(remaining[:size]):  # read without SQLite's write lock
-        started = time.monotonic()
+        start_time = time.monotonic()
         with transaction.atomic():
             chunk = rows.filter(pk__in=keys).order_by("pk").select_for_update(skip_locked=True)
             locked_keys = list(chunk.values_list("pk", flat=True))
             counts += Counter(rows.model.objects.filter(pk__in=locked_keys).delete()[1])
-        time.sleep(time.monotonic() - started)
+        time.sleep(time.monotonic() - start_time)
         remaining = remaining.filter(pk__gt=keys[-1])
     return counts

@@ -58,7 +58,7 @@ class Command(BaseCommand):
             raise CommandError(f"Nothing is proven. {error.sentence}") from None
         except TacitusError as error:
             raise CommandError(error.sentence) from None
-        for line in report_lines(bundle, reasons, _unchecked(bundle)):
+        for line in report_lines(bundle, reasons, _caveats(bundle)):
             self.stdout.write(line)
 
 
@@ -94,11 +94,11 @@ def _node_origins(block: BlockProof, nodes: SourceNodes) -> Iterator[str]:
 
 def _registry_assumption(block: BlockProof) -> str:
     kind, address = RegistryKind(block.registry.kind), to_checksum_address(block.registry.address)
-    claimed = Registry(kind, block.chain, block.destination, address)
+    claimed_registry = Registry(kind, block.chain, block.destination, address)
     try:
-        registry = registry_with_arguments(claimed, block.registry.arguments)
+        registry = registry_with_arguments(claimed_registry, block.registry.arguments)
     except ValueError:
-        registry = replace(claimed, address="")
+        registry = replace(claimed_registry, address="")
     if not proves_its_code(registry) or registry.source != block.chain:
         return f"  that the {kind} registry {address} has no planted facts: it is unverifiable"
     line = f"  whether the {kind} registry {address} is deployed; its address proves its code"
@@ -112,7 +112,7 @@ def _registry_assumption(block: BlockProof) -> str:
     return line
 
 
-def _unchecked(bundle: Bundle) -> Iterator[str]:
+def _caveats(bundle: Bundle) -> Iterator[str]:
     yield from sorted({_registry_assumption(block) for block in bundle.blocks})
     with_events = {block.registry.address for block in bundle.blocks if block.events}
     for verifier in sorted(map(verifier_address, map(to_checksum_address, with_events))):

@@ -188,7 +188,7 @@ def _beacon_root_can_be_left_out(header: Header) -> bool:
     """True if its position fits one byte, which long extra data may prevent."""
     if not header.has_field(HeaderField.PARENT_BEACON_BLOCK_ROOT):
         return False
-    items = split_list(header.encoded)
+    items = split_list(header.rlp)
     before = items[HeaderField.DIFFICULTY : HeaderField.PARENT_BEACON_BLOCK_ROOT]
     return sum(map(len, before)) <= 0xFF
 

@@ -61,7 +61,7 @@ def existing_objects(node: LocalNode) -> Iterator[ExistingObjects]:
     wrong_node = replace(ROUTES.chains[SEPOLIA], nodes=(NodeAddress(node.url),))
     routes = replace(ROUTES, chains={**ROUTES.chains, SEPOLIA: wrong_node})
     with (
-        override_settings(WEBHOOKS_TO_PRIVATE=True),
+        override_settings(ALLOW_PRIVATE_WEBHOOKS=True),
         running_service(node, other_routes=routes, limits=LIMITS) as service,
     ):
         chain, route = service.routes.chains[CHAIN_ID], (CHAIN_ID, CHAIN_ID)

@@ -158,7 +158,7 @@ EVENT_FORGERIES = {
     ),
     "receipts_as_transactions": Forgery(_receipts(1), "FieldMismatch", (TRANSACTIONS,)),
     "transactions_under_the_root_of_receipts": Forgery(
-        lambda block: [TransactionGroup([receipt.encoded for receipt in block.receipts], [1])],
+        lambda block: [TransactionGroup([receipt.encoding for receipt in block.receipts], [1])],
         "NumberTooLong", change=_with_field(RECEIPTS),
     ),
     "a_section_of_two_fields": Forgery(_receipts(1), "GroupsMismatch", (RECEIPTS, WITHDRAWALS)),
@@ -256,9 +256,9 @@ def _extension_passed_by(which: int) -> Callable[[IndexTrieNode], bytes]:
     """Of the indexes 256 and 257 only one passes the extension that leads to both."""
 
     def build(top: IndexTrieNode) -> bytes:
-        middle = top.below["8"]
-        extension = middle.below["2"]
-        deepest = extension.below["010"]
+        middle = top.children["8"]
+        extension = middle.children["2"]
+        deepest = extension.children["010"]
         last = _branch(deepest, {which: _leaf(0, _items(258)[256 + which])})
         passing = bytes((NodeKind.PASS,)) + which.to_bytes(2, "big") + bytes((3,)) + last
         return _branch(top, {8: _branch(middle, {2: passing})})
@@ -287,8 +287,8 @@ TRIE_FORGERIES = {
         lambda top: _branch(
             top,
             {
-                0: _branch(top.below["0"], {1: _leaf(1, _items(18)[1])}),
-                1: _branch(top.below["1"], {1: _leaf(0, _items(18)[17])}),
+                0: _branch(top.children["0"], {1: _leaf(1, _items(18)[1])}),
+                1: _branch(top.children["1"], {1: _leaf(0, _items(18)[17])}),
             },
         ),
     ),

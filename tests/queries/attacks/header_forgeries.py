@@ -38,13 +38,13 @@ class FakeHeader:
     state_root: bytes = EMPTY_TRIE_ROOT
 
     @property
-    def encoded(self) -> bytes:
+    def rlp(self) -> bytes:
         front = (self.parent, EMPTY_UNCLES_HASH, _COINBASE, self.state_root, *_ROOTS_AND_BLOOM)
         return encode_list([*map(encode_string, front), self.tail])
 
     @property
     def hash(self) -> bytes:
-        return keccak256(self.encoded)
+        return keccak256(self.rlp)
 
     def compact(
         self, flags: int = 0, suffix: bytes = b"", *, tail: bytes | None = None, first: bool = True

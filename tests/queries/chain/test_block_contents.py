@@ -179,7 +179,7 @@ def test_a_deposit_with_a_mint_is_encoded() -> None:
 
 def optimism_header(field: HeaderField, root: bytes) -> Header:
     """The block's header with another root."""
-    items = rlp.decode(header_from_json(OPTIMISM_BLOCK).encoded)
+    items = rlp.decode(header_from_json(OPTIMISM_BLOCK).rlp)
     items[field] = root
     return decode_header(rlp.encode(items))
 

@@ -79,7 +79,7 @@ def test_only_retryable_failures_are_retried_and_a_few_times(
 def test_waiting_outlasts_an_outage_of_the_server() -> None:
     responses = [respond(ACCEPTED), *[hang_up] * 2 * MAX_ATTEMPTS, respond(DONE)]
     with odd_server(*responses) as odd:
-        assert Tacitus(odd.address).wait(ID, timeout=30).done
+        assert Tacitus(odd.address).wait(ID, timeout=30).is_done
 
 
 def test_the_key_is_not_sent_to_a_redirects_target() -> None:

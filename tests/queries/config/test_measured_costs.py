@@ -6,7 +6,7 @@ import pytest
 from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode
-from queries.config.measured_costs import MEASURED
+from queries.config.measured_costs import MEASUREMENTS
 from queries.config.registries import VALID_UNTIL
 from queries.contracts.abi import selector
 from queries.proving.registry_calls import HORIZON
@@ -34,7 +34,7 @@ def deploy(shared_node: LocalNode) -> Deploy:
 def assert_measured(name: str, registry: DeployedContract, call: bytes) -> None:
     """Compare with a tolerance, because zero bytes in addresses and signatures cost less."""
     gas = pytest.approx(registry.send(call), rel=0.005)
-    assert MEASURED["gas"][name] == {"gas": gas, "bytes": len(call)}
+    assert MEASUREMENTS["gas"][name] == {"gas": gas, "bytes": len(call)}
 
 
 def test_gas_of_recording_an_l1_block(shared_node: LocalNode, deploy: Deploy) -> None:

@@ -188,7 +188,7 @@ def block_of(
 
 
 def _with_roots(roots: Mapping[HeaderField, bytes]) -> RecordedBlock:
-    items = split_list(recorded_block(22432102).header.encoded)
+    items = split_list(recorded_block(22432102).header.rlp)
     for field, root in roots.items():
         items[field] = encode_string(root)
     return RecordedBlock(decode_header(encode_list(items)), (), (), (), ())

@@ -149,7 +149,7 @@ def lookup_of(node: LocalNode, folder: Path, code: bytes | None = None) -> Looku
 
 
 def _header_with(header: Header, root: bytes, number: int, time: int) -> Header:
-    items = split_list(header.encoded)
+    items = split_list(header.rlp)
     items[STATE_ROOT] = encode_string(root)
     for field, value in ((HeaderField.BLOCK_NUMBER, number), (TIMESTAMP, time)):
         items[field] = encode_string(value.to_bytes(4))

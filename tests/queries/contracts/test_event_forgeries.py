@@ -100,7 +100,7 @@ def groups_of_everything(block: RecordedBlock) -> list[Group]:
                 index % 2 == 0, frozenset(range(len(block.receipts[index].logs))), absent
             )
             for index in (0, 1, count // 3, count - 1)
-            if len(block.receipts[index].encoded) < 20_000
+            if len(block.receipts[index].encoding) < 20_000
         }
         groups.append(ReceiptGroup(block.receipts, {**requests, 60_000: ReceiptRequest()}))
     groups.append(BloomGroup(bloom, silent))
@@ -254,7 +254,7 @@ def test_nodes_that_no_list_has_are_refused(verifier: Verifier) -> None:
     root = keccak256(branch(0, keccak256(deep.encode())).encode())
     nested = b"".join(bytes((NodeKind.BRANCH, 0, mask)) for mask in (1, 2, 128)) + first
     for tree, nodes, present, absent in (
-        (keccak256(top.encoded), chain, 1, 0), (root, nested, 0, 0), (root, nested, 0, 1),
+        (keccak256(top.rlp), chain, 1, 0), (root, nested, 0, 0), (root, nested, 0, 1),
     ):  # fmt: skip
         block = block_with(TRANSACTIONS, tree)
         verifier.know(block)

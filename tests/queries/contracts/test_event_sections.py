@@ -38,7 +38,7 @@ def transactions(block: int) -> list[bytes]:
 
 
 def with_lists(header: Header) -> Header:
-    items = split_list(header.encoded)
+    items = split_list(header.rlp)
     items[TRANSACTIONS] = encode_string(IndexTrie(transactions(header.number)).root)
     items[WITHDRAWALS] = encode_string(IndexTrie([item.encode() for item in PAID]).root)
     return decode_header(encode_list(items))

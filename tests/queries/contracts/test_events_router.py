@@ -162,7 +162,7 @@ def test_logs_are_returned_as_they_were_emitted(routed: Routed) -> None:
 def test_a_log_without_topics_and_data(shared_node: LocalNode) -> None:
     log = Log(b"\x07" * 20, (), b"")
     receipts = (Receipt(2, 1, 21_000, (log,)),)
-    block = block_with(RECEIPTS, IndexTrie([receipt.encoded for receipt in receipts]).root)
+    block = block_with(RECEIPTS, IndexTrie([receipt.encoding for receipt in receipts]).root)
     routed = routed_block(shared_node, replace(block, receipts=receipts))
     position = LogPosition(SOURCE, block.number, 0, 0)
     routed.store(position)

@@ -76,7 +76,7 @@ def test_every_item_of_the_recorded_blocks_is_proven(shared_node: LocalNode) -> 
             for place, item in enumerate(block.withdrawals)
         ]
         counts["withdrawals"] += len(facts[3])
-        for indexes in in_calls([len(receipt.encoded) for receipt in block.receipts]):
+        for indexes in in_calls([len(receipt.encoding) for receipt in block.receipts]):
             requests = {
                 index: ReceiptRequest(True, frozenset(range(len(block.receipts[index].logs))))
                 for index in indexes

@@ -151,7 +151,7 @@ def test_a_transfer_with_more_data_is_refused(shared_node: LocalNode, log: Log) 
     """A token may emit another event that has the same topics."""
     longer = replace(log, data=log.data + bytes(32))
     receipts = (Receipt(transaction_type=2, status=1, cumulative_gas=21_000, logs=(longer,)),)
-    root = IndexTrie([receipt.encoded for receipt in receipts]).root
+    root = IndexTrie([receipt.encoding for receipt in receipts]).root
     block = replace(block_with(HeaderField.RECEIPTS_ROOT, root), receipts=receipts)
     contract = Claim(shared_node, log=log)
     contract.verifier.know(block)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from explorer.demo.local_node import LocalNode
-from queries.config.measured_costs import MEASURED
+from queries.config.measured_costs import MEASUREMENTS
 from queries.contracts.abi import call_data
 from queries.proving.headers import HeaderField
 from queries.proving.packing import HEADERS_PER_HOP
@@ -58,7 +58,7 @@ def test_a_hop_from_a_known_block_and_its_header(
     registry.send(call_data("setHash(uint256,bytes32)", newest.header.number, newest.header.hash))
     gas = registry.send(prove_call([headers_section([_step(newest)]), _arrival(target)]))
     if newest.header.number == NEWEST:
-        assert gas == MEASURED["gas"]["hop"]["gas"]
+        assert gas == MEASUREMENTS["gas"]["hop"]["gas"]
     assert gas <= MAX_GAS_FROM_KNOWN
     assert registry.reads.accumulated(target.header.number) == block_leaf(target.header)
 

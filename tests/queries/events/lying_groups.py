@@ -154,7 +154,7 @@ class LyingGroup(Group):
                 continue
             present |= 1 << nibble
             if below:
-                parts.append(self._node(top.below[digit], below, above + digit))
+                parts.append(self._node(top.children[digit], below, above + digit))
             else:
                 embedded |= (len(child) < HASH_BYTES) << nibble
                 parts.append(child)
@@ -177,7 +177,7 @@ class LyingGroup(Group):
         if len(passing) > 1 and self._lies_here("passing"):  # not all of them pass
             passing = range(which, which + 1)
         self._absent(len(keys) - len(passing))
-        below = self._node(top.below[node.path], passing, above + node.path)
+        below = self._node(top.children[node.path], passing, above + node.path)
         nibbles = len(node.path) + (
             self._chosen.choice((-1, 1)) if self._lies_here("length") else 0
         )

@@ -192,7 +192,9 @@ def test_wrong_nodes_registries_and_files_are_refused(
     assert "There is no signer" in _refusal(file, *target, _deploy_registry(node))
     damaged = tmp_path / "damaged.json"
     damaged.write_bytes(file.read_bytes().replace(b'"word":"0x0', b'"word":"0x1', 1))
-    assert _refusal(damaged, "--node", node.url).startswith("Nothing is proven. digest")
+    assert _refusal(damaged, "--node", node.url).startswith(
+        "Nothing is proven. The proof's `digest` does not match"
+    )
 
 
 # Events

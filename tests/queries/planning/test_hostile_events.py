@@ -39,7 +39,7 @@ def test_a_path_beyond_an_indexs_nibbles_is_refused() -> None:
 def test_a_state_root_answered_as_a_status_is_refused() -> None:
     """Both have one encoding, so the root of the receipts cannot tell them apart."""
     receipt = Receipt(0, b"\x05" * 32, 21_000, ())
-    header = block_with(HeaderField.RECEIPTS_ROOT, IndexTrie([receipt.encoded]).root).header
+    header = block_with(HeaderField.RECEIPTS_ROOT, IndexTrie([receipt.encoding]).root).header
     answer = {"status": f"0x{'05' * 32}", "cumulativeGasUsed": hex(21_000), "logs": []}
     answers = {"eth_getBlockReceipts": lambda _: [answer]}
     with recorded_node(answers) as url, pytest.raises(ChainError):

@@ -30,7 +30,7 @@ def recorded(folder: Path, name: str) -> RecordedBlock:
 
 
 def child_of(parent: Header, seconds: int = 12) -> Header:
-    items = split_list(parent.encoded)
+    items = split_list(parent.rlp)
     items[HeaderField.PARENT_HASH] = encode_string(parent.hash)
     items[HeaderField.BLOCK_NUMBER] = encode_integer(parent.number + 1)
     items[HeaderField.TIMESTAMP] = encode_integer(parent.timestamp + seconds)

@@ -288,7 +288,7 @@ def test_reading_a_hostile_bundle_takes_bounded_memory() -> None:
     digest = sha256((begin + end).encode()).hexdigest()
     content = f'{begin}"digest":"0x{digest}",{end}'.encode()
     tracemalloc.start()
-    with pytest.raises(BundleRefusedError, match="batch must be text"):
+    with pytest.raises(BundleRefusedError, match="`batch` must be text"):
         check_bundle(content, max_mib)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -52,7 +52,7 @@ GENESIS = {
 
 
 def later_items(header: Header) -> list[bytes]:
-    return split_list(header.encoded)[len(FIELD_RULES) :]
+    return split_list(header.rlp)[len(FIELD_RULES) :]
 
 
 def header_to_json(header: Header) -> dict[str, str]:

@@ -187,7 +187,7 @@ def _block(variant: int, before: Sequence[SourceBlock], parent: bytes) -> Source
         )
         for request in state.requests()
     }
-    return SourceBlock(decode_header(header.encoded), state, proofs)
+    return SourceBlock(decode_header(header.rlp), state, proofs)
 
 
 def _chain(name: str, variant: int, before: Sequence[SourceBlock] = ()) -> SourceChain:

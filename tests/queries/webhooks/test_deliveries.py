@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def service(shared_node: LocalNode, settings: LazySettings) -> Iterator[Service]:
-    settings.WEBHOOKS_TO_PRIVATE = True
+    settings.ALLOW_PRIVATE_WEBHOOKS = True
     with running_service(shared_node) as running:
         yield running
 

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def accounts(settings: LazySettings) -> tuple[Account, Account]:
-    settings.WEBHOOKS_TO_PRIVATE = True
+    settings.ALLOW_PRIVATE_WEBHOOKS = True
     (one, _), (other, _) = (
         Account.objects.get_or_create_for_wallet(Wallet(address))
         for address in (WALLET, OTHER_WALLET)

@@ -75,7 +75,7 @@ export type BlockBody = {
   transactions?: ReadonlyArray<number | Hex>;
   /** Withdrawals, by index in the block. */
   withdrawals?: ReadonlyArray<number>;
-  /** What the block does not contain. */
+  /** Items that the block does not contain. */
   absent?: ReadonlyArray<AbsenceBody>;
 };
 

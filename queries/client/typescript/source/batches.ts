@@ -3,7 +3,7 @@ import { UsageError } from "./errors.ts";
 import type { Hex } from "./keccak.ts";
 import { Position } from "./positions.ts";
 
-/** What to prove of a block of the chain `source` (an id or alias): by number, or the last one until `timestamp`. */
+/** The facts to prove of a block of the chain `source` (an id or alias): by number, or the last one until `timestamp`. */
 export type BlockQuery = Omit<BlockBody, "accounts"> & {
   source: bigint | number | string;
   /** Addresses, or ENS names; `props` and `slots` are those of each. */
