@@ -114,11 +114,7 @@ class AnchorSearch:
             raise AnotherBlockAccumulatedError.create(chain, detail=f": block {header.number:,}")
         if is_accumulated and not self.registry_block.needs_child:
             return Anchor(header, is_accumulated=True)
-        newer_headers = (self.target,) if self.registry_block.needs_child else ()
-        can_look_up_hashes = self._can_look_up_hashes()
-        anchor = Anchor(
-            header, is_accumulated, newer_headers, can_look_up_hashes=can_look_up_hashes
-        )
+        anchor = Anchor(header, is_accumulated, can_look_up_hashes=self._can_look_up_hashes())
         first, window = self.target.number, self.hash_window
         if window and first >= window.stop:
             return HashNotKnown(WaitCode.NEXT_BLOCK_MISSING.reason)
@@ -143,7 +139,8 @@ class AnchorSearch:
             start = max(near_starts)  # more nodes have the state of newer blocks
             header, is_accumulated = self._fetch_header(start), starts[start]
             hop = self._hop_section(header, self.target, is_accumulated=is_accumulated)
-            return replace(anchor, hop=hop, hop_start=start)
+            newer_headers = (self.target,) if self.registry_block.needs_child else ()
+            return replace(anchor, newer_headers=newer_headers, hop=hop, hop_start=start)
         if starts:
             start = min(starts)
             return self._prepare_hops(start, is_accumulated=starts[start])
