@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Self
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from ulid import ULID
 
+from queries.chain.errors import ChainError
 from queries.database import bulk_sql, daily_counts
 from queries.database.clock import shared_now
 from queries.database.leases import NOT_DUE, Lease, make_due
@@ -34,6 +36,10 @@ class Failure:
     sentence: str
     step: StepName
     retryable: bool
+
+    @classmethod
+    def from_error(cls, error: ChainError, step: StepName = StepName.INITIAL_STATE) -> Self:
+        return cls(error.code, error.sentence, step, error.retryable)
 
     @property
     def columns(self) -> Mapping[str, object]:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TypeVar
 
+from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BlockUnknownError,
     EventNotFoundError,
@@ -16,8 +18,8 @@ from queries.chain.errors import (
     ParametersRejectedError,
     TransactionTypeError,
 )
-from queries.chain.node_pool import NodePool
 from queries.proving.block_items import (
+    BlockItem,
     Receipt,
     Withdrawal,
     receipt_from_json,
@@ -28,49 +30,79 @@ from queries.proving.errors import RootMismatchError, TransactionTypeUnknownErro
 from queries.proving.headers import Header, HeaderField
 from queries.proving.index_tries import IndexTrie
 from queries.proving.json_values import MAX_VALUES, encode_hex, read_list, read_object
-from queries.proving.keccak import EMPTY_TRIE_ROOT
+from queries.proving.keccak import EMPTY_TRIE_ROOT, keccak256
 
 GET_BLOCK_BY_HASH, SINGLE_RECEIPT = "eth_getBlockByHash", "eth_getTransactionReceipt"
 
 Item = TypeVar("Item")
 
 
-class BlockContents(NodePool):
-    """The lists in blocks. Each is complete, because its root is that of the block's header."""
+@dataclass
+class BlockContent:
+    """A block's lists. Each is fetched when needed, and complete: its root is in the header."""
 
-    def receipts(self, header: Header, *, ask_if_empty: bool = False) -> list[Receipt]:
-        if not ask_if_empty and header.payload(HeaderField.RECEIPTS_ROOT) == EMPTY_TRIE_ROOT:
-            return []
-        # Node by node, because single receipts can be checked only together.
-        return self.poll(BlockContents._receipts_of_one_node, header).first()
+    source: ChainClient
+    header: Header
 
-    def transactions(self, header: Header) -> list[bytes]:
+    @cached_property
+    def receipts(self) -> list[Receipt]:
+        is_empty = self.header.payload(HeaderField.RECEIPTS_ROOT) == EMPTY_TRIE_ROOT
+        return [] if is_empty else fetch_receipts(self.source, self.header)
+
+    @cached_property
+    def transactions(self) -> list[bytes]:
         """The block's transactions, encoded as in its trie (EIP-2718)."""
-        if header.payload(HeaderField.TRANSACTIONS_ROOT) == EMPTY_TRIE_ROOT:
-            return []
-        check = partial(_read_transactions, header)
-        return self.fetch(GET_BLOCK_BY_HASH, (encode_hex(header.hash), True), check)
+        return self._fetch_items(HeaderField.TRANSACTIONS_ROOT, _read_transactions)
 
-    def withdrawals(self, header: Header) -> list[Withdrawal]:
-        """The block's withdrawals. Raises `HeaderFieldMissingError` before Shanghai."""
-        if header.payload(HeaderField.WITHDRAWALS_ROOT) == EMPTY_TRIE_ROOT:
-            return []
-        check = partial(_read_withdrawals, header)
-        return self.fetch(GET_BLOCK_BY_HASH, (encode_hex(header.hash), False), check)
+    @cached_property
+    def withdrawals(self) -> list[Withdrawal]:
+        if not self.header.has_field(HeaderField.WITHDRAWALS_ROOT):
+            raise EventNotFoundError("the block is older than withdrawals")
+        return self._fetch_items(HeaderField.WITHDRAWALS_ROOT, _read_withdrawals)
 
-    def _receipts_of_one_node(self, header: Header) -> list[Receipt]:
-        block_hash = encode_hex(header.hash)
-        for block in (block_hash, hex(header.number)):  # some nodes take a number only
-            with suppress(MethodMissingError, NodesRefuseError, ParametersRejectedError):
-                return self.fetch("eth_getBlockReceipts", (block,), partial(_read_receipts, header))
-        read_hashes = partial(_read_list, "transactions")
-        hashes = self.fetch(GET_BLOCK_BY_HASH, (block_hash, False), read_hashes)
-        receipts = self.fetch_many(SINGLE_RECEIPT, [(entry,) for entry in hashes], _read_receipt)
-        try:
-            return _check_receipts(header, receipts)
-        except RootMismatchError as error:
-            chain, detail = self.chain.name, f" {error.summary}"
-            raise InvalidAnswersError.create(chain, SINGLE_RECEIPT, detail) from None
+    def items(self, field: HeaderField) -> Sequence[BlockItem]:
+        """The list to whose trie this header field commits."""
+        if field is HeaderField.TRANSACTIONS_ROOT:
+            return self.transactions
+        return self.receipts if field is HeaderField.RECEIPTS_ROOT else self.withdrawals
+
+    @cached_property
+    def indexes(self) -> dict[str, int]:
+        """The transactions' indexes, by their hashes."""
+        hashes = map(keccak256, self.transactions)
+        return {f"0x{digest.hex()}": index for index, digest in enumerate(hashes)}
+
+    @property
+    def bloom(self) -> bytes:
+        return self.header.payload(HeaderField.LOGS_BLOOM)
+
+    def _fetch_items(
+        self, field: HeaderField, read: Callable[[Header, object], list[Item]]
+    ) -> list[Item]:
+        if self.header.payload(field) == EMPTY_TRIE_ROOT:
+            return []
+        params = encode_hex(self.header.hash), field is HeaderField.TRANSACTIONS_ROOT
+        return self.source.fetch(GET_BLOCK_BY_HASH, params, partial(read, self.header))
+
+
+def fetch_receipts(source: ChainClient, header: Header) -> list[Receipt]:
+    """Fetch the block's receipts node by node, because single ones can be checked only together."""
+    return source.poll(_receipts_of_one_node, header).first()
+
+
+def _receipts_of_one_node(node: ChainClient, header: Header) -> list[Receipt]:
+    block_hash = encode_hex(header.hash)
+    for block in (block_hash, hex(header.number)):  # some nodes take a number only
+        with suppress(MethodMissingError, NodesRefuseError, ParametersRejectedError):
+            return node.fetch("eth_getBlockReceipts", (block,), partial(_read_receipts, header))
+    read_hashes = partial(_read_list, "transactions")
+    hashes = node.fetch(GET_BLOCK_BY_HASH, (block_hash, False), read_hashes)
+    receipts = node.fetch_many(SINGLE_RECEIPT, [(entry,) for entry in hashes], _read_receipt)
+    try:
+        return _check_receipts(header, receipts)
+    except RootMismatchError as error:
+        chain, detail = node.chain.name, f" {error.summary}"
+        raise InvalidAnswersError.create(chain, SINGLE_RECEIPT, detail) from None
 
 
 def _read_receipts(header: Header, answer: object) -> list[Receipt]:

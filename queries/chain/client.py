@@ -31,7 +31,6 @@ from queries.chain.answers import (
     read_number,
     read_receipt,
 )
-from queries.chain.block_contents import BlockContents
 from queries.chain.errors import (
     AlreadyKnownError,
     BlockUnknownError,
@@ -42,7 +41,7 @@ from queries.chain.errors import (
     TimeTooEarlyError,
     TransactionRefusedError,
 )
-from queries.chain.node_pool import GET_BLOCK, LATEST_BLOCK
+from queries.chain.node_pool import GET_BLOCK, LATEST_BLOCK, NodePool
 from queries.chain.signer import Fees
 from queries.contracts.abi import StateOverride, call_data
 from queries.proving.accounts import AccountProof
@@ -57,7 +56,7 @@ TRANSACTION_OVERHEAD = 110  # bytes of an EIP-1559 transaction without its calld
 ContractCall = tuple[str, bytes]  # a contract, and calldata
 
 
-class ChainClient(BlockContents):
+class ChainClient(NodePool):
     """Client of a chain's nodes. Not thread-safe."""
 
     # Blocks and proofs
@@ -91,6 +90,13 @@ class ChainClient(BlockContents):
     def latest_head(self) -> ChainHead:
         """Fetch the newest block alone. The final number is 0, or that of a fixed `finality`."""
         return self.head(known_final=0)
+
+    def confirmed_block(self, head: int) -> int:
+        """The newest block with enough confirmations, by the lower of this head and the node's."""
+        depth = self.chain.depth
+        if depth > 1:  # at depth 1, a node that has the block is deep enough
+            head = min(head, self.latest_head().number)
+        return max(head - depth + 1, 0)  # its own block is 1 deep
 
     def header(self, number: int) -> Header:
         (header,) = self._headers_by_number([number])
@@ -156,13 +162,13 @@ class ChainClient(BlockContents):
         heartbeat: Callable[[], object],
     ) -> list[AccountProof]:
         limit = self.chain.limits.max_batch_calls
-        parts_by_account = [
-            _split_slots(account, slots, limit) for account, slots in requested_slots
+        parts = [
+            (account, slots[start : start + limit])
+            for account, slots in requested_slots
+            for start in range(0, len(slots) or 1, limit)
         ]
         checked_nodes, proofs = CheckedNodes(), list[AccountProof]()
-        for request in _group_requests(
-            [part for account_parts in parts_by_account for part in account_parts], limit
-        ):
+        for request in _group_requests(parts, limit):
             heartbeat()
             proofs += self.fetch_many(
                 "eth_getProof",
@@ -172,10 +178,9 @@ class ChainClient(BlockContents):
                 ],
                 [partial(check_proof, header.state_root, part, checked_nodes) for part in request],
             )
-        remaining_proofs = iter(proofs)
-        joined_proofs = []
-        for account_parts in parts_by_account:
-            first, *others = islice(remaining_proofs, len(account_parts))
+        remaining_proofs, joined_proofs = iter(proofs), list[AccountProof]()
+        for _, requested in requested_slots:
+            first, *others = islice(remaining_proofs, len(requested[::limit]) or 1)
             slots = [slot for proof in (first, *others) for slot in proof.slots]
             joined_proofs.append(replace(first, slots=tuple(slots)))
         return joined_proofs
@@ -313,10 +318,6 @@ class ChainClient(BlockContents):
 def _next_base_fee(base: int) -> int:
     """The highest base fee that the next block can have (EIP-1559)."""
     return base + -(-base // 8)
-
-
-def _split_slots(account: bytes, slots: Sequence[int], limit: int) -> list[AccountSlots]:
-    return [(account, slots[start : start + limit]) for start in range(0, len(slots) or 1, limit)]
 
 
 def _group_requests(

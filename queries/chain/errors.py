@@ -16,9 +16,7 @@ class ChainError(Exception):
     code: ClassVar[str]  # for programs
     template: ClassVar[str]  # the sentence for people
     retryable: ClassVar[bool] = True  # whether the same work can succeed later
-    is_certain: ClassVar[bool] = (
-        False  # once a quorum confirms it, reject at once instead of waiting
-    )
+    is_certain: ClassVar[bool] = False  # if a quorum confirms it, reject at once, do not wait
 
     def __init__(self, sentence: str, data: bytes = b"") -> None:
         super().__init__(sentence)

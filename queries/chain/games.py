@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from eth_abi.abi import decode
@@ -32,28 +33,30 @@ class Game:
 
 
 class Games:
-    """The games that an output registry can ask about. Use it for one pass: it caches answers."""
+    """The games that cover a block, for an output registry. For one pass: it caches answers."""
 
-    def __init__(self, registry: Registry, destination: ChainClient) -> None:
+    def __init__(self, registry: Registry, destination: ChainClient, header: Header) -> None:
         self._anchors, self._destination = registry.anchor_state_registry, destination
-        self._covering_games: dict[bytes, list[Game]] = {}
-        self._valid_games: dict[bytes, Game | None] = {}
+        self._header, self._covering_games = header, list[Game]()
 
-    def valid_game(self, header: Header) -> Game | None:
+    @cached_property
+    def valid_game(self) -> Game | None:
         """A valid game at or above the block: the lowest one in the oldest page that has any."""
-        if header.hash not in self._valid_games:
-            self._valid_games[header.hash] = self._first_valid(header)
-        return self._valid_games[header.hash]
+        for page in self._pages_from(self._header.timestamp):
+            candidates = [game for game in page if game.block >= self._header.number]
+            self._covering_games += candidates
+            if games := self._filter(VALID, candidates):
+                return min(games, key=lambda game: game.block)
+        return None
 
-    def wait_reason(self, header: Header) -> Reason:
+    def wait_reason(self) -> Reason:
         """The reason why no valid game covers the block, with the time when one is expected.
 
         This assumes that proposing a game and deciding it take at most the finality delay each.
         """
         (delay,) = self._ask(self._anchors, "disputeGameFinalityDelaySeconds()", ["uint256"])
-        covering_games = self._covering_games.get(header.hash, [])
-        first = min(covering_games, key=lambda game: game.created_at, default=None)
-        due_at = first.created_at + 2 * delay if first else header.timestamp + 3 * delay
+        first = min(self._covering_games, key=lambda game: game.created_at, default=None)
+        due_at = first.created_at + 2 * delay if first else self._header.timestamp + 3 * delay
         subject = f"{'The' if first else 'A'} dispute game that covers the block"
         for name, state in INVALID_STATES.items():
             if first and self._filter(name, [first]):
@@ -63,15 +66,6 @@ class Games:
             return Reason(WaitCode.NO_VALID_OUTPUT, sentence)
         sentence = f"{subject} is expected to be valid from {format_timestamp(due_at)}."
         return Reason(WaitCode.OUTPUT_NOT_RECORDED, sentence)
-
-    def _first_valid(self, header: Header) -> Game | None:
-        covering_games = self._covering_games.setdefault(header.hash, [])
-        for page in self._pages_from(header.timestamp):
-            candidates = [game for game in page if game.block >= header.number]
-            covering_games += candidates
-            if games := self._filter(VALID, candidates):
-                return min(games, key=lambda game: game.block)
-        return None
 
     def _pages_from(self, seconds: int) -> Iterator[list[Game]]:
         """Pages of the games, of all types, that were created at this time or later."""

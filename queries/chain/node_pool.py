@@ -248,7 +248,7 @@ class NodePool:
 
     def __init__(self, chain: Chain, *, deadline: float = math.inf) -> None:
         self.chain = chain
-        self._nodes = [Node(chain, address, deadline) for address in chain.nodes]
+        self.nodes = [Node(chain, address, deadline) for address in chain.nodes]
         self._first = 0  # index of the node to ask first
 
     @classmethod
@@ -336,7 +336,7 @@ class NodePool:
         """
         key = question.__module__, question.__qualname__, args
         nodes = [
-            (node.health, partial(question, self._view(node), *args, **options))
+            (node.health, partial(question, self.view(node), *args, **options))
             for node in self._ordered_nodes()
         ]
         return Poll(self.chain, key, nodes)
@@ -349,25 +349,22 @@ class NodePool:
 
     def rotate(self, attempt: int) -> bool:
         """Put another node first for each attempt. False if the first node stays the same."""
-        previous, self._first = self._first, attempt % len(self._nodes)
+        previous, self._first = self._first, attempt % len(self.nodes)
         return self._first != previous
 
     def close(self) -> None:
-        for node in self._nodes:
+        for node in self.nodes:
             node.rpc.close()
 
     def _ordered_nodes(self) -> list[Node]:
         """The nodes in the operator's order, starting with `_first`; lagging nodes come last."""
-        nodes = self._nodes[self._first :] + self._nodes[: self._first]
+        nodes = self.nodes[self._first :] + self.nodes[: self._first]
         return sorted(nodes, key=lambda node: node.health.is_lagging())
 
-    def node_view(self, number: int) -> Self:
-        """A view of the pool with only this node; numbers begin at 1."""
-        return self._view(self._nodes[number - 1])
-
-    def _view(self, node: Node) -> Self:
+    def view(self, node: Node) -> Self:
+        """A view of the pool with only this node."""
         view = copy(self)
-        view._nodes, view._first = [node], 0  # noqa: SLF001
+        view.nodes, view._first = [node], 0  # noqa: SLF001
         return view
 
 

@@ -1,5 +1,6 @@
 """Read facts, accumulated blocks and block hashes from a registry."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -116,29 +117,21 @@ class FactGroups:
 
 
 def group_facts(reads: Iterable[FactRead]) -> FactGroups:
-    fields: dict[bytes, set[AccountField]] = {}
-    slots: dict[bytes, set[int]] = {}
-    header_fields: set[HeaderField] = set()
-    timestamps: set[int] = set()
+    keys: dict[tuple[FactKind, bytes], set[int]] = defaultdict(set)
     events: list[EventFact] = []
     for read in reads:
-        if read.event:
-            events.append(read.event)
-        match read.kind:
-            case FactKind.ACCOUNT_FIELD:
-                fields.setdefault(read.account, set()).add(AccountField(read.key))
-            case FactKind.STORAGE_SLOT:
-                slots.setdefault(read.account, set()).add(read.key)
-            case FactKind.HEADER_FIELD:
-                header_fields.add(HeaderField(read.key))
-            case FactKind.BLOCK_AT_TIME:
-                timestamps.add(read.key)
+        keys[read.kind, read.account].add(read.key)
+        events += [read.event] if read.event else []
     accounts = {
-        account: (frozenset(fields.get(account, ())), tuple(sorted(slots.get(account, ()))))
-        for account in fields | slots
+        account: (
+            frozenset(map(AccountField, keys[FactKind.ACCOUNT_FIELD, account])),
+            tuple(sorted(keys[FactKind.STORAGE_SLOT, account])),
+        )
+        for account in [account for _, account in keys if account]
     }
-    times = tuple(sorted(timestamps))
-    return FactGroups(accounts, frozenset(header_fields), times, tuple(events))
+    header_fields = frozenset(map(HeaderField, keys[FactKind.HEADER_FIELD, b""]))
+    times = tuple(sorted(keys[FactKind.BLOCK_AT_TIME, b""]))
+    return FactGroups(accounts, header_fields, times, tuple(events))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,28 +185,27 @@ class RegistryReader:
         self, header: Header, reads: Iterable[FactRead], destination_block: int | None = None
     ) -> RegistryBlock:
         """Read the block's leaf and these facts, at this block of the destination or its newest."""
-        words: dict[FactRead, bytes | None] = dict.fromkeys(reads)
-        registry_reads = [read for read in words if not read.event]
-        calls = [*(read.call() for read in registry_reads), _leaf_call(header.number)]
-        *answers, leaf = self._read(calls, destination_block)
-        words |= self._decode_words(registry_reads, answers)
-        words |= self._read_events([read for read in words if read.event], destination_block)
+        words, (leaf,) = self._read_words(reads, destination_block, [_leaf_call(header.number)])
         return RegistryBlock(words, leaf, block_leaf(header))
 
     def word(self, read: FactRead, destination_block: int) -> bytes | None:
         """The fact's word at this block of the destination, or None if it is not proven."""
-        if read.event:
-            return self._read_events([read], destination_block)[read]
-        return self._decode_words([read], self._read([read.call()], destination_block))[read]
+        return self._read_words([read], destination_block)[0][read]
 
-    def _read_events(
-        self, reads: Sequence[FactRead], destination_block: int | None
-    ) -> dict[FactRead, bytes | None]:
-        if not reads:
-            return {}
-        calls = [read.call() for read in reads]
-        answers = self._client.call_contract(self.verifier, calls, destination_block)
-        return self._decode_words(reads, answers, "events verifier", self.verifier)
+    def _read_words(
+        self, reads: Iterable[FactRead], destination_block: int | None, views: Sequence[bytes] = ()
+    ) -> tuple[dict[FactRead, bytes | None], list[bytes]]:
+        """The facts' words, and the answers of other views of the registry."""
+        words: dict[FactRead, bytes | None] = dict.fromkeys(reads)
+        registry_reads = [read for read in words if not read.event]
+        event_reads = [read for read in words if read.event]
+        calls = [read.call() for read in registry_reads]
+        answers = self._read([*calls, *views], destination_block)
+        words |= self._decode_words(registry_reads, answers[: len(calls)])
+        event_calls = [read.call() for read in event_reads]
+        event_answers = self._client.call_contract(self.verifier, event_calls, destination_block)
+        words |= self._decode_words(event_reads, event_answers, "events verifier", self.verifier)
+        return words, answers[len(calls) :]
 
     def leaves(self, blocks: Sequence[int], destination_block: int | None = None) -> list[bytes]:
         """The leaf of each source block; 32 zeros if it is not accumulated."""

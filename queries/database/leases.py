@@ -51,7 +51,7 @@ class Retry:
 
     reason: Reason | None
     attempts: int  # consecutive failures, including this one
-    delay: timedelta | None = None  # by default the back-off in `prover/outcomes`
+    delay: timedelta | None = None  # by default the back-off in `prover/worker`
 
 
 Wait = Snooze | Retry

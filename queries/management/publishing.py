@@ -172,10 +172,17 @@ def _find_publish_anchor(
     if head_client:
         head = head_client.head().number
     search = AnchorSearch(
-        registry, context.destination, chain.headers, chain.proofs, head, use_own_records=False
+        block.header,
+        registry_block,
+        registry,
+        context.destination,
+        chain.headers,
+        chain.proofs,
+        head,
+        use_own_records=False,
     )
-    anchor = search.find(block.header, registry_block)
-    if isinstance(anchor, HashNotKnown | OutOfReach):
+    anchor = search.find()
+    if isinstance(anchor, HashNotKnown):
         raise NotPublishedError(_refusal_reason(anchor, block, registry, has_source=bool(source)))
     return anchor
 
@@ -204,11 +211,11 @@ def _next_calls(
 
 
 def _refusal_reason(
-    result: HashNotKnown | OutOfReach, block: BlockProof, registry: Registry, *, has_source: bool
+    result: HashNotKnown, block: BlockProof, registry: Registry, *, has_source: bool
 ) -> str:
     number = block.trusted_header.number
     if isinstance(result, OutOfReach):
-        return result.sentence(block.header.number)
+        return result.reason.sentence
     if registry.kind is RegistryKind.ATTESTED:
         return (
             f"The registry knows no hash at or above block {number:,} of chain {registry.source}. "

@@ -9,6 +9,7 @@ from functools import partial
 from accounts.shared.wording import format_count, format_duration
 from queries.amounts import gwei, short_amount
 from queries.chain.answers import ChainHead
+from queries.chain.block_contents import fetch_receipts
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     CallRevertedError,
@@ -245,7 +246,7 @@ def _check_receipts(subject: str, chain: Chain, head: ChainHead) -> CheckResult:
     with closing(ChainClient(chain)) as source:
         for distance in probes:
             try:
-                source.receipts(source.header(head.number - distance), ask_if_empty=True)
+                fetch_receipts(source, source.header(head.number - distance))
             except ChainError as error:
                 sentence = f"receipts reach back {reach:,} blocks or more, but not {distance:,}"
                 if not distance:

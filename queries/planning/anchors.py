@@ -61,40 +61,29 @@ FetchProofs = Callable[[Header, Sequence[AccountSlots]], Sequence[AccountProof]]
 
 
 @dataclass(frozen=True, slots=True)
-class OutOfReach:
-    """The block is before the block-hash history, and the nearest known block is too far above."""
-
-    code: ClassVar[str] = "block_out_of_reach"
-    distance: int
-    max_headers: int
-    first_hop_target: int | None  # the first block that hops reach
-
-    def sentence(self, block: int) -> str:
-        history_clause = "which the chain does not have"
-        if self.first_hop_target is not None:
-            history_clause = f"which begins at block {self.first_hop_target:,}"
-        return (
-            f"Block {block:,} is out of reach: it is {self.distance:,} blocks before the nearest "
-            f"block that the registry can know, and a proof holds at most {self.max_headers:,} "
-            "headers. Hops go further, but not before the block-hash history (EIP-2935), "
-            f"{history_clause}."
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class HashNotKnown:
-    """The registry knows no hash at or above the block yet, but will learn one."""
+    """The registry knows no hash at or above the block yet."""
 
     reason: Reason
 
 
-AnchorResult = Anchor | Preparation | OutOfReach | HashNotKnown
+@dataclass(frozen=True, slots=True)
+class OutOfReach(HashNotKnown):
+    """The block is before the block-hash history, and the nearest known block is too far above."""
+
+    code: ClassVar[str] = "block_out_of_reach"
+    distance: int
+
+
+AnchorResult = Anchor | Preparation | HashNotKnown
 
 
 @dataclass(frozen=True)
 class AnchorSearch:
     """Searches for a known block at or above a block, and for headers or hops from there to it."""
 
+    header: Header
+    registry_block: RegistryBlock
     registry: Registry
     destination: ChainClient
     fetch_headers: FetchHeaders
@@ -108,68 +97,70 @@ class AnchorSearch:
         return RegistryReader(self.destination, self.registry)
 
     @cached_property
-    def games(self) -> Games:
-        return Games(self.registry, self.destination)
+    def target(self) -> Header:
+        """The block that the registry must know: to prove a time, the next one."""
+        last = self.header.number + self.registry_block.needs_child
+        return (self.header, *self._fetch_newer_headers(last))[-1]
 
-    def find(self, header: Header, registry_block: RegistryBlock) -> AnchorResult:
+    @cached_property
+    def games(self) -> Games:
+        return Games(self.registry, self.destination, self.target)
+
+    def find(self) -> AnchorResult:
         """Find how the missing facts can be proven now, or the reason why they cannot yet."""
-        if registry_block.has_conflict:
+        header, is_accumulated = self.header, self.registry_block.is_accumulated
+        if self.registry_block.has_conflict:
             chain = self.destination.chain.name
             raise AnotherBlockAccumulatedError.create(chain, detail=f": block {header.number:,}")
-        if registry_block.is_accumulated and not registry_block.needs_child:
+        if is_accumulated and not self.registry_block.needs_child:
             return Anchor(header, is_accumulated=True)
-        newer_headers = self._fetch_newer_headers(
-            header, header.number + int(registry_block.needs_child)
-        )
-        anchor = Anchor(header, registry_block.is_accumulated, newer_headers)
-        target = newer_headers[-1] if newer_headers else header  # the registry must know it
-        window = self._hash_window(target)
-        anchor = replace(anchor, can_look_up_hashes=self._can_look_up_hashes(header, window))
-        if window and target.number >= window.stop:
+        anchor = Anchor(header, is_accumulated, can_look_up_hashes=self._can_look_up_hashes())
+        first, window = self.target.number, self.hash_window
+        if window and first >= window.stop:
             return HashNotKnown(WaitCode.NEXT_BLOCK_MISSING.reason)
         # The field and the history of hashes came with the same fork, Prague.
-        has_history = target.has_field(HeaderField.REQUESTS_HASH)
+        has_history = self.target.has_field(HeaderField.REQUESTS_HASH)
         # Without hops half of a transaction is for headers, and half for proofs.
         headers_per_half_call = CALLDATA_BYTES // 2 // len(header.rlp)
         max_headers = HEADERS_PER_HOP if has_history else headers_per_half_call
         last_known = max(self.source_head, window.stop - 1)
-        nearby_blocks = range(target.number, min(target.number + max_headers, last_known) + 1)
-        nearest = self._nearest_known_block(nearby_blocks, window)
+        nearby_blocks = range(first, min(first + max_headers, last_known) + 1)
+        nearest = self._nearest_known_block(nearby_blocks)
         if nearest is not None:
-            return replace(anchor, newer_headers=self._fetch_newer_headers(header, nearest))
-        if preparation := self._hash_preparation(target, nearby_blocks):
+            return replace(anchor, newer_headers=self._fetch_newer_headers(nearest))
+        if preparation := self._hash_preparation(nearby_blocks):
             return preparation
-        if has_history:
-            return self._find_hops(anchor, target, window)
-        return self._check_reach(target, nearby_blocks, window)
+        return self._find_hops(anchor) if has_history else self._check_reach(nearby_blocks)
 
-    def _find_hops(self, anchor: Anchor, target: Header, window: range) -> AnchorResult:
-        starts = self._hop_starts(target, window)
-        near_starts = [start for start in starts if start <= target.number + HISTORY_RING]
+    def _find_hops(self, anchor: Anchor) -> AnchorResult:
+        first, starts = self.target.number, self._hop_starts()
+        near_starts = [start for start in starts if start <= first + HISTORY_RING]
         if near_starts:
             start = max(near_starts)  # more nodes have the state of newer blocks
             header, is_accumulated = self._fetch_header(start), starts[start]
-            hop = self._hop_section(header, target, is_accumulated=is_accumulated)
-            return replace(anchor, hop=hop, hop_start=start)
+            hop = self._hop_section(header, self.target, is_accumulated=is_accumulated)
+            newer_headers = (self.target,) if self.registry_block.needs_child else ()
+            return replace(anchor, newer_headers=newer_headers, hop=hop, hop_start=start)
         if starts:
             start = min(starts)
-            return self._prepare_hops(start, target.number, is_accumulated=starts[start])
-        later_blocks = range(target.number, self.source_head + 1)
-        return self._hash_preparation(target, later_blocks) or self._hash_not_known(target)
+            return self._prepare_hops(start, is_accumulated=starts[start])
+        later_blocks = range(first, self.source_head + 1)
+        return self._hash_preparation(later_blocks) or self._hash_not_known()
 
     def _fetch_header(self, number: int) -> Header:
         return self.fetch_headers(number, number)[0]
 
-    def _fetch_newer_headers(self, header: Header, last: int) -> tuple[Header, ...]:
+    def _fetch_newer_headers(self, last: int) -> tuple[Header, ...]:
         """The headers after the block, up to the last one."""
-        if last == header.number:
+        if last == self.header.number:
             return ()
-        current_header, *newer_headers = self.fetch_headers(header.number, last)
-        if current_header.hash != header.hash:
+        current_header, *newer_headers = self.fetch_headers(self.header.number, last)
+        if current_header.hash != self.header.hash:
             raise SourceReorgError(SourceReorgError.template)
         return tuple(newer_headers)
 
-    def _hash_window(self, target: Header) -> range:
+    @cached_property
+    def hash_window(self) -> range:
         """The blocks whose hashes the registry can look up, or has recorded by hash alone, so that
         `anchor_blocks` does not list them.
 
@@ -180,42 +171,43 @@ class AnchorSearch:
         if preparation and not preparation.hops:
             return range(preparation.next_start, preparation.next_start + 1)
         if self.registry.kind is RegistryKind.OUTPUT:
-            return self._known_output_window(target)
+            return self._known_output_window()
         if self.registry.kind is not RegistryKind.NATIVE:
             return range(0)
         head, reach = self.source_head, BLOCKHASH_WINDOW - MARGIN
-        if target.number < head - reach and self.destination.code(HASH_HISTORY):
+        if self.target.number < head - reach and self.destination.code(HASH_HISTORY):
             reach = HISTORY_WINDOW - MARGIN
         return range(max(head - reach, 0), head + 1)
 
-    def _can_look_up_hashes(self, header: Header, window: range) -> bool:
+    def _can_look_up_hashes(self) -> bool:
         """Whether a native registry may look up the parent's hash and the beacon root (EIP-4788),
         which the chain keeps for as many blocks as its hashes. A dry run shows whether it can.
         """
-        is_native = self.registry.kind is RegistryKind.NATIVE and header.number - 1 in window
+        header, is_native = self.header, self.registry.kind is RegistryKind.NATIVE
         has_root = header.has_field(HeaderField.PARENT_BEACON_BLOCK_ROOT)
-        return is_native and has_root and len(header.payload(HeaderField.EXTRA_DATA)) <= HASH_BYTES
+        is_short = len(header.payload(HeaderField.EXTRA_DATA)) <= HASH_BYTES
+        return is_native and header.number - 1 in self.hash_window and has_root and is_short
 
-    def _known_output_window(self, target: Header) -> range:
-        if self.registry_reader.is_recorded(target.hash):
-            return range(target.number, target.number + 1)
-        game = self.games.valid_game(target)
+    def _known_output_window(self) -> range:
+        if self.registry_reader.is_recorded(self.target.hash):
+            return range(self.target.number, self.target.number + 1)
+        game = self.games.valid_game
         if game and self.registry_reader.is_recorded(self._fetch_header(game.block).hash):
             return range(game.block, game.block + 1)
         return range(0)
 
-    def _nearest_known_block(self, nearby_blocks: range, window: range) -> int | None:
+    def _nearest_known_block(self, nearby_blocks: range) -> int | None:
         """The lowest of these blocks that the registry knows."""
-        if nearby_blocks.start in window:
+        if nearby_blocks.start in self.hash_window:
             return nearby_blocks.start
-        numbers = [*self.registry_reader.anchor_blocks(nearby_blocks), *window[:1]]
+        numbers = [*self.registry_reader.anchor_blocks(nearby_blocks), *self.hash_window[:1]]
         return min((number for number in numbers if number in nearby_blocks), default=None)
 
-    def _hop_starts(self, target: Header, window: range) -> dict[int, bool]:
+    def _hop_starts(self) -> dict[int, bool]:
         """Known blocks from which hops can lead to the target, and whether they are accumulated."""
         if self.assumed_preparation:
             return {self.assumed_preparation.next_start: bool(self.assumed_preparation.hops)}
-        first, limit = target.number, self.destination.chain.limits.max_batch_calls
+        first, limit = self.target.number, self.destination.chain.limits.max_batch_calls
         own_blocks = _own_blocks(self.registry, first, limit) if self.use_own_records else []
         candidates = set(own_blocks)
         if self.registry.kind is RegistryKind.OPTIMISM:
@@ -228,7 +220,7 @@ class AnchorSearch:
             if known_stops := self.registry_reader.anchor_blocks(stops[offset : offset + limit]):
                 starts[min(known_stops)] = known_stops[min(known_stops)]
                 break
-        if window:
+        if window := self.hash_window:
             last = min(first + HISTORY_RING, window.stop - MARGIN)
             starts.setdefault(max(last, window.start), False)
         return starts
@@ -258,13 +250,14 @@ class AnchorSearch:
             return accumulated_section(*words, witness, is_hop=True)
         return headers_section([HeaderStep(start, witness, accumulate, is_hop=True)])
 
-    def _prepare_hops(self, start: int, target: int, *, is_accumulated: bool) -> Preparation:
+    def _prepare_hops(self, start: int, *, is_accumulated: bool) -> Preparation:
         """Prepare as many hops from `start` towards the target as fit into one transaction.
 
         Hops stop at multiples of 8,191. Proofs of all older blocks can start there.
         """
         rules = self.destination.chain.gas_rules
-        stops = range((start - 1) // HISTORY_RING * HISTORY_RING, target - 1, -HISTORY_RING)
+        first_stop = (start - 1) // HISTORY_RING * HISTORY_RING
+        stops = range(first_stop, self.target.number - 1, -HISTORY_RING)
         sections, call, header = list[bytes](), b"", self._fetch_header(start)
         for number in stops:
             stop, is_first = self._fetch_header(number), not sections
@@ -301,13 +294,13 @@ class AnchorSearch:
             "" if window is None else f" Its nodes prove the last {format_count(window, 'block')}."
         )
 
-    def _hash_preparation(self, target: Header, blocks: range) -> Preparation | None:
+    def _hash_preparation(self, blocks: range) -> Preparation | None:
         """A transaction that makes the hash of one of these blocks known, if there is one."""
         if self.registry.kind is RegistryKind.ATTESTED and self.use_own_records:
             attest_call = find_attest_call(self.registry, blocks)
             return Preparation(*attest_call) if attest_call else None
         if self.registry.kind is RegistryKind.OUTPUT:
-            game = self.games.valid_game(target)
+            game = self.games.valid_game
             return self._output_preparation(game) if game and game.block in blocks else None
         if self.registry.kind is not RegistryKind.OPTIMISM:
             return None
@@ -324,28 +317,26 @@ class AnchorSearch:
         call = call_data("recordOutput(address,bytes32,bytes32,bytes32)", game.address, *words)
         return Preparation(call, game.block)
 
-    def _hash_not_known(self, target: Header) -> HashNotKnown:
+    def _hash_not_known(self) -> HashNotKnown:
         if self.registry.kind is RegistryKind.OUTPUT:
-            return HashNotKnown(self.games.wait_reason(target))
+            return HashNotKnown(self.games.wait_reason())
         is_attested = self.registry.kind is RegistryKind.ATTESTED
         code = WaitCode.NOT_ATTESTED if is_attested else WaitCode.HASH_NOT_RECORDED
         return HashNotKnown(code.reason)
 
-    def _check_reach(
-        self, target: Header, nearby_blocks: range, window: range
-    ) -> OutOfReach | HashNotKnown:
+    def _check_reach(self, nearby_blocks: range) -> HashNotKnown:
         """Return `OutOfReach` if no hash near the block can become known; it is too old for hops.
 
         Native and OP-stack routes learn only newer hashes. Signers and games may still provide
         older ones.
         """
-        nearest = window.start
+        nearest = self.hash_window.start
         if self.registry.kind is RegistryKind.OPTIMISM:
             nearest, _ = self.registry_reader.latest_l1_block()
-        if self.registry.kind is RegistryKind.OUTPUT and (game := self.games.valid_game(target)):
+        if self.registry.kind is RegistryKind.OUTPUT and (game := self.games.valid_game):
             nearest = game.block
         if nearest < nearby_blocks.stop:
-            return self._hash_not_known(target)
+            return self._hash_not_known()
 
         def has_history(number: int) -> bool:
             try:
@@ -355,8 +346,16 @@ class AnchorSearch:
 
         head, first = self.source_head, nearby_blocks.start
         hop_target = bisect_left(range(head), 1, lo=first, key=has_history)
-        first_target = hop_target if hop_target < head else None
-        return OutOfReach(nearest - first, len(nearby_blocks) - 1, first_target)
+        history = "the chain does not have"
+        if hop_target < head:
+            history = f"begins at block {hop_target:,}"
+        block, distance, max_headers = self.header.number, nearest - first, len(nearby_blocks) - 1
+        sentence = (
+            f"Block {block:,} is out of reach: it is {distance:,} blocks before the nearest block "
+            f"that the registry can know, and a proof holds at most {max_headers:,} headers. Hops "
+            f"go further, but not before the block-hash history (EIP-2935), which {history}."
+        )
+        return OutOfReach(Reason(OutOfReach.code, sentence), distance)
 
 
 def _own_blocks(registry: Registry, first: int, limit: int) -> list[int]:

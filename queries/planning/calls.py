@@ -8,7 +8,6 @@ the block, the block is proven first, and the rest once it is accumulated. Joine
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import zip_longest
 from typing import Self
 
 from queries.chain.answers import BASE_GAS, BYTE_GAS
@@ -224,11 +223,8 @@ def cut_into_pieces(
     whole = Piece(job_key, anchor, anchor.is_worth_accumulating(rules), *header_facts, rules=rules)
     rest = Piece(job_key, anchor, rules=rules)  # only the first piece stores facts of the header
 
-    def build_piece(group: Sequence[AccountToStore], *, is_first: bool) -> Piece:
-        return replace(whole if is_first else rest, accounts=tuple(group))
-
     def build_first_call(group: Sequence[AccountToStore]) -> bytes:
-        return ProveCall.create([build_piece(group, is_first=True)]).data
+        return joined_calldata([replace(whole, accounts=tuple(group))])
 
     groups = split_accounts(accounts_to_store(missing, proofs), build_first_call, rules)
     anchor_size = len(anchor.hop) + sum(len(header.rlp) for header in anchor.newer_headers)
@@ -236,7 +232,8 @@ def cut_into_pieces(
         groups = []  # proving the block first is cheaper than repeating these headers in each piece
     if not groups and (missing.accounts or not any(header_facts)):  # later calls need the header
         whole = replace(whole, accumulate=not anchor.is_accumulated)
-    return [build_piece(group, is_first=index == 0) for index, group in enumerate(groups or [[]])]
+    first, *others = map(tuple, groups or [[]])
+    return [replace(whole, accounts=first), *(replace(rest, accounts=group) for group in others)]
 
 
 def accounts_to_store(missing: FactGroups, proofs: Iterable[AccountProof]) -> list[AccountToStore]:
@@ -263,7 +260,7 @@ class ProveCall:
     def create(cls, pieces: Sequence[Piece]) -> Self:
         hops = sum(bool(piece.anchor.hop) for piece in pieces)
         first = pieces[0]
-        data = first.own_call or _joined_calldata(pieces)
+        data = first.own_call or joined_calldata(pieces)
         return cls(data, tuple(pieces), first.to, hops)
 
     @classmethod
@@ -302,7 +299,7 @@ def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
         for group in groups:
             longer_group = [*group, piece]
             fits = sum(member.gas for member in longer_group) <= piece.rules.items_gas
-            if fits and len(_joined_calldata(longer_group)) <= CALLDATA_BYTES:
+            if fits and len(joined_calldata(longer_group)) <= CALLDATA_BYTES:
                 group.append(piece)
                 break
         else:
@@ -310,7 +307,8 @@ def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
     return [ProveCall.create_optimized(group) for group in [*groups, *own_call_groups]]
 
 
-def _joined_calldata(group: Sequence[Piece]) -> bytes:
+def joined_calldata(group: Sequence[Piece]) -> bytes:
+    """The `prove()` call of these pieces."""
     separate = [piece for piece in group if piece.uses_stored_header or piece.anchor.hop]
     ranges = _header_ranges([piece for piece in group if piece not in separate])
     return prove_call([*(piece.section for piece in separate), *map(headers_section, ranges)])
@@ -332,23 +330,20 @@ def _header_ranges(pieces: Sequence[Piece]) -> list[list[HeaderStep]]:
 def _join_ranges(
     lower: Sequence[HeaderStep], upper: Sequence[HeaderStep]
 ) -> list[HeaderStep] | None:
-    overlap_start = upper[0].header.number - lower[0].header.number
-    if not 0 <= overlap_start < len(lower):
+    """The headers of both ranges; None if they do not overlap, or two witnesses are for one."""
+    steps = {step.header.number: step for step in lower}
+    if upper[0].header.number not in steps:
         return None
-    pairs = [[step for step in pair if step] for pair in zip_longest(lower[overlap_start:], upper)]
-    for steps in pairs:
-        is_same = len({step.header.hash for step in steps}) == 1
-        if not is_same or sum(bool(step.witness) for step in steps) > 1:
+    for step in upper:
+        number = step.header.number
+        other = steps.get(number, HeaderStep(step.header))
+        if other.header.hash != step.header.hash or (other.witness and step.witness):
             return None
-    return [*lower[:overlap_start], *map(_merge_steps, pairs)]
-
-
-def _merge_steps(steps: Sequence[HeaderStep]) -> HeaderStep:
-    first, *_ = steps
-    return replace(
-        first,
-        witness=b"".join(step.witness for step in steps),
-        accumulate=any(step.accumulate for step in steps),
-        fields=frozenset(field for step in steps for field in step.fields),
-        timestamps=tuple(sorted({second for step in steps for second in step.timestamps})),
-    )
+        steps[number] = replace(
+            step,
+            witness=other.witness + step.witness,
+            accumulate=other.accumulate or step.accumulate,
+            fields=other.fields | step.fields,
+            timestamps=tuple(sorted({*other.timestamps, *step.timestamps})),
+        )
+    return list(steps.values())

@@ -46,38 +46,24 @@ class CallEstimator:
         A call with too much gas is halved until it fits. A call that is refused for another reason
         is halved down to single pieces, with all hashes.
         """
-        results: dict[ProveCall, GasEstimate | CallRefusal] = {}
-        estimates = self._estimate(calls, override)
-        for call, estimate in zip(calls, estimates, strict=True):
-            has_parts = call.is_short or len(call.pieces) > 1
-            may_fit_in_parts = isinstance(estimate, TooMuchGasError) or (
-                has_parts and not isinstance(estimate, GasEstimate)
-            )
-            fallbacks = call.fallback_calls() if may_fit_in_parts else ()
-            results |= (
-                self.estimate_and_split(fallbacks, override) if fallbacks else {call: estimate}
-            )
-        return results
-
-    def _estimate(
-        self, calls: Sequence[ProveCall], override: StateOverride | None
-    ) -> list[GasEstimate | CallRefusal]:
-        cap, name = self.destination.chain.gas_cap, self.destination.chain.name
-        results: list[GasEstimate | CallRefusal] = []
+        chain, results = self.destination.chain, dict[ProveCall, GasEstimate | CallRefusal]()
         contract_calls = [(call.to or self.registry, call.data) for call in calls]
-        gas = self.destination.estimate_gas_for_calls(self.sender, contract_calls, override)
+        answers = self.destination.estimate_gas_for_calls(self.sender, contract_calls, override)
         data_fees = self.destination.data_fees([call.data for call in calls])
-        for result, data_fee in zip(gas, data_fees, strict=True):
-            if not isinstance(result, int):
-                results.append(result)
-            elif result <= cap:
-                results.append(GasEstimate(result, data_fee))
-            else:  # with less gas it would fail, and cost gas
-                sentence = (
-                    f"A call that cannot be split needs {result:,} gas; a transaction on {name} "
-                    f"may use at most {cap:,}."
+        for call, answer, data_fee in zip(calls, answers, data_fees, strict=True):
+            if isinstance(answer, int) and answer <= chain.gas_cap:
+                results[call] = GasEstimate(answer, data_fee)
+                continue
+            refusal = answer
+            if isinstance(refusal, int):  # with less gas it would fail, and cost gas
+                refusal = TooMuchGasError(
+                    f"A call that cannot be split needs {answer:,} gas; a transaction on "
+                    f"{chain.name} may use at most {chain.gas_cap:,}."
                 )
-                results.append(TooMuchGasError(sentence))
+            has_parts = call.is_short or len(call.pieces) > 1
+            may_fit_in_parts = has_parts or isinstance(refusal, TooMuchGasError)
+            parts = call.fallback_calls() if may_fit_in_parts else ()
+            results |= self.estimate_and_split(parts, override) if parts else {call: refusal}
         return results
 
 

@@ -1,7 +1,7 @@
 """Estimate what proving a batch costs now. Sends and stores nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import ceil
 
@@ -11,7 +11,7 @@ from queries.chain.errors import (
     MethodMissingError,
     ParametersRejectedError,
 )
-from queries.chain.registry import FactGroups, accumulated_override, group_facts
+from queries.chain.registry import FactGroups, accumulated_override
 from queries.config.registries import Registry
 from queries.models import Query
 from queries.planning.anchors import OutOfReach
@@ -81,9 +81,8 @@ class BlockEstimate:
     hops: int = 0
     facts_price: Price | None = None  # None: unknown
     preparations: dict[object, Price] = field(default_factory=dict)  # by call; all hops as one
-    leaves: Mapping[int, bytes] = field(
-        default_factory=dict
-    )  # by block, what preparations add to the registry
+    # By block, what preparations add to the registry.
+    leaves: Mapping[int, bytes] = field(default_factory=dict)
     pieces: tuple[Piece, ...] = ()  # that may share transactions with other blocks
 
     @property
@@ -162,13 +161,13 @@ def _estimate_blocks(
             block, reason = chains.block_at_time(source, timestamp)
         except ChainError as error:
             block_estimate.fail(error)
-            yield block_estimate
-            continue
-        for query in group:
-            query.block = block
-        if block is None and reason:
+        else:
+            for query in group:
+                query.block = block
+            if block is not None or reason is None:
+                continue
             block_estimate.readiness, block_estimate.sentence = Readiness.NOT_FINAL, reason.sentence
-            yield block_estimate
+        yield block_estimate
     for (source, _), group in _group_queries(queries, "block").items():
         registry = chains.routes.registries[source, destination]
         block_estimate = BlockEstimate(source, group, chains.provable_head(registry).final_number)
@@ -229,8 +228,8 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
     if isinstance(anchor, Anchor):
         _estimate_facts(plan, estimate, anchor, leaves)
     elif isinstance(anchor, OutOfReach):
-        estimate.readiness, estimate.code = Readiness.OUT_OF_REACH, anchor.code
-        estimate.sentence, estimate.distance = anchor.sentence(plan.header.number), anchor.distance
+        estimate.readiness, estimate.distance = Readiness.OUT_OF_REACH, anchor.distance
+        estimate.code, estimate.sentence = anchor.reason.code, anchor.reason.sentence
     elif estimate.readiness is not Readiness.NOT_FINAL:
         estimate.readiness, estimate.sentence = Readiness.NOT_KNOWN, anchor.reason.sentence
 
@@ -238,11 +237,9 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
 def _estimate_facts(
     plan: BlockPlan, estimate: BlockEstimate, anchor: Anchor, leaves: Mapping[int, bytes]
 ) -> None:
-    chains, registry = plan.chains, plan.registry
-    missing = group_facts(plan.registry_block.unproven_facts)
+    chains, registry, missing = plan.chains, plan.registry, plan.missing
     pieces = _fetch_pieces(plan, anchor, missing)
-    has_accounts = any(piece.accounts for piece in pieces) or not missing.accounts
-    is_whole = has_accounts and (any(piece.to for piece in pieces) or not missing.events)
+    is_whole = any(piece.accounts for piece in pieces) or not missing.accounts
     estimate.sentence = estimate.sentence or ("" if is_whole else HEADER_FIRST)
     estimate.hops += bool(anchor.hop)
     price = _price_calls(chains, registry, join_pieces(pieces), leaves)
@@ -250,7 +247,7 @@ def _estimate_facts(
         estimate.leaves, estimate.pieces = leaves, tuple(pieces)
     elif price:
         leaves = {**leaves, plan.header.number: block_leaf(plan.header)}
-        rest = replace(missing, header_fields=frozenset(), timestamps=())
+        rest = FactGroups(missing.accounts, frozenset(), ())
         rest_pieces = _fetch_pieces(plan, Anchor(plan.header, is_accumulated=True), rest)
         rest_price = _price_calls(chains, registry, join_pieces(rest_pieces), leaves)
         price = rest_price and price + rest_price

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from queries.chain.block_contents import BlockContent
 from queries.chain.client import ChainClient
-from queries.chain.registry import FactGroups, RegistryBlock
+from queries.chain.registry import FactGroups, RegistryBlock, group_facts
 from queries.config.registries import Registry, RegistryKind
 from queries.models import Query
 from queries.planning.anchors import AnchorResult, AnchorSearch
 from queries.planning.calls import Anchor, Piece, Preparation, cut_into_pieces
-from queries.planning.event_calls import cut_events
+from queries.planning.events import cut_events, set_events
 from queries.planning.readers import ChainReaders, fact_reads
-from queries.planning.requested_events import BlockContent, set_events
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
 
@@ -46,6 +46,10 @@ class BlockPlan:
     def header(self) -> Header:
         return self.content.header
 
+    @property
+    def missing(self) -> FactGroups:
+        return group_facts(self.registry_block.unproven_facts)
+
     def find_anchor(
         self, node: ChainClient | None = None, assumed_preparation: Preparation | None = None
     ) -> AnchorResult:
@@ -58,6 +62,8 @@ class BlockPlan:
         is_native = registry.kind is RegistryKind.NATIVE
         head = node.latest_head() if node and is_native else chains.head(registry.source)
         search = AnchorSearch(
+            self.header,
+            self.registry_block,
             registry,
             node or chains.client(registry.destination),
             self.content.source.headers,
@@ -65,7 +71,7 @@ class BlockPlan:
             head.number,
             assumed_preparation,
         )
-        return search.find(self.header, self.registry_block)
+        return search.find()
 
     def cut_into_pieces(
         self, job_key: int, anchor: Anchor, missing: FactGroups, proofs: Sequence[AccountProof]

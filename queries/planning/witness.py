@@ -3,25 +3,25 @@
 Sends and stores nothing. Facts in the registry are proven again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
-from queries.chain.registry import FactRead, RegistryReader, group_facts
+from queries.chain.registry import FactRead, RegistryReader
 from queries.chain.registry_checks import visible_own_hashes
 from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import call_data
 from queries.models import Attestation, BlockJob, Query
 from queries.planning.anchors import HashNotKnown, OutOfReach
-from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, accounts_to_store
-from queries.planning.event_calls import EventPiece
+from queries.planning.calls import Anchor, Piece, Preparation, accounts_to_store, joined_calldata
+from queries.planning.events import EventPiece
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders, fact_reads
 from queries.proving.facts import FactKind
 from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES
-from queries.proving.registry_calls import PROVE_SELECTOR, prove_call
+from queries.proving.registry_calls import PROVE_SELECTOR
 
 # A contract knows the hashes of blocks before the one it runs in, and the caller's next call may
 # reach a node that is a few blocks behind.
@@ -83,26 +83,33 @@ def make_witnesses(
 def _make_witness(
     chains: ChainReaders, registry: Registry, queries: Sequence[Query], l1_block: int | None
 ) -> RegistryWitness:
+    node, event_witnesses = chains.client(registry.destination), list[EventWitness]()
+    pieces, facts = list[Piece](), list[tuple[FactSortKey, WitnessFact]]()
     source_queries = [query for query in queries if query.source == registry.source]
     block_groups = groupby(sorted(source_queries, key=attrgetter("block")), attrgetter("block"))
-    results = [_prove_block(chains, registry, *group, l1_block) for group in block_groups]
-    pieces = [piece for piece, *_ in results if piece]
-    event_witnesses = tuple(entry for *_, entry in results if entry)
-    proof = prove_call([])[len(PROVE_SELECTOR) :]
-    if pieces:
-        proof = ProveCall.create(pieces).data[len(PROVE_SELECTOR) :]
+    for block, group in block_groups:
+        for piece, piece_facts in _prove_block(chains, registry, block, list(group), l1_block):
+            if isinstance(piece, EventPiece):
+                call = call_data("verify(bytes,bytes)", piece.section, piece.witness)
+                _check_size(call)
+                gas = node.estimate_gas(chains.sender, piece.to, call)
+                event_witnesses.append(
+                    EventWitness(piece, tuple(fact for _, fact in piece_facts), gas)
+                )
+            else:
+                pieces.append(piece)
+                facts += [(_fact_sort_key(piece, read), fact) for read, fact in piece_facts]
+    proof = joined_calldata(pieces)[len(PROVE_SELECTOR) :]
     _check_size(proof)
-    node = chains.client(registry.destination)
-    verify_calldata = call_data("verify(bytes)", proof)
-    gas = 0
+    gas = sum(entry.gas for entry in event_witnesses)
     if pieces and l1_block is None:
-        gas = node.estimate_gas(chains.sender, registry.address, verify_calldata)
+        gas += node.estimate_gas(chains.sender, registry.address, call_data("verify(bytes)", proof))
     anchors = [piece.anchor for piece in (*pieces, *(entry.piece for entry in event_witnesses))]
     last_valid_block = _last_valid_block(chains, registry, anchors)
-    ordered_facts = sorted((fact for _, facts, _ in results for fact in facts), key=itemgetter(0))
-    facts = tuple(fact for _, fact in ordered_facts)
-    gas += sum(entry.gas for entry in event_witnesses)
-    return RegistryWitness(registry, proof, facts, event_witnesses, gas, last_valid_block)
+    sorted_facts = tuple(fact for _, fact in sorted(facts, key=itemgetter(0)))
+    return RegistryWitness(
+        registry, proof, sorted_facts, tuple(event_witnesses), gas, last_valid_block
+    )
 
 
 def _check_size(calldata: bytes) -> None:
@@ -115,54 +122,32 @@ def _prove_block(
     chains: ChainReaders,
     registry: Registry,
     block: int,
-    block_queries: Iterable[Query],
+    queries: Sequence[Query],
     l1_block: int | None,
-) -> tuple[Piece | None, list[tuple[FactSortKey, WitnessFact]], EventWitness | None]:
-    """The piece for the registry and its facts, and the witness for the events verifier."""
+) -> Iterator[tuple[Piece, list[tuple[FactRead, WitnessFact]]]]:
+    """The pieces for the events verifier and the registry, with the facts that each proves."""
     if reason := chains.provable_head(registry).wait_reason(block):
         raise NotProvableError(reason.sentence)
-    queries = list(block_queries)
     plan = BlockPlan.read(chains, registry, block, queries)
     # Treat every fact as missing: the proof repeats those that the registry already has.
     words_to_prove = dict.fromkeys(plan.registry_block.words)
     plan = replace(plan, registry_block=replace(plan.registry_block, words=words_to_prove))
-    header, missing = plan.header, group_facts(plan.registry_block.words)
-    reads = [(query, name, read) for query in queries for name, read in fact_reads(query).items()]
-    anchor = _find_witness_anchor(plan, l1_block)
-    event_words = {event["name"]: event["word"] for query in queries for event in query.events}
-    event_witness = None
-    if missing.events:
-        event_facts = tuple(
-            (query, name, bytes.fromhex(event_words[name]))
-            for query, name, read in reads
-            if read.event
-        )
+    missing, anchor = plan.missing, _find_witness_anchor(plan, l1_block)
+    proofs = plan.content.source.account_proofs(plan.header, missing.account_slots)
+    words, facts = missing.words(plan.header, proofs), list[tuple[FactRead, WitnessFact]]()
+    for query in queries:
+        reads = fact_reads(query)
+        words |= {reads[event["name"]]: bytes.fromhex(event["word"]) for event in query.events}
+        facts += [(read, (query, name, words[read])) for name, read in reads.items()]
+    if events := missing.events:
         verifier = verifier_address(registry.address)
-        event_piece = EventPiece(
-            0, anchor, to=verifier, content=plan.content, events=missing.events
-        )
-        call = call_data("verify(bytes,bytes)", event_piece.section, event_piece.witness)
-        _check_size(call)
-        node = chains.client(registry.destination)
-        gas = node.estimate_gas(chains.sender, verifier, call)
-        event_witness = EventWitness(event_piece, event_facts, gas)
-    proofs = plan.content.source.account_proofs(header, missing.account_slots)
-    if not (missing.accounts or missing.header_fields or missing.timestamps):
-        return None, [], event_witness
-    piece = Piece(
-        job_key=0,
-        anchor=anchor,
-        fields=missing.header_fields,
-        timestamps=missing.timestamps,
-        accounts=tuple(accounts_to_store(missing, proofs)),
-    )
-    words = missing.words(header, proofs)
-    facts = [
-        (_fact_sort_key(piece, read), (query, name, words[read]))
-        for query, name, read in reads
-        if not read.event
-    ]
-    return piece, facts, event_witness
+        event_piece = EventPiece(0, anchor, to=verifier, content=plan.content, events=events)
+        yield event_piece, [(read, fact) for read, fact in facts if read.event]
+    if missing.accounts or missing.header_fields or missing.timestamps:
+        accounts = tuple(accounts_to_store(missing, proofs))
+        fields, times = missing.header_fields, missing.timestamps
+        piece = Piece(0, anchor, fields=fields, timestamps=times, accounts=accounts)
+        yield piece, [(read, fact) for read, fact in facts if not read.event]
 
 
 def _fact_sort_key(piece: Piece, read: FactRead) -> FactSortKey:
@@ -184,10 +169,9 @@ def _find_witness_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:
         hop_sections, start = result.hop_sections, result.hop_start
         # Treat the hop's target as known; a proof cannot use what it accumulates itself.
         result = plan.find_anchor(assumed_preparation=replace(result, hops=0))
-    if isinstance(result, OutOfReach):
-        raise NotProvableError(result.sentence(plan.header.number), is_permanent=True)
     if isinstance(result, HashNotKnown):
-        raise NotProvableError(result.reason.sentence)
+        is_permanent = isinstance(result, OutOfReach)
+        raise NotProvableError(result.reason.sentence, is_permanent=is_permanent)
     if isinstance(result, Preparation):
         raise NotProvableError(f"{result.sentence} Submit a batch instead.")
     if not hop_sections:

@@ -1,26 +1,28 @@
-"""The context of a pass: the job, and the chains with cached heads and budgets."""
+"""What a pass over a row works with, and its outcome.
+
+The chains come with cached heads and budgets. A pass changes no status: the worker stores its
+findings and its outcome.
+"""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 from django.db.models import QuerySet
 
 from queries.chain.answers import ChainHead
-from queries.chain.client import ChainClient
+from queries.chain.block_contents import BlockContent
 from queries.chain.registry import FactRead
 from queries.chain.signer import Signer
 from queries.config.registries import Registry, verifier_address
 from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
-from queries.database.leases import Retry, Snooze, recheck_pause
-from queries.models import BlockJob, ChainRecord, Query, SentTransaction
+from queries.database.leases import Lease, Retry, Snooze, Wait, recheck_pause
+from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
 from queries.planning.readers import ChainReaders, fact_reads
-from queries.planning.requested_events import BlockContent
-from queries.prover.outcomes import Findings, Reject
 from queries.proving.headers import Header
 from queries.statuses import ENDED_STATUSES, StepName
 from queries.transactions.budget import is_budget_spent
@@ -87,6 +89,41 @@ class ProverContext(ChainReaders):
         return row.values_list("block_seconds", flat=True).first() or 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """These batches certainly cannot be proven. The row stays due if other batches wait for it."""
+
+    failures: Mapping[str, Failure]  # by batch id
+    queries: Sequence[Query] | None = None  # the failed ones; None: all queries of these batches
+
+    @classmethod
+    def create(cls, queries: Sequence[Query], failure: Failure) -> Self:
+        return cls({query.batch_id: failure for query in queries}, queries)
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """The batch's blocks and accounts are known: attach it, and similar ones, to their jobs."""
+
+    lease: Lease[Batch]
+    similar_batches: QuerySet[Batch]
+
+
+Outcome = Wait | Reject | Attach | None  # None: nothing is left to do
+
+
+@dataclass
+class Findings:
+    """The findings of a pass over a job so far."""
+
+    lease: Lease[BlockJob]
+    header: Header | None = None  # pinned from now on
+    step: StepName | None = None  # the last one that the block has reached
+    header_transaction: SentTransaction | None = None  # it proved the header
+    values: Mapping[int, Mapping[str, str]] = field(default_factory=dict)  # read back, by query
+    unsent_calls: Sequence[bytes] = ()  # would prove the values that others have proven
+
+
 @dataclass
 class JobPass:
     """One pass of a worker over a block job: the input of its stages, and their findings."""
@@ -96,7 +133,7 @@ class JobPass:
     context: ProverContext
     registry: Registry
     latest: ChainHead  # of the destination, read before everything else
-    known_content: BlockContent | None = None  # of the pinned block
+    pinned_content: BlockContent | None = None  # of the block, once its header is pinned
 
     def __post_init__(self) -> None:
         self.lease = self.findings.lease
@@ -117,9 +154,15 @@ class JobPass:
         """The distinct facts of all queries."""
         return list(dict.fromkeys(read for reads in self.reads.values() for read in reads.values()))
 
-    def content(self, header: Header) -> BlockContent:
-        """The content of the pinned block, which has this header."""
-        return self.known_content or BlockContent(self.source, header)
+    @property
+    def content(self) -> BlockContent:
+        if self.pinned_content is None:
+            raise ValueError("the block is not pinned yet")
+        return self.pinned_content
+
+    @property
+    def header(self) -> Header:
+        return self.content.header
 
     @property
     def event_words(self) -> dict[FactRead, bytes]:
@@ -145,13 +188,6 @@ class JobPass:
         return self.job.transactions.filter(
             to__in=[address, verifier_address(address)], **conditions
         )
-
-    def confirmed_block(self, node: ChainClient) -> int:
-        """The newest block with enough confirmations, by the lower of this node's head and ours."""
-        depth, head = node.chain.depth, self.latest.number
-        if depth > 1:  # at depth 1, a node that has the block is deep enough
-            head = min(head, node.latest_head().number)
-        return max(head - depth + 1, 0)
 
     def pin(self, header: Header) -> Header:
         """Keep to this header from now on."""

@@ -1,17 +1,29 @@
-"""Wait until the block is final, pin its header, and notice reorgs of the source.
+"""Wait until the block is final, pin its header and its events, and notice reorgs of the source.
 
 `transactions/destination_reorgs` handles reorgs of the destination.
 """
 
+from collections import Counter
 from dataclasses import replace
 
+from django.db import transaction
+from django.db.models import F
+
+from queries.chain.block_contents import BlockContent
 from queries.chain.client import ChainClient
-from queries.chain.errors import AnotherBlockAccumulatedError, StateRootEmptyError
+from queries.chain.errors import (
+    AnotherBlockAccumulatedError,
+    ChainError,
+    EventError,
+    StateRootEmptyError,
+)
 from queries.chain.registry import EMPTY_WORD, RegistryReader
 from queries.config.registries import Registry
+from queries.database import bulk_sql
 from queries.database.leases import Snooze, Wait, recheck_pause
-from queries.prover.context import JobPass
-from queries.prover.outcomes import Reject
+from queries.models import Batch, EventReference, Query
+from queries.planning.events import event_references, set_events
+from queries.prover.context import JobPass, Reject
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_TRIE_ROOT
 from queries.proving.registry_calls import block_leaf
@@ -20,7 +32,31 @@ from queries.transitions import Failure
 from queries.wait_reasons import WaitCode
 
 
-def pin_final_header(job_pass: JobPass) -> Header | Wait | Reject:
+def pin_final_block(job_pass: JobPass) -> JobPass | Wait | Reject:
+    """Return the pass with the block and the events of its queries, pinned once the block is final;
+    or the outcome of this pass.
+
+    If the state root is that of an empty trie, although a quorum of nodes proves accounts of the
+    block, reject the queries of accounts.
+    """
+    header = _pin_final_header(job_pass)
+    if not isinstance(header, Header):
+        return header
+    account_queries = [query for query in job_pass.queries if query.account]
+    if header.state_root == EMPTY_TRIE_ROOT and account_queries:
+        account = bytes.fromhex(account_queries[0].account[2:])
+        try:
+            job_pass.source.ask_quorum(_request_account_proof, header.hash, account)
+        except StateRootEmptyError as error:
+            return Reject.create(account_queries, Failure.from_error(error))
+    return _store_events(replace(job_pass, pinned_content=BlockContent(job_pass.source, header)))
+
+
+def _request_account_proof(node: ChainClient, block_hash: bytes, account: bytes) -> None:
+    node.account_proofs(node.header_by_hash(block_hash), [(account, ())])
+
+
+def _pin_final_header(job_pass: JobPass) -> Header | Wait | Reject:
     """Return the block's header, pinned once it is final; or the outcome of this pass.
 
     After a failure the header is read again, because the source may have replaced the block.
@@ -40,27 +76,46 @@ def pin_final_header(job_pass: JobPass) -> Header | Wait | Reject:
                 if leaf == block_leaf(pinned_header):
                     return resolve_conflict(job_pass, header)
             pinned_header = job_pass.pin(header)
-    return _check_state_root(job_pass, pinned_header)
+    return pinned_header
 
 
-def _check_state_root(job_pass: JobPass, header: Header) -> Header | Reject:
-    """Return the header. If its state root is that of an empty trie, although a quorum of nodes
-    proves accounts of the block, reject the queries of accounts.
+def _store_events(job_pass: JobPass) -> JobPass | Reject:
+    """Find and store the events of the queries, once for each pinned header.
+
+    Returns a `Reject` for a query if one of its events cannot be proven. Leaves out queries for
+    which no node answers; raises the `ChainError` if none is left.
     """
-    queries = [query for query in job_pass.queries if query.account]
-    if header.state_root != EMPTY_TRIE_ROOT or not queries:
-        return header
-
-    def request_account_proof(node: ChainClient, block_hash: bytes, account: bytes) -> None:
-        node.account_proofs(node.header_by_hash(block_hash), [(account, ())])
-
-    try:
-        account = bytes.fromhex(queries[0].account[2:])
-        job_pass.source.ask_quorum(request_account_proof, header.hash, account)
-    except StateRootEmptyError as error:
-        failure = Failure(error.code, error.sentence, StepName.INITIAL_STATE, retryable=False)
-        return replace(job_pass, queries=queries).reject(failure)
-    return header
+    content, updated_queries = job_pass.content, list[Query]()
+    block_hash = content.header.hash.hex()
+    errors, count_changes = dict[int, ChainError](), Counter[str]()
+    for query in job_pass.queries:
+        if query.event_request is None or query.events_hash == block_hash:
+            continue
+        earlier_count = query.event_count
+        try:
+            set_events(content, [query])
+        except EventError as error:
+            return Reject.create([query], Failure.from_error(error))
+        except ChainError as error:
+            errors[query.pk] = error
+        else:
+            query.events_hash = block_hash
+            updated_queries.append(query)
+            count_changes[query.batch_id] += query.event_count - earlier_count
+    references = [row for query in updated_queries for row in event_references(content, query)]
+    with transaction.atomic():
+        # Until now a filter counted as one fact. Batches are locked before queries.
+        for batch_id, change in sorted(count_changes.items()):
+            counts = {name: F(name) + change for name in ("event_count", "fact_count")}
+            Batch.objects.filter(pk=batch_id).update(**counts)
+        bulk_sql.update(updated_queries, ["events", "events_hash", "event_count"])
+        # Replace references that an earlier header had.
+        EventReference.objects.filter(query__in=updated_queries).delete()
+        EventReference.objects.bulk_create(references)
+    queries = [query for query in job_pass.queries if query.pk not in errors]
+    if not queries:
+        raise next(iter(errors.values()))
+    return replace(job_pass, queries=queries)
 
 
 def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
@@ -71,7 +126,8 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
     """
 
     def read_confirmed_leaf(node: ChainClient, registry: Registry, number: int) -> bytes:
-        return RegistryReader(node, registry).leaves([number], job_pass.confirmed_block(node))[0]
+        destination_block = node.confirmed_block(job_pass.latest.number)
+        return RegistryReader(node, registry).leaves([number], destination_block)[0]
 
     number, destination = header.number, job_pass.destination
     leaf = destination.ask_quorum(read_confirmed_leaf, job_pass.registry, number)
@@ -84,5 +140,4 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
     error = AnotherBlockAccumulatedError.create(
         destination.chain.name, detail=f": block {number:,}"
     )
-    step = StepName.HEADER_ACCUMULATED
-    return job_pass.reject(Failure(error.code, error.sentence, step, retryable=False))
+    return job_pass.reject(Failure.from_error(error, StepName.HEADER_ACCUMULATED))

@@ -22,17 +22,21 @@ from queries.planning.anchors import AnchorResult, HashNotKnown, OutOfReach
 from queries.planning.calls import Anchor, Preparation
 from queries.planning.plan import BlockPlan
 from queries.prover import prove
-from queries.prover.context import JobPass, ProverContext, route_removed_failure
-from queries.prover.finality import pin_final_header, resolve_conflict
-from queries.prover.outcomes import Findings, Outcome, Reject
+from queries.prover.context import (
+    Findings,
+    JobPass,
+    Outcome,
+    ProverContext,
+    Reject,
+    route_removed_failure,
+)
+from queries.prover.finality import pin_final_block, resolve_conflict
 from queries.prover.prove import ReadyJob
 from queries.prover.readback import (
     check_missing_by_quorum,
     read_back,
     read_confirmed_registry_block,
 )
-from queries.prover.store_events import store_events
-from queries.proving.headers import Header
 from queries.statuses import StepName
 from queries.transactions.follow import follow, unconfirmed_transactions
 from queries.transitions import Failure
@@ -70,11 +74,10 @@ def run_pass(
     is_confirmed = any(row.confirmed and row.succeeded and not row.is_preparation for row in rows)
     if registry is None or not queries:
         return _wait_for_transactions(job, latest.hash)
-    job_pass = JobPass(findings, queries, context, registry, latest)
-    header = pin_final_header(job_pass)
-    if not isinstance(header, Header):
-        return header
-    return _read_back_or_prove(job_pass, header, is_confirmed=is_confirmed, is_pending=is_pending)
+    result = pin_final_block(JobPass(findings, queries, context, registry, latest))
+    if not isinstance(result, JobPass):
+        return result
+    return _read_back_or_prove(result, is_confirmed=is_confirmed, is_pending=is_pending)
 
 
 def _wait_for_new_block(job: BlockJob, context: ProverContext) -> Snooze | None:
@@ -100,23 +103,17 @@ def _wait_for_transactions(job: BlockJob, block_hash: bytes) -> Snooze | None:
 
 
 def _read_back_or_prove(
-    job_pass: JobPass, header: Header, *, is_confirmed: bool, is_pending: bool
+    job_pass: JobPass, *, is_confirmed: bool, is_pending: bool
 ) -> ReadyJob | Outcome:
     """Read back the queries whose facts are all in the registry, and prove the others."""
-    result = store_events(job_pass, header)
-    if isinstance(result, Reject):
-        return result
-    job_pass = result
     # The facts of a confirmed transaction can be read at the confirmation depth.
-    confirmed_registry_block = (
-        read_confirmed_registry_block(job_pass, header) if is_confirmed else None
-    )
+    confirmed_registry_block = read_confirmed_registry_block(job_pass) if is_confirmed else None
     findings, reads = job_pass.findings, job_pass.reads
     findings.step = StepName.BLOCKHASH_AVAILABLE
     if confirmed_registry_block and confirmed_registry_block.is_complete:
         registry_block = confirmed_registry_block
     else:
-        registry_block = job_pass.registry_reader.read_block(header, job_pass.all_reads)
+        registry_block = job_pass.registry_reader.read_block(job_pass.header, job_pass.all_reads)
     if registry_block.is_verified:
         rows = job_pass.transactions(
             job_links__job=job_pass.job, job_links__proves_header=True, succeeded=True
@@ -127,36 +124,32 @@ def _read_back_or_prove(
         query for query in job_pass.queries if registry_block.has_facts(reads[query.pk].values())
     ]
     proven_pass = replace(job_pass, queries=proven_queries)
-    wait = read_back(proven_pass, header, confirmed_registry_block) if proven_queries else None
+    wait = read_back(proven_pass, confirmed_registry_block) if proven_queries else None
     if registry_block.is_complete:
         return wait or _wait_for_transactions(job_pass.job, job_pass.latest.hash)
     if is_pending:
         return job_pass.wait_for_block(WaitCode.TRANSACTION_PENDING.reason)
     if registry_block.has_conflict:
-        return resolve_conflict(job_pass, header)
+        return resolve_conflict(job_pass, job_pass.header)
     unproven_queries = [query for query in job_pass.queries if query not in proven_queries]
     job_pass = replace(job_pass, queries=unproven_queries)
-    return check_missing_by_quorum(job_pass, header, registry_block) or _prove_missing(
-        job_pass, header, registry_block
-    )
+    wait = check_missing_by_quorum(job_pass, registry_block)
+    return wait or _prove_missing(job_pass, registry_block)
 
 
-def _prove_missing(
-    job_pass: JobPass, header: Header, registry_block: RegistryBlock
-) -> ReadyJob | Outcome:
-    plan = BlockPlan(job_pass.context, job_pass.registry, job_pass.content(header), registry_block)
+def _prove_missing(job_pass: JobPass, registry_block: RegistryBlock) -> ReadyJob | Outcome:
+    plan = BlockPlan(job_pass.context, job_pass.registry, job_pass.content, registry_block)
+    anchor = plan.find_anchor()
 
     def has_result(node: ChainClient, _job_id: int, kind: type[AnchorResult]) -> bool:
         return isinstance(plan.find_anchor(node), kind)
 
-    def has_quorum(kind: type[AnchorResult]) -> bool:
-        return job_pass.destination.ask_quorum(has_result, job_pass.job.pk, kind)
-
-    anchor = plan.find_anchor()
+    ask = job_pass.destination.ask_quorum
+    has_quorum = partial(ask, has_result, job_pass.job.pk, type(anchor))
+    if isinstance(anchor, OutOfReach):
+        return _reject_out_of_reach(job_pass, anchor.reason, has_quorum)
     if isinstance(anchor, HashNotKnown):
         return _wait_for_hash(job_pass, anchor.reason)
-    if isinstance(anchor, OutOfReach):
-        return _reject_out_of_reach(job_pass, header, anchor, partial(has_quorum, OutOfReach))
     if isinstance(anchor, Anchor) and not registry_block.is_verified:
         job_pass.findings.step = StepName.HEADER_ACCUMULATED
     job_pass.lease.extend()
@@ -169,7 +162,7 @@ def _prove_missing(
     if job_pass.context.is_budget_spent(job_pass.registry.destination):
         return prove.wait_for_budget(job_pass)  # before fetching proofs that could not be sent
     if isinstance(anchor, Preparation):
-        return prove.prepare(job_pass, anchor, partial(has_quorum, Preparation))
+        return prove.prepare(job_pass, anchor, has_quorum)
     is_isolated = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.max_refusals
     return prove.fetch_proofs(job_pass, plan, anchor, is_isolated=is_isolated)
 
@@ -197,15 +190,14 @@ def _wait_for_hash(job_pass: JobPass, reason: Reason) -> Snooze | Reject:
 
 
 def _reject_out_of_reach(
-    job_pass: JobPass, header: Header, result: OutOfReach, has_quorum: Callable[[], bool]
+    job_pass: JobPass, reason: Reason, has_quorum: Callable[[], bool]
 ) -> Outcome:
     """Reject by quorum: one node may be wrong about the header or the nearest known block."""
-    number = header.number
-    quorum_header = job_pass.source.ask_quorum(ChainClient.header, number)
-    if quorum_header != header:
+    quorum_header = job_pass.source.ask_quorum(ChainClient.header, job_pass.job.block)
+    if quorum_header != job_pass.header:
         job_pass.pin(quorum_header)
         return Snooze()
     if not has_quorum():  # the retry asks another node first
         raise NoQuorumError.create(job_pass.destination.chain.name)
-    sentence, step = result.sentence(number), StepName.BLOCKHASH_AVAILABLE
-    return job_pass.reject(Failure(result.code, sentence, step, retryable=False))
+    step = StepName.BLOCKHASH_AVAILABLE
+    return job_pass.reject(Failure(reason.code, reason.sentence, step, retryable=False))

@@ -9,7 +9,6 @@ from queries.amounts import short_amount
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BeyondHorizonError,
-    CallRevertedError,
     ChainError,
     EventNotProvableError,
     TransactionRefusedError,
@@ -25,8 +24,7 @@ from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_p
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon import history_request, horizon_evidence
 from queries.planning.plan import BlockPlan
-from queries.prover.context import JobPass
-from queries.prover.outcomes import Outcome, Reject
+from queries.prover.context import JobPass, Outcome, Reject
 from queries.prover.readback import wait_for_effect
 from queries.statuses import StepName
 from queries.transactions.budget import DailyBudgetSpentError, FeeTooLowError, price_calls
@@ -81,8 +79,7 @@ def fetch_proofs(
     If the history of block hashes shows that the header holds the state root from before its
     block, lower the registry's horizon first.
     """
-    source, header = job_pass.source, plan.header
-    missing = group_facts(plan.registry_block.unproven_facts)
+    source, header, missing = job_pass.source, plan.header, plan.missing
     history = history_request(header) if missing.accounts else []
     accounts = [*missing.account_slots, *history]
     proofs = source.account_proofs(header, accounts, job_pass.lease.extend)
@@ -108,8 +105,7 @@ def fetch_proofs(
     except EventNotProvableError as error:
         name = error.data.decode()
         queries = [query for query in job_pass.queries if name in job_pass.reads[query.pk]]
-        failure = Failure(error.code, error.sentence, StepName.INITIAL_STATE, retryable=False)
-        return replace(job_pass, queries=queries).reject(failure)
+        return Reject.create(queries, Failure.from_error(error))
     return ReadyJob(job_pass, pieces, is_isolated)
 
 
@@ -139,51 +135,39 @@ def _is_preparation_pending(job: BlockJob, preparation: Preparation) -> bool:
     ).exclude(succeeded=False)  # not only unmined ones: a node that is behind may not know it
     if preparation.hops:
         return rows.filter(hops__gt=0).exists()
-    data = (
-        ENDED_BY_SELECTOR
-        if preparation.calldata.startswith(ENDED_BY_SELECTOR)
-        else preparation.calldata
-    )
+    lowers_horizon = preparation.calldata.startswith(ENDED_BY_SELECTOR)
+    data = ENDED_BY_SELECTOR if lowers_horizon else preparation.calldata
     return any(decode_transaction(row.raw).data.startswith(data) for row in rows)
 
 
-def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
+def prove(group: Sequence[ReadyJob]) -> dict[int, Outcome]:
     """Join the pieces of these jobs into calls, estimate, sign and send them.
 
     Returns the outcome of each job. All jobs have the same registry and group. A job with a refused
     call is not sent. Jobs of a batch that cannot pay are priced again, without the others.
     """
-    outcomes: dict[int, Outcome] = {}
-    groups = [list(ready_jobs)]
-    while groups:
-        group = groups.pop()
-        passes = {ready_job.job_id: ready_job.job_pass for ready_job in group}
-        for job_pass in passes.values():
-            job_pass.lease.extend()
-        estimates, refusals = _estimate_group(group)
-        for job_id, refusal in refusals.items():
-            outcomes[job_id] = _reject_or_retry(passes[job_id], *refusal)
-        if refusals:
-            others = [ready_job for ready_job in group if ready_job.job_id not in refusals]
-            groups += [others] if others else []
-            continue
-        try:
-            _sign_and_send(group, estimates)
-        except DailyBudgetSpentError:  # another job spent it after `_prove_missing` checked it
-            outcomes |= {job_id: wait_for_budget(job_pass) for job_id, job_pass in passes.items()}
-        except FeeTooLowError as error:
-            batch_id = min(error.fees_needed)
-            payers = [
-                ready_job for ready_job in group if batch_id in ready_job.job_pass.paying_batch_ids
-            ]
-            others = [ready_job for ready_job in group if ready_job not in payers]
-            if others:  # alone it may cost more, and a rejection has to name that price
-                groups += [payers, others]
-            else:
-                outcomes |= _wait_or_reject_underfunded(passes, list(estimates), error)
-        else:
-            outcomes |= {ready_job.job_id: ready_job.wait_until_mined() for ready_job in group}
-    return outcomes
+    passes = {ready_job.job_id: ready_job.job_pass for ready_job in group}
+    for job_pass in passes.values():
+        job_pass.lease.extend()
+    estimates, refusals = _estimate_group(group)
+    if refusals:
+        others = [ready_job for ready_job in group if ready_job.job_id not in refusals]
+        outcomes = {key: _reject_or_retry(passes[key], *refusals[key]) for key in refusals}
+        return outcomes | (prove(others) if others else {})
+    try:
+        _sign_and_send(group, estimates)
+    except DailyBudgetSpentError:  # another job spent it after `_prove_missing` checked it
+        return {job_id: wait_for_budget(job_pass) for job_id, job_pass in passes.items()}
+    except FeeTooLowError as error:
+        batch_id = min(error.fees_needed)
+        payers = [
+            ready_job for ready_job in group if batch_id in ready_job.job_pass.paying_batch_ids
+        ]
+        others = [ready_job for ready_job in group if ready_job not in payers]
+        if others:  # alone it may cost more, and a rejection has to name that price
+            return prove(others) | prove(payers)
+        return _wait_or_reject_underfunded(passes, list(estimates), error)
+    return {ready_job.job_id: ready_job.wait_until_mined() for ready_job in group}
 
 
 def _estimate_group(
@@ -233,17 +217,14 @@ def wait_for_budget(job_pass: JobPass) -> Snooze:
 
 def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -> Outcome:
     """Reject by quorum and after some attempts: what the call relies on may just have changed."""
-    step = StepName.HEADER_ACCUMULATED
-    code = WaitCode.REGISTRY_REFUSES
+    step, reason = StepName.HEADER_ACCUMULATED, WaitCode.REGISTRY_REFUSES.reason
     if isinstance(refusal, TransactionRefusedError | BeyondHorizonError):
-        failure = Failure(refusal.code, refusal.sentence, step, retryable=False)
-        wait = job_pass.retry(Reason(refusal.code, refusal.sentence))
+        failure = Failure.from_error(refusal, step)
+        reason = Reason(refusal.code, refusal.sentence)
     else:
-        failure = Failure(code, describe_refusal(refusal), step, retryable=True)
-        wait = job_pass.retry(code.reason)
-    is_replanned = isinstance(refusal, CallRevertedError) and refusal.data.startswith(
-        REPLAN_SELECTORS
-    )
+        failure = Failure(reason.code, describe_refusal(refusal), step, retryable=True)
+    wait = job_pass.retry(reason)
+    is_replanned = refusal.data.startswith(REPLAN_SELECTORS)
     if is_replanned or wait.attempts < job_pass.limits.max_refusals:
         return wait
 
@@ -256,10 +237,9 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
         job_pass.destination.ask_quorum(raise_refusal, job_pass.job.pk)
     except ChainError as error:
         if error == refusal:
-            if isinstance(refusal, BeyondHorizonError):  # header fields may still be proven
-                account_queries = [query for query in job_pass.queries if query.account]
-                job_pass = replace(job_pass, queries=account_queries or job_pass.queries)
-            return job_pass.reject(failure)
+            is_beyond = isinstance(refusal, BeyondHorizonError)  # header fields may be proven
+            account_queries = [query for query in job_pass.queries if query.account and is_beyond]
+            return Reject.create(account_queries or job_pass.queries, failure)
     return wait  # also without a quorum: other transactions may have changed the answer
 
 

@@ -24,7 +24,7 @@ from queries.database.leases import Wait
 from queries.facts import BLOCK_AT_TIME
 from queries.models import SentTransaction, Share
 from queries.planning.calls import Anchor
-from queries.planning.event_calls import cut_events
+from queries.planning.events import cut_events
 from queries.prover.context import JobPass
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
@@ -39,15 +39,24 @@ RESENT_AFTER_REORG = Reason(
 )
 
 
-def read_confirmed_registry_block(job_pass: JobPass, header: Header) -> RegistryBlock:
+def read_confirmed_registry_block(job_pass: JobPass) -> RegistryBlock:
     """Read the block from the registry by quorum, each node at its confirmation depth."""
-    return job_pass.destination.ask_quorum(
-        _read_confirmed_block, header, tuple(job_pass.all_reads), job_pass=job_pass
-    )
+
+    def read_confirmed_block(
+        node: ChainClient, header: Header, reads: tuple[FactRead, ...]
+    ) -> RegistryBlock:
+        registry_reader = RegistryReader(node, job_pass.registry)
+        try:
+            return registry_reader.read_block(header, reads, node.confirmed_block(head))
+        except RegistryAbsentError:  # it was deployed after that block
+            return RegistryBlock(dict.fromkeys(reads), EMPTY_WORD, block_leaf(header))
+
+    head, reads = job_pass.latest.number, tuple(job_pass.all_reads)
+    return job_pass.destination.ask_quorum(read_confirmed_block, job_pass.header, reads)
 
 
 def read_back(
-    job_pass: JobPass, header: Header, confirmed_registry_block: RegistryBlock | None = None
+    job_pass: JobPass, confirmed_registry_block: RegistryBlock | None = None
 ) -> Wait | None:
     """Put the values that a quorum reads, each node at its confirmation depth, into the findings.
 
@@ -66,7 +75,7 @@ def read_back(
     job_pass = replace(job_pass, queries=queries)
     if not queries:
         return job_pass.wait_for_block(confirming_reason)
-    registry_block = confirmed_registry_block or read_confirmed_registry_block(job_pass, header)
+    registry_block = confirmed_registry_block or read_confirmed_registry_block(job_pass)
     words = {read: word for read, word in registry_block.words.items() if word is not None}
     values = {
         query_id: {name: words[read].hex() for name, read in reads.items() if name != BLOCK_AT_TIME}
@@ -74,25 +83,15 @@ def read_back(
         if registry_block.has_facts(reads.values())
     }
     new_words = {read: words[read] for key in values for read in job_pass.reads[key].values()}
-    job_pass.findings.unsent_calls = _check_values_and_build_calls(job_pass, header, new_words)
+    job_pass.findings.unsent_calls = _check_values_and_build_calls(job_pass, new_words)
     job_pass.findings.values = values
     if len(values) < len(queries):  # not deep enough yet, or only one node shows it
         return job_pass.retry(confirming_reason)
     return job_pass.wait_for_block(confirming_reason) if has_unconfirmed_batches else None
 
 
-def _read_confirmed_block(
-    node: ChainClient, header: Header, reads: tuple[FactRead, ...], *, job_pass: JobPass
-) -> RegistryBlock:
-    registry_reader = RegistryReader(node, job_pass.registry)
-    try:
-        return registry_reader.read_block(header, reads, job_pass.confirmed_block(node))
-    except RegistryAbsentError:  # it was deployed after that block
-        return RegistryBlock(dict.fromkeys(reads), EMPTY_WORD, block_leaf(header))
-
-
 def _check_values_and_build_calls(
-    job_pass: JobPass, header: Header, words: Mapping[FactRead, bytes]
+    job_pass: JobPass, words: Mapping[FactRead, bytes]
 ) -> list[bytes]:
     """Compare the registry's values with what the source proves.
 
@@ -100,7 +99,7 @@ def _check_values_and_build_calls(
     fetched, and calls that would prove them are returned. Raises `RegistryMisreadError` if a
     value differs.
     """
-    facts = group_facts(words)
+    header, facts = job_pass.header, group_facts(words)
     stored_calls = read_stored_calls(job_pass.job, words, job_pass.lease.extend)
     own_proofs, accounts_to_fetch = rebuild_proofs(stored_calls, header, facts)
     fetched_proofs = list[AccountProof]()
@@ -118,11 +117,9 @@ def _check_values_and_build_calls(
             )
     calls, child_steps = list[bytes](), list[HeaderStep]()
     missing_events = select_events(stored_calls, header, facts.events)[1]
-    anchor, content = Anchor(header, is_accumulated=True), job_pass.content(header)
+    anchor, reader = Anchor(header, is_accumulated=True), job_pass.registry_reader
     with suppress(ChainError):  # the nodes may no longer have the block's content
-        pieces = cut_events(
-            job_pass.job.pk, anchor, missing_events, content, job_pass.registry_reader
-        )
+        pieces = cut_events(job_pass.job.pk, anchor, missing_events, job_pass.content, reader)
         calls += [piece.own_call for piece in pieces]
     if facts.timestamps and header.hash not in stored_calls.children:
         with suppress(BlockUnknownError):
@@ -135,9 +132,7 @@ def _check_values_and_build_calls(
     return calls
 
 
-def check_missing_by_quorum(
-    job_pass: JobPass, header: Header, registry_block: RegistryBlock
-) -> Wait | None:
+def check_missing_by_quorum(job_pass: JobPass, registry_block: RegistryBlock) -> Wait | None:
     """Return what to wait for, or None if the facts have to be proven.
 
     If a transaction for them was mined recently, a quorum has to confirm that they are missing,
@@ -147,30 +142,20 @@ def check_missing_by_quorum(
     rows = list(mined_rows.order_by("mined_block"))
     if not rows:
         return None
-    block = rows[-1].mined_block
 
-    ask = job_pass.destination.ask_quorum
-    is_missing = partial(
-        ask, _has_no_new_facts, job_pass.registry, header, block, registry_block=registry_block
-    )
+    def has_no_new_facts(
+        node: ChainClient, registry: Registry, header: Header, block: int | None
+    ) -> bool:
+        """Whether, at this destination block, the registry has none of what it lacked."""
+        reads = registry_block.unproven_facts
+        current = RegistryReader(node, registry).read_block(header, reads, block)
+        if current.is_accumulated and not registry_block.is_accumulated:
+            return False
+        return all(word is None for word in current.words.values())
+
+    ask, block = job_pass.destination.ask_quorum, rows[-1].mined_block
+    is_missing = partial(ask, has_no_new_facts, job_pass.registry, job_pass.header, block)
     return wait_for_effect(job_pass, rows, is_missing)
-
-
-def _has_no_new_facts(
-    node: ChainClient,
-    registry: Registry,
-    header: Header,
-    block: int | None,
-    *,
-    registry_block: RegistryBlock,
-) -> bool:
-    """Whether, at this destination block, the registry has none of what `registry_block` lacks."""
-    current = RegistryReader(node, registry).read_block(
-        header, registry_block.unproven_facts, block
-    )
-    if current.is_accumulated and not registry_block.is_accumulated:
-        return False
-    return all(word is None for word in current.words.values())
 
 
 def wait_for_effect(

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.shared.wording import format_timestamp
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
-    ChainError,
     EnsOffChainError,
     EnsUnresolvedError,
     InvalidAnswersError,
@@ -23,8 +22,7 @@ from queries.config.limits import Limits
 from queries.database import bulk_sql, clock
 from queries.database.leases import Lease, Snooze, due_rows, recheck_pause
 from queries.models import Batch, Query
-from queries.prover.context import ProverContext, route_removed_failure
-from queries.prover.outcomes import Attach, Reject
+from queries.prover.context import Attach, ProverContext, Reject, route_removed_failure
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
@@ -39,7 +37,6 @@ class RequestedBlock:
     source: int
     block: int | None
     timestamp: int | None
-    has_unresolved_names: bool  # whether queries for it have ENS names to resolve
 
     @property
     def condition(self) -> Q:
@@ -71,12 +68,10 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | Reject | At
     try:
         for block in blocks:
             _check_provable(block, batch.destination, context)
-        reason = _resolve_times(lease, blocks, context)
-        if not reason and any(block.has_unresolved_names for block in blocks):
-            reason = _resolve_names(lease, context)
+        reason = _resolve_times(lease, blocks, context) or _resolve_names(lease, context)
     except RejectQueriesError as error:
         failed_queries = Query.objects.filter(error.condition, batch=batch, has_ended=False)
-        return Reject({batch.pk: error.failure}, list(failed_queries))
+        return Reject.create(list(failed_queries), error.failure)
     if reason:
         return Snooze(reason, recheck_pause(batch.submitted_at, context.limits))
     if not blocks:
@@ -88,11 +83,9 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | Reject | At
 def _requested_blocks(batch: Batch) -> list[RequestedBlock]:
     """The distinct blocks of the batch, which may request hundreds of accounts of one block."""
     queries = Query.objects.filter(batch=batch, has_ended=False)
-    rows = queries.annotate(unresolved=ExpressionWrapper(UNRESOLVED_NAME, BooleanField()))
-    columns = "source", "block", "timestamp", "unresolved"
-    return [
-        RequestedBlock(*row) for row in rows.values_list(*columns).distinct().order_by(*columns)
-    ]
+    columns = "source", "block", "timestamp"
+    rows = queries.values_list(*columns).distinct().order_by(*columns)
+    return [RequestedBlock(*row) for row in rows]
 
 
 def _check_provable(block: RequestedBlock, destination: int, context: ProverContext) -> None:
@@ -116,15 +109,10 @@ def _check_provable(block: RequestedBlock, destination: int, context: ProverCont
         raise RejectQueriesError(block.condition, failure)
 
 
-def _lookup_failure(error: ChainError) -> Failure:
-    return Failure(error.code, error.sentence, StepName.INITIAL_STATE, error.retryable)
-
-
 def _resolve_times(
     lease: Lease[Batch], blocks: Sequence[RequestedBlock], context: ProverContext
 ) -> Reason | None:
     """Find and store the blocks that are requested by a time. Returns why one of them waits."""
-    numbers: dict[tuple[int, int], int] = {}
     for block in blocks:
         if block.block is not None or block.timestamp is None:
             continue
@@ -133,15 +121,13 @@ def _resolve_times(
             number, reason = context.block_at_time(block.source, block.timestamp)
         except TimeTooEarlyError as error:
             _check_time_by_quorum(source, -1, block.timestamp)
-            raise RejectQueriesError(block.condition, _lookup_failure(error)) from None
+            raise RejectQueriesError(block.condition, Failure.from_error(error)) from None
         if number is None or reason:
             return reason
         _check_time_by_quorum(source, number, block.timestamp)
-        numbers[block.source, block.timestamp] = number
-    lease.extend()
-    for (chain, timestamp), number in numbers.items():
-        rows = Query.objects.filter(batch=lease.row, source=chain, timestamp=timestamp)
-        rows.filter(block=None, has_ended=False).update(block=number)
+        lease.extend()
+        rows = Query.objects.filter(block.condition, batch=lease.row, block=None, has_ended=False)
+        rows.update(block=number)
     return None
 
 
@@ -164,7 +150,7 @@ def _is_last_block(node: ChainClient, block: int, timestamp: int) -> bool:
 
 def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None:
     """Find and store the batch's accounts; its blocks are known. Returns why one of them waits."""
-    unresolved_queries = Query.objects.filter(UNRESOLVED_NAME, batch=lease.row)
+    unresolved_queries = Query.objects.filter(UNRESOLVED_NAME, batch=lease.row, has_ended=False)
     while first := unresolved_queries.order_by("source", "block", "position").first():
         source, block = first.source, first.block or 0
         if reason := context.head(source).wait_reason(block):
@@ -177,7 +163,7 @@ def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None
         except (EnsUnresolvedError, EnsOffChainError) as error:
             name = next(query.name for query in queries if not query.account)
             condition = Q(name=name, source=source, block=block)
-            raise RejectQueriesError(condition, _lookup_failure(error)) from None
+            raise RejectQueriesError(condition, Failure.from_error(error)) from None
         bulk_sql.update(queries, ["account"])
     return None
 

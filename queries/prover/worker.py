@@ -1,4 +1,9 @@
-"""A worker claims due rows, works on them, and stores the outcome."""
+"""A worker claims due rows, works on them, and stores what it found and the outcome.
+
+One database transaction stores both and releases the row, if this worker still has the lease.
+Findings are stored even if a later stage fails. Locks are taken in one order, as everywhere:
+batches, jobs, queries.
+"""
 
 import logging
 import time
@@ -7,23 +12,39 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from queries import transitions
 from queries.chain.errors import ChainError, InvalidAnswersError
 from queries.config.limits import Limits
-from queries.database.leases import Lease, LeaseLostError, Retry, Snooze, claim_one
-from queries.models import Batch, BlockJob
-from queries.prover.context import ProverContext
+from queries.database.clock import shared_now
+from queries.database.leases import (
+    Lease,
+    LeaseLostError,
+    Retry,
+    Snooze,
+    Wait,
+    claim,
+    claim_one,
+    query_ids_of_pass,
+)
+from queries.models import Batch, BlockJob, LeasedRow, Query, Share, UnsentProof, WebhookDelivery
+from queries.prover.context import Attach, Findings, Outcome, ProverContext, Reject
 from queries.prover.job_pass import run_pass
-from queries.prover.outcomes import AnyLease, Findings, Outcome, release, store_findings
 from queries.prover.prove import ReadyJob, prove
 from queries.prover.resolve import resolve
 from queries.proving.errors import ProofError
+from queries.transactions.costs import lock_batches
 from queries.transactions.lane import ConcurrentProverError
-from queries.transitions import JobPrunedError
-from queries.wait_reasons import Reason, WaitCode
+from queries.transitions import Failure, JobPrunedError
+from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, Reason, WaitCode
 from queries.webhooks.deliver import claim_delivery, deliver
 
 log = logging.getLogger("tacitus.prover")
 
+AnyLease = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 OnClaim = Callable[[], object]  # called after a claim, so that another thread may look for work
 
 
@@ -141,3 +162,94 @@ def _reschedule_on_error(
         wait = Retry(reason, lease.row.failures + 1) if is_failure else Snooze(reason)
         with suppress(LeaseLostError):
             release(lease, wait, limits, findings)
+
+
+def store_findings(findings: Findings) -> None:
+    """Store what the pass found. Raises `LeaseLostError` if another worker has the job now."""
+    lease, job = findings.lease, findings.lease.row
+    if findings == Findings(lease):
+        return
+    open_queries = Query.objects.filter(job=job, has_ended=False)
+    with transaction.atomic():
+        # With the batches and the job locked, nothing else changes these queries.
+        rows = Batch.objects.filter(pk__in=open_queries.values("batch")).order_by("pk")
+        batch_ids = list(rows.select_for_update().values_list("pk", flat=True))
+        lease.extend()
+        if header := findings.header:
+            lease.owned_rows().update(header=header.rlp, block_hash=header.hash.hex())
+        if findings.step:
+            queries = open_queries.filter(batch__in=batch_ids)
+            transitions.reach(queries, findings.step, findings.header_transaction)
+        UnsentProof.objects.bulk_create(
+            UnsentProof(job=job, call=call) for call in findings.unsent_calls
+        )
+        if findings.values:
+            transitions.finish(findings.values)
+
+
+def release(
+    lease: AnyLease, outcome: Outcome, limits: Limits, findings: Findings | None = None
+) -> None:
+    """Store the outcome of the pass, and release the row."""
+    with transaction.atomic():
+        if findings:
+            store_findings(findings)
+        if isinstance(outcome, Attach):
+            # In one transaction, so that the others are claimed only if all can be attached.
+            others = claim(outcome.similar_batches, settings.BATCH_ACCOUNTS)
+            transitions.attach([outcome.lease, *others])
+        elif isinstance(outcome, Reject):
+            _reject(lease, outcome)
+            lease.close()
+        elif outcome is None:
+            lease.close()
+        else:
+            _reschedule(lease, outcome, limits)
+
+
+def _reject(lease: AnyLease, rejection: Reject) -> None:
+    lock_batches(rejection.failures)
+    lease.extend()  # fails if another worker has the job and may have signed for them
+    ids_by_failure: dict[Failure, list[str]] = {}
+    for batch_id, failure in rejection.failures.items():
+        ids_by_failure.setdefault(failure, []).append(batch_id)
+    for failure, batch_ids in ids_by_failure.items():
+        transitions.reject(batch_ids, failure, rejection.queries)
+
+
+def _reschedule(lease: AnyLease, wait: Wait, limits: Limits) -> None:
+    """Release the row until the wait is over. Reject its batches if they have become too old."""
+    row, reason = lease.row, wait.reason
+    attempts = wait.attempts if isinstance(wait, Retry) else 0
+    back_off = min(limits.initial_retry_delay * 2 ** min(attempts, 20), limits.max_retry_delay)
+    pause = timedelta(seconds=back_off) if wait.delay is None else wait.delay
+    is_exempt = reason is not None and reason.code in EXEMPT_FROM_MAX_AGE
+    has_unconfirmed_transactions = (
+        isinstance(row, BlockJob) and row.transactions.filter(confirmed=False).exists()
+    )
+    counts_towards_max_age = not is_exempt and not has_unconfirmed_transactions
+    if counts_towards_max_age and reason:
+        old_queries = _queries_beyond_max_age(row, limits)
+        if old_queries:
+            step = transitions.first_open_step(old_queries)
+            failure = Failure(reason.code, reason.sentence, step, retryable=True)
+            _reject(lease, Reject.create(list(old_queries), failure))
+    lease.reschedule(
+        pause, reason, failures=attempts, counts_towards_max_age=counts_towards_max_age
+    )
+
+
+def _queries_beyond_max_age(row: LeasedRow, limits: Limits) -> QuerySet[Query]:
+    """The row's queries that have been provable for `batch_max_age`, except those of batches with
+    an unconfirmed transaction.
+    """
+    cutoff = shared_now() - timedelta(seconds=limits.batch_max_age)
+    if row.provable_since is None or row.provable_since > cutoff:
+        return Query.objects.none()
+    shares = Share.objects.filter(batch=OuterRef("batch"), transaction__confirmed=False)
+    queries = Query.objects.filter(
+        ~Exists(shares), has_ended=False, batch__submitted_at__lte=cutoff
+    )
+    if isinstance(row, BlockJob):
+        return queries.filter(pk__in=query_ids_of_pass(row))
+    return queries.filter(batch=row, job=None) if isinstance(row, Batch) else queries.none()

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import accumulate
 
 from django.db.models import Q, QuerySet
 
@@ -24,16 +23,11 @@ class PricedCall:
     """A call that may be signed, its fees, and the batches that pay for it."""
 
     call: ProveCall
-    gas: int
     gas_limit: int
     fees: Fees
     max_cost: int  # wei
+    funds_needed: int  # wei of the signer: pools require them for the whole gas limit
     shares: Mapping[str, int]  # by batch id, the wei that it may have to pay
-
-    @property
-    def funds_needed(self) -> int:
-        """The funds, in wei, that the signer needs: pools require them for the whole gas limit."""
-        return self.max_cost + (self.gas_limit - self.gas) * self.fees.max_fee
 
 
 def price_calls(
@@ -46,8 +40,9 @@ def price_calls(
     fees, priced_calls = destination.fees(head), list[PricedCall]()
     for call, estimate in estimates.items():
         gas_limit, cost = destination.gas_limit(estimate.gas), estimate.max_cost(fees)
+        funds_needed = cost + (gas_limit - estimate.gas) * fees.max_fee
         shares = split_among_batches(call, cost, paying_queries)
-        priced_calls.append(PricedCall(call, estimate.gas, gas_limit, fees, cost, shares))
+        priced_calls.append(PricedCall(call, gas_limit, fees, cost, funds_needed, shares))
     return priced_calls
 
 
@@ -96,14 +91,12 @@ def cut_at_daily_budget(
     budget = chain.daily_budget
     if budget is None:
         return priced_calls
-    sums = accumulate(
-        (priced_call.max_cost for priced_call in priced_calls), initial=spent_in_24_hours(own_rows)
-    )
-    calls_in_budget = [
-        priced_call
-        for priced_call, spent_before in zip(priced_calls, sums, strict=False)
-        if spent_before < budget
-    ]
+    spent, calls_in_budget = spent_in_24_hours(own_rows), list[PricedCall]()
+    for priced_call in priced_calls:
+        if spent >= budget:
+            break
+        calls_in_budget.append(priced_call)
+        spent += priced_call.max_cost
     if priced_calls and not calls_in_budget:
         raise DailyBudgetSpentError
     return calls_in_budget

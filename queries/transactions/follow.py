@@ -42,12 +42,11 @@ ReceiptPoll = Poll[NodeReceipt | None]
 def _fetch_node_receipt(
     node: ChainClient, transaction_hash: str, *, head: int
 ) -> NodeReceipt | None:
-    receipt, depth = node.receipt(transaction_hash), node.chain.depth
+    receipt = node.receipt(transaction_hash)
     if receipt is None:
         return None
-    is_deep = receipt.block + depth - 1 <= head  # its own block is 1 deep
-    if is_deep and depth > 1:  # at depth 1, a node that has the block is deep enough
-        is_deep = receipt.block + depth - 1 <= node.latest_head().number
+    is_deep_for_us = receipt.block <= head - node.chain.depth + 1  # else its head is not needed
+    is_deep = is_deep_for_us and receipt.block <= node.confirmed_block(head)
     return NodeReceipt(receipt, is_deep)
 
 

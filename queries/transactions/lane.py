@@ -153,17 +153,13 @@ class Lane:
     def _store_call(
         self, jobs: Sequence[BlockJob], nonce: int, to: str, priced_call: PricedCall
     ) -> SentTransaction:
-        pieces, recipient = priced_call.call.pieces, priced_call.call.to or to
+        call, gas_limit, fees = priced_call.call, priced_call.gas_limit, priced_call.fees
+        pieces, recipient = call.pieces, call.to or to
         transaction = UnsignedTransaction(
-            self.chain_id,
-            nonce,
-            recipient,
-            priced_call.call.data,
-            priced_call.gas_limit,
-            priced_call.fees,
+            self.chain_id, nonce, recipient, call.data, gas_limit, fees
         )
         row = self.store_row(
-            transaction, priced_call.max_cost, is_preparation=not pieces, hops=priced_call.call.hops
+            transaction, priced_call.max_cost, is_preparation=not pieces, hops=call.hops
         )
         Share.objects.bulk_create(
             Share(transaction=row, batch_id=batch, max_cost=f"{wei:064x}")

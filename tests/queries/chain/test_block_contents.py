@@ -9,6 +9,7 @@ import rlp
 from trie.hexary import HexaryTrie
 
 from explorer.demo.local_node import LocalNode, local_node
+from queries.chain.block_contents import BlockContent
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BlockUnknownError,
@@ -52,11 +53,11 @@ def test_real_blocks_are_read_whole() -> None:
     for block in recorded_blocks():
         with recorded_node(block_answers(block)) as url:
             node = client(url)
-            transactions = node.transactions(block.header)
+            transactions = BlockContent(node, block.header).transactions
             assert transactions == list(block.transactions)
-            assert node.withdrawals(block.header) == list(block.withdrawals)
+            assert BlockContent(node, block.header).withdrawals == list(block.withdrawals)
             if block.answers:
-                assert node.receipts(block.header) == list(block.receipts)
+                assert BlockContent(node, block.header).receipts == list(block.receipts)
                 with_receipts += 1
         kinds |= {0 if envelope[0] >= 0xC0 else envelope[0] for envelope in transactions}
     assert (kinds, with_receipts) == ({0, 1, 2, 3, 4}, 2)
@@ -78,7 +79,7 @@ def test_receipts_before_byzantium_have_state_roots() -> None:
         trie[rlp.encode(index)] = rlp.encode([bytes([index + 1] * 32), gas, bytes(256), []])
     header = block_with(HeaderField.RECEIPTS_ROOT, trie.root_hash).header
     with recorded_node({BLOCK_RECEIPTS: lambda _: answers}) as url:
-        receipts = client(url).receipts(header)
+        receipts = BlockContent(client(url), header).receipts
     assert receipts == [Receipt(0, bytes([n] * 32), 21_000 * n, ()) for n in (1, 2, 3)]
 
 
@@ -148,9 +149,9 @@ def test_a_block_of_an_op_stack_chain_is_read_whole() -> None:
     header = header_from_json(OPTIMISM_BLOCK)
     with optimism_node(DEPOSIT, DEPOSIT_RECEIPT) as url:
         node = client(url)
-        (transaction,) = node.transactions(header)
-        (receipt,) = node.receipts(header)
-        assert node.withdrawals(header) == []
+        (transaction,) = BlockContent(node, header).transactions
+        (receipt,) = BlockContent(node, header).receipts
+        assert BlockContent(node, header).withdrawals == []
     assert keccak256(transaction).hex() == DEPOSIT_HASH
     assert (receipt.transaction_type, receipt.status, receipt.logs) == (0x7E, 1, ())
 
@@ -173,7 +174,7 @@ def test_a_deposit_with_a_mint_is_encoded() -> None:
         trie[rlp.encode(0)] = encoded = b"\x7e" + rlp.encode(fields)
         header = optimism_header(HeaderField.TRANSACTIONS_ROOT, trie.root_hash)
         with optimism_node(values, DEPOSIT_RECEIPT) as url:
-            assert client(url).transactions(header) == [encoded]
+            assert BlockContent(client(url), header).transactions == [encoded]
 
 
 def optimism_header(field: HeaderField, root: bytes) -> Header:
@@ -190,9 +191,9 @@ def test_a_deposit_receipt_before_canyon_has_no_nonce() -> None:
     trie[rlp.encode(0)] = b"\x7e" + rlp.encode([1, 0xB76D, bytes(256), []])
     header = optimism_header(HeaderField.RECEIPTS_ROOT, trie.root_hash)
     with optimism_node(DEPOSIT, receipt) as url:
-        assert len(client(url).receipts(header)) == 1
+        assert len(BlockContent(client(url), header).receipts) == 1
     with optimism_node(DEPOSIT, DEPOSIT_RECEIPT) as url, pytest.raises(InvalidAnswersError):
-        client(url).receipts(header)
+        _ = BlockContent(client(url), header).receipts
 
 
 @pytest.mark.parametrize("kind", [5, 0x6A, 0x7D, 0x80, 2**256 - 1])
@@ -201,18 +202,18 @@ def test_the_error_names_an_unknown_transaction_type(kind: int) -> None:
     with optimism_node(DEPOSIT | {"type": hex(kind)}, DEPOSIT_RECEIPT | {"type": hex(kind)}) as url:
         node = client(url)
         with pytest.raises(EventNotProvableError, match=f"of type {kind:#x}, which is not"):
-            node.transactions(header)
+            _ = BlockContent(node, header).transactions
         # Of a type that may exist, only the root shows that the receipt is another one.
         is_possible = kind <= 0x7F
         with pytest.raises(InvalidAnswersError if is_possible else EventNotProvableError):
-            node.receipts(header)
+            _ = BlockContent(node, header).receipts
 
 
 def test_an_optimism_block_since_isthmus_has_no_withdrawals() -> None:
     """Its header has the storage root of a contract in the place of the list's."""
     header = optimism_header(HeaderField.WITHDRAWALS_ROOT, bytes(range(32)))
     with optimism_node(DEPOSIT, DEPOSIT_RECEIPT) as url, pytest.raises(EventNotFoundError):
-        client(url).withdrawals(header)
+        _ = BlockContent(client(url), header).withdrawals
 
 
 # A real node
@@ -268,8 +269,8 @@ def without(*methods: str, then: Change | None = None) -> Change:
 
 def test_all_receipts_and_transactions_of_a_block_are_read(busy: BusyBlock) -> None:
     node = client(busy.node.url)
-    busy.assert_complete(node.receipts(busy.header))
-    transactions = node.transactions(busy.header)
+    busy.assert_complete(BlockContent(node, busy.header).receipts)
+    transactions = BlockContent(node, busy.header).transactions
     assert [f"0x{keccak256(envelope).hex()}" for envelope in transactions] == busy.hashes
 
 
@@ -277,9 +278,9 @@ def test_an_empty_block_needs_no_request(busy: BusyBlock) -> None:
     log = RequestLog()
     with relay(busy.node.url, asked=log) as url:
         node = client(url)
-        assert node.receipts(busy.empty) == []
-        assert node.transactions(busy.empty) == []
-        assert node.withdrawals(busy.empty) == []
+        assert BlockContent(node, busy.empty).receipts == []
+        assert BlockContent(node, busy.empty).transactions == []
+        assert BlockContent(node, busy.empty).withdrawals == []
     assert log.methods == []
 
 
@@ -315,9 +316,9 @@ def test_receipts_that_do_not_match_are_requested_from_the_next_node(
     busy: BusyBlock, lie: str
 ) -> None:
     with relay(busy.node.url, change_list(BLOCK_RECEIPTS, RECEIPT_LIES[lie])) as liar:
-        busy.assert_complete(client(liar, busy.node.url).receipts(busy.header))
+        busy.assert_complete(BlockContent(client(liar, busy.node.url), busy.header).receipts)
         with pytest.raises(InvalidAnswersError) as caught:
-            client(liar).receipts(busy.header)
+            _ = BlockContent(client(liar), busy.header).receipts
     assert BLOCK_RECEIPTS in caught.value.sentence
 
 
@@ -337,10 +338,10 @@ def test_transactions_that_do_not_match_are_requested_from_the_next_node(
     busy: BusyBlock, lie: str
 ) -> None:
     with relay(busy.node.url, change_list(BLOCK, TRANSACTION_LIES[lie])) as liar:
-        transactions = client(liar, busy.node.url).transactions(busy.header)
+        transactions = BlockContent(client(liar, busy.node.url), busy.header).transactions
         assert [f"0x{keccak256(envelope).hex()}" for envelope in transactions] == busy.hashes
         with pytest.raises(InvalidAnswersError):
-            client(liar).transactions(busy.header)
+            _ = BlockContent(client(liar), busy.header).transactions
 
 
 @pytest.mark.usefixtures("corpus_folder")
@@ -350,9 +351,9 @@ def test_withdrawals_that_do_not_match_are_requested_from_the_next_node() -> Non
     contents = honest[BLOCK](f"0x{block.header.hash.hex()}", False)
     lies = {**contents, "withdrawals": contents["withdrawals"][:-1]}
     with recorded_node(honest) as url, recorded_node({BLOCK: lambda *_: lies}) as liar:
-        assert client(liar, url).withdrawals(block.header) == list(block.withdrawals)
+        assert BlockContent(client(liar, url), block.header).withdrawals == list(block.withdrawals)
         with pytest.raises(InvalidAnswersError):
-            client(liar).withdrawals(block.header)
+            _ = BlockContent(client(liar), block.header).withdrawals
 
 
 # Nodes that lack something
@@ -369,14 +370,14 @@ def test_a_node_that_takes_no_block_hash_gets_the_number(busy: BusyBlock) -> Non
         return answer
 
     with relay(busy.node.url, change) as url:
-        busy.assert_complete(client(url).receipts(busy.header))
+        busy.assert_complete(BlockContent(client(url), busy.header).receipts)
     assert asked == [f"0x{busy.header.hash.hex()}", "0x1"]
 
 
 def test_without_block_receipts_each_receipt_is_requested(busy: BusyBlock) -> None:
     log = RequestLog()
     with relay(busy.node.url, without(BLOCK_RECEIPTS), log) as url:
-        busy.assert_complete(client(url, max_batch_calls=3).receipts(busy.header))
+        busy.assert_complete(BlockContent(client(url, max_batch_calls=3), busy.header).receipts)
     assert log.methods.count(RECEIPT) == 8
     assert max(map(len, log.requests)) == 3
 
@@ -393,23 +394,23 @@ def test_single_receipts_that_do_not_match_are_requested_from_the_next_node(
         relay(busy.node.url, without(BLOCK_RECEIPTS, then=hide)) as liar,
         relay(busy.node.url, without(BLOCK_RECEIPTS)) as honest,
     ):
-        busy.assert_complete(client(liar, honest).receipts(busy.header))
+        busy.assert_complete(BlockContent(client(liar, honest), busy.header).receipts)
         with pytest.raises(InvalidAnswersError, match=RECEIPT):
-            client(liar).receipts(busy.header)
+            _ = BlockContent(client(liar), busy.header).receipts
 
 
 def test_a_node_with_single_receipts_makes_up_for_one_that_lies(busy: BusyBlock) -> None:
     lie = change_list(BLOCK_RECEIPTS, RECEIPT_LIES["a hidden log"])
     with relay(busy.node.url, without(BLOCK_RECEIPTS)) as old, relay(busy.node.url, lie) as liar:
         for nodes in ((old, liar), (liar, old)):
-            busy.assert_complete(client(*nodes).receipts(busy.header))
+            busy.assert_complete(BlockContent(client(*nodes), busy.header).receipts)
 
 
 def test_a_node_without_receipts_is_named_by_the_missing_method(busy: BusyBlock) -> None:
     with relay(busy.node.url, without(BLOCK_RECEIPTS, RECEIPT)) as bare:
         with pytest.raises(MethodMissingError, match=f"do not offer {RECEIPT}"):
-            client(bare).receipts(busy.header)
-        busy.assert_complete(client(bare, busy.node.url).receipts(busy.header))
+            _ = BlockContent(client(bare), busy.header).receipts
+        busy.assert_complete(BlockContent(client(bare, busy.node.url), busy.header).receipts)
 
 
 def pruned(method: str, _: list[Any], answer: Answer) -> Answer:
@@ -438,5 +439,5 @@ def test_a_node_that_dropped_the_receipts_says_so(
 ) -> None:
     with relay(busy.node.url, change) as url:
         with pytest.raises(error):
-            client(url).receipts(busy.header)
-        busy.assert_complete(client(url, busy.node.url).receipts(busy.header))
+            _ = BlockContent(client(url), busy.header).receipts
+        busy.assert_complete(BlockContent(client(url, busy.node.url), busy.header).receipts)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from queries.chain.block_contents import fetch_receipts
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError
 from queries.chain.registry import FactRead
@@ -42,7 +43,7 @@ def test_a_state_root_answered_as_a_status_is_refused() -> None:
     answer = {"status": f"0x{'05' * 32}", "cumulativeGasUsed": hex(21_000), "logs": []}
     answers = {"eth_getBlockReceipts": lambda _: [answer]}
     with recorded_node(answers) as url, pytest.raises(ChainError):
-        ChainClient(chain_with_nodes(url)).receipts(header)
+        fetch_receipts(ChainClient(chain_with_nodes(url)), header)
 
 
 @pytest.mark.parametrize("kind", [FactKind.RECEIPT, FactKind.WITHDRAWAL])

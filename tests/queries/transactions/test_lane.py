@@ -15,8 +15,7 @@ from queries.chain.signer import Signer, decode_transaction
 from queries.config.routes import Routes
 from queries.models import Batch, SentTransaction, Share
 from queries.prover import prove, worker
-from queries.prover.context import ProverContext
-from queries.prover.outcomes import Outcome
+from queries.prover.context import Outcome, ProverContext
 from queries.prover.worker import work_once
 from queries.statuses import StepName
 from queries.transactions.costs import charge_batches

@@ -7,8 +7,9 @@ import pytest
 from queries.database.leases import Lease, LeaseLostError, Snooze, claim_one
 from queries.intake.cancel import cancel
 from queries.models import Batch, BlockJob, Query
-from queries.prover.outcomes import Findings, Reject, release
+from queries.prover.context import Findings, Reject
 from queries.prover.resolve import resolve
+from queries.prover.worker import release
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import WaitCode

@@ -1,17 +1,20 @@
-"""Find the requested facts about a block's content: its events."""
+"""Events: facts about a block's content. Finds the requested ones, builds their witnesses, and cuts
+them into calls of the events verifier that fit.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from operator import attrgetter
+from typing import Any, Self
 
 from django.conf import settings
 from eth_utils.address import to_checksum_address
 
 from accounts.shared.wording import format_count
-from queries.chain.client import ChainClient
+from queries.chain.block_contents import BlockContent
 from queries.chain.errors import (
     BloomInconclusiveError,
     ChainError,
@@ -20,77 +23,25 @@ from queries.chain.errors import (
     EventNotFoundError,
     EventNotProvableError,
 )
+from queries.chain.registry import FactRead, RegistryReader
+from queries.contracts.abi import call_data
 from queries.models import EventReference, Query
-from queries.proving.block_items import (
-    BLOOM_BYTES,
-    NEWEST_TYPE,
-    BlockItem,
-    Log,
-    Receipt,
-    Withdrawal,
-    bloom_excludes,
-)
+from queries.planning.calls import Anchor, Piece
+from queries.proving.block_items import BLOOM_BYTES, NEWEST_TYPE, Log, Receipt, bloom_excludes
+from queries.proving.event_witness import build_event_witness
 from queries.proving.facts import ABSENCE_WORD, EventFact, FactKind, canonical_filter
-from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
+from queries.proving.packing import CALLDATA_BYTES, GasRules, pack
+from queries.proving.registry_calls import HeaderStep, headers_section
 from queries.proving.rlp_items import is_list
 from queries.schema.bodies import EVENT_MEMBERS
+
+MAX_ABSENT_LOGS = 255  # of a receipt in a witness, which counts them in a byte
+EVENT_GAS = 8_000  # of a fact without its stored words
 
 Event = dict[str, Any]  # a fact's name, word and details, for answers
 # An address, alone or as a topic.
 _ADDRESS = re.compile("0x(?:0{24})?([0-9a-f]{40})(?![0-9a-f])")
-
-
-@dataclass
-class BlockContent:
-    """The content of a block. Each list is fetched if it is needed, and checked by its root."""
-
-    source: ChainClient
-    header: Header
-
-    @cached_property
-    def receipts(self) -> list[Receipt]:
-        return self.source.receipts(self.header)
-
-    @cached_property
-    def transactions(self) -> list[bytes]:
-        return self.source.transactions(self.header)
-
-    @cached_property
-    def withdrawals(self) -> list[Withdrawal]:
-        if not self.header.has_field(HeaderField.WITHDRAWALS_ROOT):
-            raise EventNotFoundError("the block is older than withdrawals")
-        return self.source.withdrawals(self.header)
-
-    def items(self, field: HeaderField) -> Sequence[BlockItem]:
-        """The list to whose trie this header field commits."""
-        if field is HeaderField.TRANSACTIONS_ROOT:
-            return self.transactions
-        return self.receipts if field is HeaderField.RECEIPTS_ROOT else self.withdrawals
-
-    @cached_property
-    def indexes(self) -> dict[str, int]:
-        """The transactions' indexes, by their hashes."""
-        hashes = map(keccak256, self.transactions)
-        return {f"0x{digest.hex()}": index for index, digest in enumerate(hashes)}
-
-    @property
-    def bloom(self) -> bytes:
-        return self.header.payload(HeaderField.LOGS_BLOOM)
-
-    def transaction_index(self, transaction: int | str) -> int:
-        """The index of the transaction with this hash or index. Raises `EventNotFoundError`."""
-        if isinstance(transaction, int):
-            return transaction
-        if transaction not in self.indexes:
-            raise EventNotFoundError(f"the block has no transaction {transaction}")
-        return self.indexes[transaction]
-
-    def receipt(self, index: int) -> Receipt:
-        """The receipt of this transaction. Raises `EventError` if it cannot be proven."""
-        receipt: Receipt = _entry_at(self.receipts, index, "transaction")
-        _check_transaction_type(receipt.transaction_type, index)
-        return receipt
 
 
 def set_events(content: BlockContent, queries: Iterable[Query]) -> None:
@@ -146,9 +97,9 @@ def _find_facts(content: BlockContent, member: str, item: Any) -> Iterable[Event
         case "logs":
             return _find_logs(content, item)
         case "receipts":
-            return [EventFact(FactKind.RECEIPT, content.transaction_index(item))]
+            return [EventFact(FactKind.RECEIPT, _transaction_index(content, item))]
         case "transactions":
-            return [EventFact(FactKind.TRANSACTION, content.transaction_index(item))]
+            return [EventFact(FactKind.TRANSACTION, _transaction_index(content, item))]
         case "withdrawals":
             return [EventFact(FactKind.WITHDRAWAL, item)]
     return [_absence_fact(content, item)]
@@ -156,7 +107,7 @@ def _find_facts(content: BlockContent, member: str, item: Any) -> Iterable[Event
 
 def _find_logs(content: BlockContent, item: Mapping[str, Any]) -> Sequence[EventFact]:
     if "log" in item:
-        index = content.transaction_index(item["transaction"])
+        index = _transaction_index(content, item["transaction"])
         return [EventFact(FactKind.LOG, index, item["log"])]
     facts = [
         EventFact(FactKind.LOG, index, log)
@@ -179,7 +130,7 @@ def _find_logs(content: BlockContent, item: Mapping[str, Any]) -> Sequence[Event
 def _absence_fact(content: BlockContent, item: Mapping[str, Any]) -> EventFact:
     emitter = bytes.fromhex(item.get("address", "0x")[2:])
     if emitter and "transaction" in item:
-        index = content.transaction_index(item["transaction"])
+        index = _transaction_index(content, item["transaction"])
         lists = item.get("topics", ())
         topics = [bytes.fromhex(choices[0][2:]) if choices else None for choices in lists]
         return EventFact(FactKind.ABSENT_LOG, index, filter=canonical_filter(emitter, topics))
@@ -188,7 +139,7 @@ def _absence_fact(content: BlockContent, item: Mapping[str, Any]) -> EventFact:
         return EventFact(FactKind.SILENT_BLOCK, item=absent_item)
     if "withdrawal" in item:
         return EventFact(FactKind.ABSENT_WITHDRAWAL, item["withdrawal"])
-    index = content.transaction_index(item["transaction"])
+    index = _transaction_index(content, item["transaction"])
     return EventFact(FactKind.ABSENT_TRANSACTION, index)
 
 
@@ -197,7 +148,9 @@ def _check_and_describe(content: BlockContent, fact: EventFact) -> Event:
     index, word, details = fact.index, ABSENCE_WORD, dict[str, object]()
     match fact.kind:
         case FactKind.LOG:
-            log = _entry_at(content.receipt(index).logs, fact.log, "log", f"transaction {index:,}")
+            log = _entry_at(
+                _find_receipt(content, index).logs, fact.log, "log", f"transaction {index:,}"
+            )
             earlier_count = sum(len(receipt.logs) for receipt in content.receipts[:index])
             word = log.hash
             details = {
@@ -209,7 +162,7 @@ def _check_and_describe(content: BlockContent, fact: EventFact) -> Event:
                 "data": f"0x{log.data.hex()}",
             }
         case FactKind.RECEIPT:
-            receipt = content.receipt(index)
+            receipt = _find_receipt(content, index)
             word = receipt.word
             status = {"status": receipt.status} if isinstance(receipt.status, int) else {}
             details = {
@@ -240,7 +193,7 @@ def _check_and_describe(content: BlockContent, fact: EventFact) -> Event:
                 "amount": str(withdrawal.amount),
             }
         case FactKind.ABSENT_LOG:
-            for log_index, log in enumerate(content.receipt(index).logs):
+            for log_index, log in enumerate(_find_receipt(content, index).logs):
                 if fact.filter and fact.filter.matches(log):
                     raise EventExistsError(f"log {log_index} of transaction {index:,} matches")
             details = {"transactionIndex": index}
@@ -269,6 +222,21 @@ def _check_bloom_excludes(content: BlockContent, item: bytes) -> None:
     )
 
 
+def _transaction_index(content: BlockContent, transaction: int | str) -> int:
+    """The index of the transaction with this hash or index."""
+    if isinstance(transaction, int):
+        return transaction
+    if transaction not in content.indexes:
+        raise EventNotFoundError(f"the block has no transaction {transaction}")
+    return content.indexes[transaction]
+
+
+def _find_receipt(content: BlockContent, index: int) -> Receipt:
+    receipt: Receipt = _entry_at(content.receipts, index, "transaction")
+    _check_transaction_type(receipt.transaction_type, index)
+    return receipt
+
+
 def _entry_at(entries: Sequence[Any], index: int, noun: str, container: str = "the block") -> Any:
     if index >= len(entries):
         count = format_count(len(entries), noun)
@@ -288,3 +256,102 @@ def _has_topics(log: Log, lists: Sequence[Sequence[str] | None]) -> bool:
     return len(topics) >= len(lists) and all(
         choices is None or topic in choices for topic, choices in zip(topics, lists, strict=False)
     )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EventPiece(Piece):
+    """Facts about a block's content, for a call of their own to the events verifier."""
+
+    content: BlockContent
+    events: tuple[EventFact, ...]
+    are_roots_stored: bool = False  # the registry stores the header fields that prove them
+
+    @cached_property
+    def witness(self) -> bytes:
+        number = self.anchor.header.number if self.are_roots_stored else None
+        return build_event_witness(self.content, self.events, number)
+
+    @cached_property
+    def section(self) -> bytes:
+        """Proves the header fields to the registry; empty if it stores them."""
+        if self.are_roots_stored:
+            return b""
+        header, *newer_headers = self.headers
+        fields = frozenset(fact.field for fact in self.events)
+        steps = [HeaderStep(header, fields=fields), *map(HeaderStep, newer_headers)]
+        return self.anchor.hop + headers_section(steps)
+
+    @cached_property
+    def own_call(self) -> bytes:
+        return call_data("prove(bytes,bytes)", self.section, self.witness)
+
+    @property
+    def proves_header(self) -> bool:
+        return False
+
+    @property
+    def gas(self) -> int:
+        return sum(event_gas(fact, self.rules) for fact in self.events)
+
+    @property
+    def facts_key(self) -> str:
+        return repr((self.anchor.header.hash, sorted(fact.name for fact in self.events)))
+
+    @property
+    def weight(self) -> int:
+        return super().weight + self.rules.floor_byte * len(self.witness)
+
+    def query_weights(self, queries: Sequence[Query]) -> list[int]:
+        names = {fact.name: event_gas(fact, self.rules) for fact in self.events}
+        return [sum(names.get(event["name"], 0) for event in query.events) for query in queries]
+
+    def halves(self) -> tuple[Self, ...]:
+        middle = len(self.events) // 2
+        if not middle:
+            return ()
+        first, second = self.events[:middle], self.events[middle:]
+        return replace(self, events=first), replace(self, events=second)
+
+
+def event_gas(fact: EventFact, rules: GasRules) -> int:
+    """A rough estimate of the gas for a fact, without its calldata."""
+    return EVENT_GAS + rules.new_slot * (1 + (fact.kind is FactKind.WITHDRAWAL))
+
+
+def cut_events(
+    job_key: int,
+    anchor: Anchor,
+    events: Sequence[EventFact],
+    content: BlockContent,
+    registry_reader: RegistryReader,
+) -> list[Piece]:
+    """Cut the missing events into pieces that fit. Raises `EventNotProvableError`."""
+    if not events:
+        return []
+    header, rules = anchor.header, registry_reader.chain.gas_rules
+    fields = {fact.field for fact in events}
+    roots = [FactRead(FactKind.HEADER_FIELD, field, header.number) for field in fields]
+    whole = EventPiece(
+        job_key,
+        anchor,
+        rules=rules,
+        to=registry_reader.verifier,
+        content=content,
+        events=tuple(events),
+        are_roots_stored=registry_reader.read_block(header, roots).is_complete,
+    )
+
+    def build(group: Sequence[EventFact]) -> bytes:
+        return replace(whole, events=tuple(group)).own_call
+
+    sorted_events = sorted(events, key=attrgetter("field", "index", "log"))
+    gas, groups = partial(event_gas, rules=rules), list[Sequence[EventFact]]()
+    for start in range(0, len(sorted_events), MAX_ABSENT_LOGS):
+        part = sorted_events[start : start + MAX_ABSENT_LOGS]
+        groups += pack(part, build, rules.items_gas, gas)
+    for group in groups:
+        if len(build(group)) > CALLDATA_BYTES:
+            name = group[0].name
+            sentence = f"The proof of {name} does not fit into a transaction."
+            raise EventNotProvableError(sentence, name.encode())
+    return [replace(whole, events=tuple(group)) for group in groups]
