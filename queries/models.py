@@ -514,6 +514,8 @@ class NodeRecord(models.Model):
     # younger chain; -1: not even its latest block.
     proof_window = models.BigIntegerField(null=True)
     measured_at = models.DateTimeField(null=True)  # null: measure the window at the next check
+    measured_number = models.PositiveBigIntegerField(default=0)  # its latest block at that time
+    client = models.CharField(max_length=60, default="")  # the name of its program, such as Geth
 
     class Meta:
         constraints: ClassVar = [

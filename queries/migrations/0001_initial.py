@@ -157,6 +157,8 @@ class Migration(migrations.Migration):
                 ('can_resolve_names', models.BooleanField(null=True)),
                 ('proof_window', models.BigIntegerField(null=True)),
                 ('measured_at', models.DateTimeField(null=True)),
+                ('measured_number', models.PositiveBigIntegerField(default=0)),
+                ('client', models.CharField(default='', max_length=60)),
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('chain', 'position'), name='queries_node_position')],

@@ -121,16 +121,21 @@ def _try_head(node: ChainClient, known_final: int | None) -> ChainHead | ChainEr
 def _check_node(node: ChainClient, position: int, head: ChainHead) -> None:
     """Store whether the node resolves ENS names, and how far back it proves.
 
-    The latter takes up to dozens of requests, so it is measured once per `node_check_interval`, and
-    again after the node has failed or has proven an older block. It is stored only if the node
-    answered all requests.
+    The latter takes up to dozens of requests. It is measured once per `node_check_interval`, and
+    again when the node's program or chain changes or the chain has doubled in length. It is stored
+    only if the node answered all requests.
     """
     chain, now = node.chain, shared_now()
     row = NodeRecord.objects.filter(chain=chain.id, position=position)
     if chain.ens_registry:
         row.update(can_resolve_names=ens.can_resolve_names(node))
-    cutoff = now - timedelta(seconds=chain.limits.node_check_interval)
-    if row.filter(measured_at__gt=cutoff).exists():
+    client = _client_name(node)
+    is_current = row.filter(
+        measured_at__gt=now - timedelta(seconds=chain.limits.node_check_interval),
+        measured_number__range=((head.number + 1) // 2, head.number),
+        client=client,
+    )
+    if is_current.exists():
         return
     try:
         window = _measure_window(node, head)
@@ -142,7 +147,19 @@ def _check_node(node: ChainClient, position: int, head: ChainHead) -> None:
             error.code,
         )
         return
-    row.update(proof_window=window, measured_at=now)
+    row.update(proof_window=window, measured_at=now, measured_number=head.number, client=client)
+
+
+def _client_name(node: ChainClient) -> str:
+    """The name of the node's program; empty if the node does not report it."""
+
+    def read_name(version: object) -> str:
+        return version.partition("/")[0][:60] if isinstance(version, str) else ""
+
+    try:
+        return node.fetch("web3_clientVersion", (), read_name)
+    except ChainError:
+        return ""
 
 
 def _measure_window(node: ChainClient, head: ChainHead) -> int:

@@ -141,13 +141,17 @@ def test_the_proof_window_is_measured_again_for_another_node(
 
 
 def test_the_proof_window_of_a_young_chain_is_all_its_blocks() -> None:
-    """It is measured again after a proof of an older block."""
-    oldest, block, proofs = 0, 0, 0
+    """It is measured again when another client answers, when the chain is twice as long, and after
+    a proof of an older block.
+    """
+    oldest, client, block, proofs = 0, "anvil/v1", 0, 0
 
     def change(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
         nonlocal block, proofs
         if method == "eth_getBlockByNumber" and params[0].startswith("0x"):
             block = int(params[0], 16)  # its proof is requested next
+        if method == "web3_clientVersion":
+            return {"result": client}
         if method != "eth_getProof":
             return answer
         proofs += 1
@@ -167,14 +171,20 @@ def test_the_proof_window_of_a_young_chain_is_all_its_blocks() -> None:
         relay(node.url, change) as address,
     ):
         service.mine(40)
-        oldest = service.head() - 7
         watch = _watch(service.with_nodes(address).routes)
-        assert shown_window() == "the last 7 blocks"
-        oldest, proofs = 0, 0
-        assert (shown_window(), proofs) == ("the last 7 blocks", 0)  # not measured again
-        service.work(service.ask_balance(HOLDER, 3))
-        proofs = 0
         assert (shown_window(), proofs) == ("all blocks", 1)
+        service.mine(20)
+        assert (shown_window(), proofs) == ("all blocks", 1)  # not measured again
+        oldest = service.head() - 7
+        client = "Geth/v2"
+        assert shown_window() == "the last 7 blocks"
+        oldest = 0
+        assert shown_window() == "the last 7 blocks"
+        service.work(service.ask_balance(HOLDER, 3))
+        assert shown_window() == "all blocks"
+        service.mine(service.head() + 1)
+        oldest = service.head() - 9
+        assert shown_window() == "the last 9 blocks"
 
 
 def test_a_block_beyond_the_head_is_expected_after_the_chains_block_time(service: Service) -> None:
