@@ -238,13 +238,16 @@ class EnsUnresolvedError(ChainError):
 
 class EnsOffChainError(ChainError):
     code = "ens_off_chain"
-    template = "The resolver asks for an off-chain lookup."
+    template = "The name's resolver needs an off-chain lookup, which is not supported."
     retryable = False
     is_certain = True
 
 
 class EventError(ChainError):
-    """A fact about a block's content cannot be proven. The header proves the whole content."""
+    """A fact about a block's content cannot be proven.
+
+    This is certain, because the header commits to the whole content.
+    """
 
     retryable = False
     is_certain = True
@@ -368,7 +371,7 @@ def classify_node_error(method: str, message: str, code: int) -> type[ChainError
 
 
 def revert_data(data: str) -> bytes:
-    """Decode a revert's data; empty if the node leaves it out."""
+    """Decode a revert's data; empty if missing or malformed."""
     try:
         return bytes.fromhex(data.removeprefix("Reverted ").removeprefix("0x"))
     except ValueError:

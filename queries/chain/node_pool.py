@@ -67,7 +67,7 @@ class NodeHealth:
     _next_request: float = 0.0
     _failing_since: float = math.inf
     _lagging_since: float = math.inf
-    _silent_since: dict[Hashable, float] = field(default_factory=dict)  # start time by question
+    _unanswered_since: dict[Hashable, float] = field(default_factory=dict)  # start time by question
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def allow_request(self) -> bool:
@@ -130,13 +130,15 @@ class NodeHealth:
         now, limits = time.monotonic(), self.chain.limits
         max_age = 2 * (limits.quorum_wait + limits.max_retry_delay)  # then it is forgotten
         with self._lock:
-            self._silent_since = {q: t for q, t in self._silent_since.items() if now < t + max_age}
-            start = self._silent_since.setdefault(question, now)
+            self._unanswered_since = {
+                q: t for q, t in self._unanswered_since.items() if now < t + max_age
+            }
+            start = self._unanswered_since.setdefault(question, now)
         return min(start, self._failing_since, self._lagging_since)
 
     def clear_unanswered(self, question: Hashable) -> None:
         with self._lock:
-            self._silent_since.pop(question, None)
+            self._unanswered_since.pop(question, None)
 
 
 _health_by_node: dict[tuple[int, str], NodeHealth] = {}  # by chain id and URL
@@ -253,7 +255,7 @@ class NodePool:
 
     @classmethod
     def open_for_visitor(cls, chain: Chain) -> AbstractContextManager[Self]:
-        """Open a pool whose requests all end after `visitor_timeout`."""
+        """Open a pool whose requests all end within `visitor_timeout` from now."""
         return closing(cls(chain, deadline=time.monotonic() + chain.limits.visitor_timeout))
 
     def fetch(self, method: str, params: Params, check: Check[Value]) -> Value:
@@ -379,7 +381,7 @@ class Poll(Generic[Answer]):
         self._answers: list[Answer | ChainError] = []
         self._errors: list[ChainError] = []
         self._unavailable_since: list[float] = []  # of other nodes
-        self._is_agreed = False  # on the last answer
+        self._has_quorum = False  # for the last answer
 
     def first(self) -> Answer:
         """The answer of the first node that has one."""
@@ -390,14 +392,14 @@ class Poll(Generic[Answer]):
 
     def quorum(self) -> Answer:
         """The answer that `ask_quorum` describes."""
-        while not self._is_agreed and self._ask_next():
+        while not self._has_quorum and self._ask_next():
             pass
-        if self._is_agreed:
+        if self._has_quorum:
             return _return_or_raise(self._answers[-1])
-        wait_start = time.monotonic() - self._chain.limits.quorum_wait
+        cutoff = time.monotonic() - self._chain.limits.quorum_wait
         is_single_answer = len(self._unavailable_since) == len(self._nodes) - 1
         if not self._answers or (
-            is_single_answer and all(start <= wait_start for start in self._unavailable_since)
+            is_single_answer and all(start <= cutoff for start in self._unavailable_since)
         ):
             return self.first()
         raise NoQuorumError.create(self._chain.name)
@@ -416,8 +418,8 @@ class Poll(Generic[Answer]):
             self._errors.append(error)
             self._unavailable_since.append(health.record_unanswered(self._key))
             return True
-        self._is_agreed = len(self._nodes) == 1 or answer in self._answers
-        if self._answers and not self._is_agreed and health.is_lagging():
+        self._has_quorum = len(self._nodes) == 1 or answer in self._answers
+        if self._answers and not self._has_quorum and health.is_lagging():
             self._unavailable_since.append(health.record_unanswered(self._key))
         else:
             health.clear_unanswered(self._key)

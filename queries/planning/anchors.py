@@ -1,5 +1,5 @@
-"""Search for an anchor, by which the registry can know a block: its own hash, or headers or a hop
-from a later block that it knows. If there is none, a transaction may have to prepare one first.
+"""Search for an anchor, the link between a block and a hash that the registry knows: the block's
+own hash, or headers or a hop from a later block. Without one, a transaction may have to prepare it.
 
 Hops prove an older block's hash in the state of a newer block, which holds the hashes of the 8,191
 blocks before it (EIP-2935). For older blocks several hops follow one another.
@@ -161,8 +161,8 @@ class AnchorSearch:
 
     @cached_property
     def hash_window(self) -> range:
-        """The blocks whose hashes the registry can look up, or has recorded by hash alone, so that
-        `anchor_blocks` does not list them.
+        """The blocks whose hashes the registry knows although `anchor_blocks` does not list them:
+        it can look them up, or has recorded the hash without the number.
 
         Native route: the chain's latest blocks. Output route: the block recorded from a game. With
         `assumed_preparation`: the block that this preparation records.
@@ -185,8 +185,8 @@ class AnchorSearch:
         """
         header, is_native = self.header, self.registry.kind is RegistryKind.NATIVE
         has_root = header.has_field(HeaderField.PARENT_BEACON_BLOCK_ROOT)
-        is_short = len(header.payload(HeaderField.EXTRA_DATA)) <= HASH_BYTES
-        return is_native and header.number - 1 in self.hash_window and has_root and is_short
+        has_short_extra = len(header.payload(HeaderField.EXTRA_DATA)) <= HASH_BYTES
+        return is_native and header.number - 1 in self.hash_window and has_root and has_short_extra
 
     def _known_output_window(self) -> range:
         if self.registry_reader.is_recorded(self.target.hash):
@@ -228,7 +228,7 @@ class AnchorSearch:
     def _hop_section(
         self, start: Header, target: Header, *, is_accumulated: bool, accumulate: bool = False
     ) -> bytes:
-        """The section that shows a block, and the hash of an older one in its state."""
+        """The section that proves a block, and in its state the hash of an older block."""
         try:
             (proof,) = self.fetch_proofs(
                 start, [(HASH_HISTORY_BYTES, [history_slot(target.number)])]
@@ -325,7 +325,7 @@ class AnchorSearch:
         return HashNotKnown(code.reason)
 
     def _check_reach(self, nearby_blocks: range) -> HashNotKnown:
-        """Return `OutOfReach` if no hash near the block can become known; it is too old for hops.
+        """For a block too old for hops: return `OutOfReach` if no hash near it can become known.
 
         Native and OP-stack routes learn only newer hashes. Signers and games may still provide
         older ones.

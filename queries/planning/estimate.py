@@ -237,7 +237,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
 def _estimate_facts(
     plan: BlockPlan, estimate: BlockEstimate, anchor: Anchor, leaves: Mapping[int, bytes]
 ) -> None:
-    chains, registry, missing = plan.chains, plan.registry, plan.missing
+    chains, registry, missing = plan.chains, plan.registry, plan.missing_facts
     pieces = _fetch_pieces(plan, anchor, missing)
     is_whole = any(piece.accounts for piece in pieces) or not missing.accounts
     estimate.sentence = estimate.sentence or ("" if is_whole else HEADER_FIRST)

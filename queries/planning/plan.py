@@ -47,7 +47,7 @@ class BlockPlan:
         return self.content.header
 
     @property
-    def missing(self) -> FactGroups:
+    def missing_facts(self) -> FactGroups:
         return group_facts(self.registry_block.unproven_facts)
 
     def find_anchor(
@@ -74,13 +74,19 @@ class BlockPlan:
         return search.find()
 
     def cut_into_pieces(
-        self, job_key: int, anchor: Anchor, missing: FactGroups, proofs: Sequence[AccountProof]
+        self,
+        job_key: int,
+        anchor: Anchor,
+        missing_facts: FactGroups,
+        proofs: Sequence[AccountProof],
     ) -> list[Piece]:
         """Cut the missing facts into pieces that each fit into a transaction.
 
         Raises `EventNotProvableError`.
         """
         rules = self.chains.chain(self.registry.destination).gas_rules
-        pieces = cut_into_pieces(job_key, anchor, missing, proofs, rules)
+        pieces = cut_into_pieces(job_key, anchor, missing_facts, proofs, rules)
         registry_reader = self.chains.registry_reader(self.registry)
-        return pieces + cut_events(job_key, anchor, missing.events, self.content, registry_reader)
+        return pieces + cut_events(
+            job_key, anchor, missing_facts.events, self.content, registry_reader
+        )

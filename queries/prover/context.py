@@ -1,4 +1,4 @@
-"""What a pass over a row works with, and its outcome.
+"""The context of a pass over a row, and its outcomes.
 
 The chains come with cached heads and budgets. A pass changes no status: the worker stores its
 findings and its outcome.
@@ -31,7 +31,7 @@ from queries.transitions import Failure
 from queries.wait_reasons import Reason
 
 # Look for the next block only after this share of the average block time. Chains slower than
-# MAX_BLOCK_SECONDS make blocks on demand.
+# MAX_BLOCK_SECONDS are treated as making blocks on demand.
 MIN_BLOCK_TIME_SHARE, MAX_BLOCK_SECONDS = 0.8, 15
 
 
@@ -85,8 +85,8 @@ class ProverContext(ChainReaders):
 
     def _block_seconds(self, chain_id: int) -> float:
         """The average time between blocks, as `watch` measures it; 0 if one may come any time."""
-        row = ChainRecord.objects.filter(chain=chain_id, block_seconds__lte=MAX_BLOCK_SECONDS)
-        return row.values_list("block_seconds", flat=True).first() or 0.0
+        rows = ChainRecord.objects.filter(chain=chain_id, block_seconds__lte=MAX_BLOCK_SECONDS)
+        return rows.values_list("block_seconds", flat=True).first() or 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class JobPass:
     queries: list[Query]
     context: ProverContext
     registry: Registry
-    latest: ChainHead  # of the destination, read before everything else
+    destination_head: ChainHead  # read before everything else
     pinned_content: BlockContent | None = None  # of the block, once its header is pinned
 
     def __post_init__(self) -> None:
@@ -204,7 +204,7 @@ class JobPass:
 
     def wait_for_block(self, reason: Reason) -> Snooze:
         """Return a `Snooze` until the destination has a new block; nothing changes before."""
-        return Snooze(reason, head_hash=self.latest.hash)
+        return Snooze(reason, head_hash=self.destination_head.hash)
 
     def retry(self, reason: Reason) -> Retry:
         """Return a `Retry` that counts one more consecutive failure for this reason."""

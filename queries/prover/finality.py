@@ -126,7 +126,7 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
     """
 
     def read_confirmed_leaf(node: ChainClient, registry: Registry, number: int) -> bytes:
-        destination_block = node.confirmed_block(job_pass.latest.number)
+        destination_block = node.confirmed_block(job_pass.destination_head.number)
         return RegistryReader(node, registry).leaves([number], destination_block)[0]
 
     number, destination = header.number, job_pass.destination

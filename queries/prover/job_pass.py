@@ -50,8 +50,8 @@ def run_pass(
 ) -> ReadyJob | Outcome:
     """Run one pass over the job. Its results go into `findings`, even if it raises.
 
-    It changes no status and signs nothing. The worker stores the findings and the outcome, and
-    sends the pieces or the preparation of a `ReadyJob`.
+    It follows earlier transactions, and replaces stuck ones. The worker stores the findings and the
+    outcome, and sends the pieces or the preparation of a `ReadyJob`.
     """
     job, chains = lease.row, context.routes.chains
     if wait := _wait_for_new_block(job, context):
@@ -67,14 +67,14 @@ def run_pass(
         pause = timedelta(seconds=context.limits.max_retry_delay)
         return Snooze(Reason(WaitCode.DESTINATION_REMOVED, sentence), pause)
     context.rotate(job.failures, *chains.keys() & {job.source, job.destination})
-    latest = context.latest(job.destination)
+    destination_head = context.latest(job.destination)
     # Transactions come first, because all else relies on their receipts, and a node may have lied.
     rows = unconfirmed_transactions(job)
-    is_pending = bool(rows) and follow(context.lane(job.destination), rows, latest.number)
+    is_pending = bool(rows) and follow(context.lane(job.destination), rows, destination_head.number)
     is_confirmed = any(row.confirmed and row.succeeded and not row.is_preparation for row in rows)
     if registry is None or not queries:
-        return _wait_for_transactions(job, latest.hash)
-    result = pin_final_block(JobPass(findings, queries, context, registry, latest))
+        return _wait_for_transactions(job, destination_head.hash)
+    result = pin_final_block(JobPass(findings, queries, context, registry, destination_head))
     if not isinstance(result, JobPass):
         return result
     return _read_back_or_prove(result, is_confirmed=is_confirmed, is_pending=is_pending)
@@ -126,7 +126,7 @@ def _read_back_or_prove(
     proven_pass = replace(job_pass, queries=proven_queries)
     wait = read_back(proven_pass, confirmed_registry_block) if proven_queries else None
     if registry_block.is_complete:
-        return wait or _wait_for_transactions(job_pass.job, job_pass.latest.hash)
+        return wait or _wait_for_transactions(job_pass.job, job_pass.destination_head.hash)
     if is_pending:
         return job_pass.wait_for_block(WaitCode.TRANSACTION_PENDING.reason)
     if registry_block.has_conflict:
@@ -139,18 +139,18 @@ def _read_back_or_prove(
 
 def _prove_missing(job_pass: JobPass, registry_block: RegistryBlock) -> ReadyJob | Outcome:
     plan = BlockPlan(job_pass.context, job_pass.registry, job_pass.content, registry_block)
-    anchor = plan.find_anchor()
+    result = plan.find_anchor()
 
     def has_result(node: ChainClient, _job_id: int, kind: type[AnchorResult]) -> bool:
         return isinstance(plan.find_anchor(node), kind)
 
     ask = job_pass.destination.ask_quorum
-    has_quorum = partial(ask, has_result, job_pass.job.pk, type(anchor))
-    if isinstance(anchor, OutOfReach):
-        return _reject_out_of_reach(job_pass, anchor.reason, has_quorum)
-    if isinstance(anchor, HashNotKnown):
-        return _wait_for_hash(job_pass, anchor.reason)
-    if isinstance(anchor, Anchor) and not registry_block.is_verified:
+    has_quorum = partial(ask, has_result, job_pass.job.pk, type(result))
+    if isinstance(result, OutOfReach):
+        return _reject_out_of_reach(job_pass, result.reason, has_quorum)
+    if isinstance(result, HashNotKnown):
+        return _wait_for_hash(job_pass, result.reason)
+    if isinstance(result, Anchor) and not registry_block.is_verified:
         job_pass.findings.step = StepName.HEADER_ACCUMULATED
     job_pass.lease.extend()
     failed_hashes = _failed_transaction_hashes(job_pass)
@@ -161,10 +161,10 @@ def _prove_missing(job_pass: JobPass, registry_block: RegistryBlock) -> ReadyJob
         return job_pass.reject(Failure(TRANSACTION_FAILED, sentence, step, retryable=True))
     if job_pass.context.is_budget_spent(job_pass.registry.destination):
         return prove.wait_for_budget(job_pass)  # before fetching proofs that could not be sent
-    if isinstance(anchor, Preparation):
-        return prove.prepare(job_pass, anchor, has_quorum)
+    if isinstance(result, Preparation):
+        return prove.plan_preparation(job_pass, result, has_quorum)
     is_isolated = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.max_refusals
-    return prove.fetch_proofs(job_pass, plan, anchor, is_isolated=is_isolated)
+    return prove.fetch_proofs(job_pass, plan, result, is_isolated=is_isolated)
 
 
 def _failed_transaction_hashes(job_pass: JobPass) -> list[str]:

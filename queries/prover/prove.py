@@ -79,9 +79,9 @@ def fetch_proofs(
     If the history of block hashes shows that the header holds the state root from before its
     block, lower the registry's horizon first.
     """
-    source, header, missing = job_pass.source, plan.header, plan.missing
-    history = history_request(header) if missing.accounts else []
-    accounts = [*missing.account_slots, *history]
+    source, header, missing_facts = job_pass.source, plan.header, plan.missing_facts
+    history = history_request(header) if missing_facts.accounts else []
+    accounts = [*missing_facts.account_slots, *history]
     proofs = source.account_proofs(header, accounts, job_pass.lease.extend)
     if accounts:
         measure_again_if_beyond(source.chain.id, header.number)
@@ -98,10 +98,13 @@ def fetch_proofs(
             reason = WaitCode.HORIZON_PENDING.reason
             preparation = Preparation(evidence, header.number, pending_reason=reason)
             unpaid_pass = replace(job_pass, queries=[])  # the operator pays
-            return prepare(unpaid_pass, preparation, is_needed)
-        missing, proofs = group_facts(()), []  # `endedBy` takes no hop: accumulate the block first
+            return plan_preparation(unpaid_pass, preparation, is_needed)
+        missing_facts, proofs = (
+            group_facts(()),
+            [],
+        )  # `endedBy` takes no hop: accumulate the block first
     try:
-        pieces = plan.cut_into_pieces(job_pass.job.pk, anchor, missing, proofs)
+        pieces = plan.cut_into_pieces(job_pass.job.pk, anchor, missing_facts, proofs)
     except EventNotProvableError as error:
         name = error.data.decode()
         queries = [query for query in job_pass.queries if name in job_pass.reads[query.pk]]
@@ -109,7 +112,7 @@ def fetch_proofs(
     return ReadyJob(job_pass, pieces, is_isolated)
 
 
-def prepare(
+def plan_preparation(
     job_pass: JobPass, preparation: Preparation, is_needed: Callable[[], bool]
 ) -> ReadyJob | Outcome:
     """Return the preparation to send, or the wait for a pending one that may serve this job too.
@@ -132,15 +135,15 @@ def _is_preparation_pending(job: BlockJob, preparation: Preparation) -> bool:
         jobs__destination=job.destination,
         is_preparation=True,
         confirmed=False,
-    ).exclude(succeeded=False)  # not only unmined ones: a node that is behind may not know it
+    ).exclude(succeeded=False)  # mined ones count too: a node that is behind may not know them yet
     if preparation.hops:
         return rows.filter(hops__gt=0).exists()
     lowers_horizon = preparation.calldata.startswith(ENDED_BY_SELECTOR)
-    data = ENDED_BY_SELECTOR if lowers_horizon else preparation.calldata
-    return any(decode_transaction(row.raw).data.startswith(data) for row in rows)
+    calldata_prefix = ENDED_BY_SELECTOR if lowers_horizon else preparation.calldata
+    return any(decode_transaction(row.raw).data.startswith(calldata_prefix) for row in rows)
 
 
-def prove(group: Sequence[ReadyJob]) -> dict[int, Outcome]:
+def send_group(group: Sequence[ReadyJob]) -> dict[int, Outcome]:
     """Join the pieces of these jobs into calls, estimate, sign and send them.
 
     Returns the outcome of each job. All jobs have the same registry and group. A job with a refused
@@ -153,9 +156,9 @@ def prove(group: Sequence[ReadyJob]) -> dict[int, Outcome]:
     if refusals:
         others = [ready_job for ready_job in group if ready_job.job_id not in refusals]
         outcomes = {key: _reject_or_retry(passes[key], *refusals[key]) for key in refusals}
-        return outcomes | (prove(others) if others else {})
+        return outcomes | (send_group(others) if others else {})
     try:
-        _sign_and_send(group, estimates)
+        sent_calls = _sign_and_send(group, estimates)
     except DailyBudgetSpentError:  # another job spent it after `_prove_missing` checked it
         return {job_id: wait_for_budget(job_pass) for job_id, job_pass in passes.items()}
     except FeeTooLowError as error:
@@ -165,9 +168,15 @@ def prove(group: Sequence[ReadyJob]) -> dict[int, Outcome]:
         ]
         others = [ready_job for ready_job in group if ready_job not in payers]
         if others:  # alone it may cost more, and a rejection has to name that price
-            return prove(others) | prove(payers)
+            return send_group(others) | send_group(payers)
         return _wait_or_reject_underfunded(passes, list(estimates), error)
-    return {ready_job.job_id: ready_job.wait_until_mined() for ready_job in group}
+    sent_jobs = {piece.job_key for call in sent_calls for piece in call.pieces}
+    return {
+        ready_job.job_id: ready_job.wait_until_mined()
+        if ready_job.preparation or ready_job.job_id in sent_jobs
+        else Snooze()  # its call exceeded the budget or the funds: plan it again
+        for ready_job in group
+    }
 
 
 def _estimate_group(
@@ -193,17 +202,23 @@ def _estimate_group(
     return estimates, refusals
 
 
-def _sign_and_send(group: Sequence[ReadyJob], estimates: Mapping[ProveCall, GasEstimate]) -> None:
+def _sign_and_send(
+    group: Sequence[ReadyJob], estimates: Mapping[ProveCall, GasEstimate]
+) -> Sequence[ProveCall]:
     first_pass = group[0].job_pass
     leases = [ready_job.job_pass.lease for ready_job in group]
     paying_queries = {ready_job.job_id: ready_job.job_pass.paying_queries for ready_job in group}
-    head = max((ready_job.job_pass.latest for ready_job in group), key=lambda head: head.number)
+    head = max(
+        (ready_job.job_pass.destination_head for ready_job in group), key=lambda head: head.number
+    )
     priced_calls = price_calls(first_pass.destination, head, estimates, paying_queries)
     preparation = group[0].preparation
     is_obsolete = (
         partial(_is_preparation_pending, first_pass.job, preparation) if preparation else None
     )
-    first_pass.lane.sign_and_send(leases, first_pass.registry.address, priced_calls, is_obsolete)
+    return first_pass.lane.sign_and_send(
+        leases, first_pass.registry.address, priced_calls, is_obsolete
+    )
 
 
 def wait_for_budget(job_pass: JobPass) -> Snooze:
@@ -249,7 +264,7 @@ def _wait_or_reject_underfunded(
     """Reject, by quorum at one block, batches that cannot pay the next block's price.
 
     Each node judges by its own tip and estimate. If only one node's price is too high, the next
-    pass asks another node first, and the batch is sent at that price.
+    pass asks another node first, and sends the batch at that node's price.
     """
     if error.is_temporary:
         reason = WaitCode.FEE_RESERVED.reason

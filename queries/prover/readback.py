@@ -51,7 +51,7 @@ def read_confirmed_registry_block(job_pass: JobPass) -> RegistryBlock:
         except RegistryAbsentError:  # it was deployed after that block
             return RegistryBlock(dict.fromkeys(reads), EMPTY_WORD, block_leaf(header))
 
-    head, reads = job_pass.latest.number, tuple(job_pass.all_reads)
+    head, reads = job_pass.destination_head.number, tuple(job_pass.all_reads)
     return job_pass.destination.ask_quorum(read_confirmed_block, job_pass.header, reads)
 
 

@@ -168,20 +168,20 @@ def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None
     return None
 
 
-def _resolved_batches(batch: Batch, source: int, head: int) -> QuerySet[Batch]:
+def _resolved_batches(batch: Batch, source: int, head_number: int) -> QuerySet[Batch]:
     """Due batches of the same route whose accounts are known and whose blocks exist.
 
     Together with the batch they have at most `BATCH_ACCOUNTS` queries.
     """
     limit = settings.BATCH_ACCOUNTS
     room, batch_ids = limit - batch.query_count, list[str]()
-    others = due_rows(Batch.objects.filter(destination=batch.destination), clock.shared_now())
-    for batch_id, query_count in others.values_list("pk", "query_count")[:limit]:
+    due_batches = due_rows(Batch.objects.filter(destination=batch.destination), clock.shared_now())
+    for batch_id, query_count in due_batches.values_list("pk", "query_count")[:limit]:
         room -= query_count
         if room < 0:
             break
         batch_ids.append(batch_id)
-    resolved_condition = Q(~UNRESOLVED_NAME, source=source, timestamp=None, block__lte=head)
+    resolved_condition = Q(~UNRESOLVED_NAME, source=source, timestamp=None, block__lte=head_number)
     unresolved_queries = Query.objects.filter(
         ~resolved_condition | Q(block=None), batch=OuterRef("pk"), has_ended=False
     )

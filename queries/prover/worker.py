@@ -33,7 +33,7 @@ from queries.database.leases import (
 from queries.models import Batch, BlockJob, LeasedRow, Query, Share, UnsentProof, WebhookDelivery
 from queries.prover.context import Attach, Findings, Outcome, ProverContext, Reject
 from queries.prover.job_pass import run_pass
-from queries.prover.prove import ReadyJob, prove
+from queries.prover.prove import ReadyJob, send_group
 from queries.prover.resolve import resolve
 from queries.proving.errors import ProofError
 from queries.transactions.costs import lock_batches
@@ -81,7 +81,7 @@ def _work_on_jobs(first_lease: Lease[BlockJob], context: ProverContext) -> None:
     for group in groups.values():
         leases = [ready_job.job_pass.lease for ready_job in group]
         with _reschedule_on_error(leases, context.limits):
-            outcomes = prove(group)
+            outcomes = send_group(group)
             for lease in leases:
                 _release_job(lease, outcomes[lease.row.pk], context)
 
@@ -95,7 +95,7 @@ def _gather_ready_jobs(first_lease: Lease[BlockJob], context: ProverContext) -> 
     lease: Lease[BlockJob] | None = first_lease
     while lease is not None:
         seen_jobs.add(lease.row.pk)
-        if ready_job := _run_pass(lease, context):
+        if ready_job := _run_and_store_pass(lease, context):
             ready_jobs.append(ready_job)
         if not ready_jobs or time.monotonic() > deadline:
             break
@@ -110,7 +110,7 @@ def _gather_ready_jobs(first_lease: Lease[BlockJob], context: ProverContext) -> 
     return ready_jobs
 
 
-def _run_pass(lease: Lease[BlockJob], context: ProverContext) -> ReadyJob | None:
+def _run_and_store_pass(lease: Lease[BlockJob], context: ProverContext) -> ReadyJob | None:
     """Run a pass, store what it found, and release the job unless it is ready to be proven.
 
     The findings of a ready job are stored before it is proven: its header has to be pinned before
@@ -143,7 +143,8 @@ def _reschedule_on_error(
     leases: Sequence[AnyLease], limits: Limits, findings: Findings | None = None
 ) -> Iterator[None]:
     """Make these rows due again if the `with` body raises, and store its findings so far."""
-    row_names, is_failure = ", ".join(str(lease.row) for lease in leases), True
+    row_names = ", ".join(str(lease.row) for lease in leases)
+    is_failure = True
     try:
         yield
     except (LeaseLostError, ConcurrentProverError, JobPrunedError):  # a concurrent process won

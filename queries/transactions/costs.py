@@ -121,7 +121,7 @@ def store_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:
     since the row was read, read it again and return False.
     """
     unchanged_rows = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, confirmed=False)
-    columns = {name: getattr(row, name) for name in (*NOT_MINED, "nonce_used_block", "sent_at")}
+    columns = {name: getattr(row, name) for name in (*NOT_MINED, "nonce_used_block")}
     if unchanged_rows.update(confirmed=confirmed, **columns):
         row.confirmed = confirmed
         return True
@@ -129,8 +129,8 @@ def store_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:
     return False
 
 
-def charge_batches(row: SentTransaction, *, free: bool) -> None:
-    """Charge the batches of a transaction that is confirmed, or will never be mined.
+def close_and_charge(row: SentTransaction, *, free: bool) -> None:
+    """Close a transaction that is deep enough or will never be mined, and charge its batches.
 
     A batch pays at most its fee. On a `free` destination, which accepts batches without a fee, its
     share of the whole cost is recorded. If a reorg undoes the transaction, its batches stay charged

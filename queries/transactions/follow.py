@@ -22,7 +22,7 @@ from queries.chain.signer import Fees, UnsignedTransaction, decode_transaction
 from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.models import BlockJob, SentHash, SentTransaction
-from queries.transactions.costs import NOT_MINED, charge_batches, store_receipt
+from queries.transactions.costs import NOT_MINED, close_and_charge, store_receipt
 from queries.transactions.destination_reorgs import reopen
 from queries.transactions.lane import PERMANENT_SEND_ERRORS, Lane
 
@@ -33,7 +33,7 @@ class NodeReceipt(NamedTuple):
     """A node's receipt of a transaction; a quorum has to agree on it."""
 
     receipt: TransactionReceipt
-    is_deep: bool  # at the operator's depth, for the head that we know and for the node's own
+    is_deep: bool  # has enough confirmations, both by our head and by the node's own
 
 
 ReceiptPoll = Poll[NodeReceipt | None]
@@ -45,7 +45,9 @@ def _fetch_node_receipt(
     receipt = node.receipt(transaction_hash)
     if receipt is None:
         return None
-    is_deep_for_us = receipt.block <= head - node.chain.depth + 1  # else its head is not needed
+    is_deep_for_us = (
+        receipt.block <= head - node.chain.depth + 1
+    )  # if not, the node's own head is not needed
     is_deep = is_deep_for_us and receipt.block <= node.confirmed_block(head)
     return NodeReceipt(receipt, is_deep)
 
@@ -55,10 +57,10 @@ def unconfirmed_transactions(job: BlockJob) -> list[SentTransaction]:
 
 
 def follow(lane: Lane, rows: Iterable[SentTransaction], head: int) -> bool:
-    """Follow these transactions up to block `head`. True if any of them is pending.
+    """Follow these transactions up to block `head`. Returns whether any of them is pending.
 
     A failed one is pending until it is confirmed: otherwise its proofs would be sent again on one
-    node's answer.
+    node's answer. Raises the first error about one of them after following the others.
     """
     is_pending, errors = False, list[Exception]()
     confirmed_block = head - lane.destination.chain.depth + 1
@@ -67,7 +69,7 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], head: int) -> bool:
         try:
             poll = _update_receipt(lane, row, head)
             if row.mined_block is None:
-                _rebroadcast(lane, row, is_undone=previous_block is not None)
+                _handle_unmined(lane, row, is_undone=previous_block is not None)
             # A receipt that moves to another block may be made up by one node: ask the quorum at
             # once, not only at the depth.
             elif poll and (
@@ -111,16 +113,19 @@ def _update_receipt(lane: Lane, row: SentTransaction, head: int) -> ReceiptPoll 
 
 
 def _confirm(lane: Lane, row: SentTransaction, poll: ReceiptPoll) -> None:
-    """Confirm it if a quorum sees it deep enough; its cost and its proofs count from then on."""
+    """Confirm the transaction if a quorum sees it deep enough; its cost and proofs count then.
+
+    Raises `NoQuorumError` otherwise.
+    """
     chain, first, quorum = lane.destination.chain, poll.first(), poll.quorum()
     if not (first and quorum and quorum.is_deep and quorum.receipt == first.receipt):
         raise NoQuorumError.create(chain.name)  # the retry asks another node first
-    charge_batches(row, free=chain.free)
+    close_and_charge(row, free=chain.free)
 
 
-def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
+def _handle_unmined(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     """Send an unmined transaction to all nodes again: at a higher fee if it is stuck, and at once
-    if a reorg undid it.
+    if a reorg undid it. Abandon that of a former signer, and cancel one that nodes refuse.
     """
     now, limits = shared_now(), lane.limits
     resend_after = timedelta(seconds=limits.resend_after)
@@ -146,7 +151,9 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     except PERMANENT_SEND_ERRORS as error:
         is_outage = was_sent and isinstance(error, NodesRefuseError)
         is_empty = not decode_transaction(row.raw).data
-        if is_outage or is_empty or not is_stuck or _send_to_quorum(lane, row):
+        if is_outage or is_empty or not is_stuck:
+            raise
+        if _send_to_quorum(lane, row):
             raise
         _cancel(lane, row, str(error))
 
@@ -174,7 +181,7 @@ def _replace_or_fill_gap(lane: Lane, row: SentTransaction) -> None:
         _raise_fee(lane, row)
     elif transaction_count < row.nonce:
         _fill_gap(lane, transaction_count, row)
-    else:  # the node shows no receipt, but accepted the transaction again
+    else:  # the nonce is used, but the node has no receipt
         lane.give_up_if_nonce_used(row)
 
 
@@ -224,7 +231,7 @@ def _fill_gap(lane: Lane, nonce: int, blocked_row: SentTransaction) -> None:
     transaction = _empty_transfer(lane, nonce, Fees(max_fee, max_fee // 8))
     try:
         with durable_transaction():
-            filler = lane.store_row(transaction, transaction.gas_limit * max_fee)
+            filler = lane.sign_and_store(transaction, transaction.gas_limit * max_fee)
             filler.jobs.set(blocked_row.jobs.order_by("pk"))
     except IntegrityError:  # another worker has used the nonce
         return

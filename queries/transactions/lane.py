@@ -31,10 +31,10 @@ from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.database.leases import Lease
 from queries.models import BlockJob, JobTransaction, Query, SentHash, SentTransaction, Share
-from queries.planning.calls import Piece
+from queries.planning.calls import Piece, ProveCall
 from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import PricedCall, check_fees, cut_at_daily_budget
-from queries.transactions.costs import charge_batches, lock_batches, lock_costs
+from queries.transactions.costs import close_and_charge, lock_batches, lock_costs
 
 log = logging.getLogger("tacitus.prover")
 
@@ -49,7 +49,7 @@ class ConcurrentProverError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One signer on one chain."""
+    """The sequence of nonces of one signer on one chain."""
 
     destination: ChainClient
     signer: Signer
@@ -69,10 +69,13 @@ class Lane:
         to: str,
         priced_calls: Sequence[PricedCall],
         is_obsolete: Callable[[], bool] | None = None,
-    ) -> None:
+    ) -> Sequence[ProveCall]:
         """Sign, store and send calls that fit the budgets, if this worker still has the jobs.
 
-        `is_obsolete`: whether another transaction does the same; called under the chain's lock.
+        Returns the calls that were signed. `is_obsolete`: whether another transaction does the
+        same; called under the chain's lock. Nothing is stored or sent on `FeeTooLowError`,
+        `DailyBudgetSpentError`, `InsufficientFundsError`, `LeaseLostError` and
+        `ConcurrentProverError`.
         """
         chain, funds = self.destination.chain, self.destination.balance(self.signer.address)
         transaction_count = self._transaction_count()
@@ -80,7 +83,7 @@ class Lane:
             with durable_transaction():
                 lock_costs(chain.id)  # no two workers may use the same nonce or budget
                 if is_obsolete is not None and is_obsolete():
-                    return
+                    return []
                 priced_calls = cut_at_daily_budget(chain, self.own_rows, priced_calls)
                 # Batches before jobs before queries, as everywhere.
                 paying_batches = lock_batches(
@@ -110,11 +113,12 @@ class Lane:
             except ChainRefusalError as refusal:
                 # The row is stored, so the transaction is followed and sent again.
                 log.warning(
-                    "Nonce %s of chain %s was refused and will be sent again: %s",
+                    "Nonce %s of chain %s: the transaction was refused and will be sent again: %s",
                     row.nonce,
                     row.chain,
                     refusal,
                 )
+        return [priced_call.call for priced_call in priced_calls]
 
     def _affordable_calls(self, priced_calls: Sequence[PricedCall], funds: int) -> list[PricedCall]:
         """The first calls that the funds cover after the unmined transactions are paid for.
@@ -158,7 +162,7 @@ class Lane:
         transaction = UnsignedTransaction(
             self.chain_id, nonce, recipient, call.data, gas_limit, fees
         )
-        row = self.store_row(
+        row = self.sign_and_store(
             transaction, priced_call.max_cost, is_preparation=not pieces, hops=call.hops
         )
         Share.objects.bulk_create(
@@ -182,10 +186,10 @@ class Lane:
             _link_queries(piece, row)
         return row
 
-    def store_row(
-        self, transaction: UnsignedTransaction, cost: int, **columns: int
+    def sign_and_store(
+        self, transaction: UnsignedTransaction, max_cost: int, **columns: int
     ) -> SentTransaction:
-        """Sign and store a transaction that may cost `cost` wei."""
+        """Sign and store a transaction that may cost up to `max_cost` wei."""
         signed_transaction = self.signer.sign(transaction)
         row = SentTransaction.objects.create(
             chain=self.chain_id,
@@ -196,7 +200,7 @@ class Lane:
             hashes=[signed_transaction.hash],
             max_fee=f"{transaction.fees.max_fee:064x}",
             gas_limit=transaction.gas_limit,
-            max_cost=f"{cost:064x}",
+            max_cost=f"{max_cost:064x}",
             **columns,
             signed_at=shared_now(),
         )
@@ -235,7 +239,7 @@ class Lane:
             )
         is_final = head.final_number >= row.nonce_used_block
         if not is_final or not self.destination.ask_quorum(
-            _is_used_elsewhere, row.sender, row.nonce, hashes=row.hashes
+            _is_nonce_used_by_another, row.sender, row.nonce, hashes=row.hashes
         ):
             raise NoQuorumError.create(self.destination.chain.name)
         self.give_up(row)
@@ -243,10 +247,10 @@ class Lane:
     def give_up(self, row: SentTransaction) -> None:
         """Close a transaction that will never be mined. It costs nothing."""
         row.succeeded = False
-        charge_batches(row, free=self.destination.chain.free)
+        close_and_charge(row, free=self.destination.chain.free)
 
 
-def _is_used_elsewhere(
+def _is_nonce_used_by_another(
     node: ChainClient, sender: str, nonce: int, *, hashes: Sequence[str]
 ) -> bool:
     return node.nonce(sender) > nonce and not any(map(node.receipt, hashes))

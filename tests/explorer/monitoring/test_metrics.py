@@ -9,7 +9,7 @@ from explorer.http import probes
 from queries import transitions
 from queries.database.leases import claim_one
 from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
-from queries.transactions.costs import charge_batches, count_final_cost
+from queries.transactions.costs import close_and_charge, count_final_cost
 from queries.wait_reasons import Reason
 from tests.explorer.monitoring.exposition import metric_samples
 from tests.explorer.monitoring.healthy_service import BATCH, ETHER, WATCHED, make_service, wei
@@ -70,7 +70,7 @@ def test_jobs_and_transactions_are_counted_by_stage() -> None:
     sent.gas_price, sent.data_fee = f"{10**10:064x}", f"{5:064x}"
     sent.save()
     for _ in range(2):
-        charge_batches(sent, free=True)
+        close_and_charge(sent, free=True)
         count_final_cost(sent)
     samples = metric_samples()
     assert "tacitus_transactions" not in samples

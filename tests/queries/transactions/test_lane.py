@@ -18,7 +18,7 @@ from queries.prover import prove, worker
 from queries.prover.context import Outcome, ProverContext
 from queries.prover.worker import work_once
 from queries.statuses import StepName
-from queries.transactions.costs import charge_batches
+from queries.transactions.costs import close_and_charge
 from queries.transactions.destination_reorgs import finalize_or_reopen
 from queries.transitions import Failure
 from tests.queries.prover.service import CHAIN_ID, HOLDER, SIGNER_KEY, Service, running_service
@@ -53,7 +53,7 @@ def test_a_given_up_nonce_that_is_free_after_all_is_filled_by_an_empty_transfer(
     first = SentTransaction.objects.get()
     service.node.rpc.ask("anvil_dropTransaction", first.hashes[-1])
     first.succeeded = False
-    charge_batches(first, free=True)
+    close_and_charge(first, free=True)
     service.make_all_due()
     service.work_until(lambda: SentTransaction.objects.count() == 2)
     minutes = timedelta(minutes=5)
@@ -190,7 +190,7 @@ def test_a_batch_that_is_rejected_between_proof_and_signature_does_not_pay(
     def reject_then_prove(ready: Sequence[prove.ReadyJob]) -> dict[int, Outcome]:
         failure = Failure("fee_too_low", "…", StepName.HEADER_ACCUMULATED, retryable=False)
         transitions.reject([rejected], failure)
-        return prove.prove(ready)
+        return prove.send_group(ready)
 
     monkeypatch.setattr(worker, "prove", reject_then_prove)
     service.work(other)
