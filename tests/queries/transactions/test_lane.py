@@ -192,7 +192,7 @@ def test_a_batch_that_is_rejected_between_proof_and_signature_does_not_pay(
         transitions.reject([rejected], failure)
         return prove.send_group(ready)
 
-    monkeypatch.setattr(worker, "prove", reject_then_prove)
+    monkeypatch.setattr(worker, "send_group", reject_then_prove)
     service.work(other)
     assert Batch.objects.get(pk=rejected).spent == f"{0:064x}"
     assert Share.objects.get().batch_id == other
