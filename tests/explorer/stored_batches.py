@@ -8,6 +8,7 @@ from queries.models import Batch, BlockJob, Query
 from queries.proving.headers import FIELD_RULES, FieldFormat, Header, HeaderField, decode_header
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 from queries.proving.witnesses import AccountField
+from queries.statuses import BatchStatus
 from tests.queries.api.batch_states import send_transaction
 from tests.queries.api.served_api import SEPOLIA, make_key, submitted
 
@@ -65,13 +66,13 @@ def attach(batch_id: str) -> None:
     for source, block in set(batch.queries.values_list("source", "block")):
         assert block is not None
         header = header_of(block)
-        BlockJob.objects.get_or_create(
+        job, _ = BlockJob.objects.get_or_create(
             source=source,
             destination=batch.destination,
             block=block,
             defaults={"header": header.rlp, "block_hash": header.hash.hex()},
         )
-    transitions.attach_queries([batch.pk], batch.destination)
+        batch.queries.filter(source=source, block=block, job=None).update(job=job)
 
 
 def prove(batch_id: str, nonce: int | None = None) -> None:
@@ -79,7 +80,8 @@ def prove(batch_id: str, nonce: int | None = None) -> None:
     attach(batch_id)
     if nonce is not None:
         send_transaction(batch_id, nonce)
-    transitions.accept(Batch.objects.filter(pk=batch_id))
+    batches = Batch.objects.filter(pk=batch_id, status=BatchStatus.RECEIVED)
+    batches.update(status=BatchStatus.ACCEPTED)
     queries = list(Query.objects.filter(batch=batch_id))
     transitions.finish({query.pk: _values(query) for query in queries})
 
