@@ -93,7 +93,7 @@ class WaitCode(StrEnum):
         return Reason(self, self.meaning)
 
 
-# Waits for blocks, times and dispute games that do not exist yet. They never count as overdue.
+# Waits for finality, for a later block or time, or for a dispute game. They never count as overdue.
 EXPECTED_WAITS = frozenset(
     {
         WaitCode.BLOCK_NOT_FINAL,
@@ -113,7 +113,7 @@ EXEMPT_FROM_MAX_AGE = EXPECTED_WAITS | {
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """`code` is a `WaitCode`, or the code of a `ChainError`."""
+    """Why a batch or job waits, or why a block is out of reach."""
 
     code: str
     sentence: str

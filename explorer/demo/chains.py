@@ -19,9 +19,9 @@ from queries.config.registries import (
     Registry,
     RegistryKind,
     deployment_calldata,
+    derived_address,
     lookup_address,
     lookup_init_code,
-    registry_address,
     verifier_init_code,
 )
 from queries.contracts.abi import call_data, load_artifact
@@ -122,7 +122,7 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys, site: str) -> DemoChai
     signers = tuple(key.address for key in keys.attesters)
     gateway = f"{site}/ccip/{{sender}}/{{data}}"
     native_route = Registry(RegistryKind.NATIVE, CHAIN_A, CHAIN_A, lookup_urls=(gateway,))
-    native_route = replace(native_route, address=registry_address(native_route))
+    native_route = replace(native_route, address=derived_address(native_route))
     attested_route = Registry(
         RegistryKind.ATTESTED, CHAIN_B, CHAIN_A, signers=signers, threshold=THRESHOLD
     )
@@ -149,8 +149,8 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys, site: str) -> DemoChai
         a,
         b,
         native_registry=native_route.address,
-        attested_registry=registry_address(attested_route),
-        optimism_registry=registry_address(optimism_route),
+        attested_registry=derived_address(attested_route),
+        optimism_registry=derived_address(optimism_route),
         lookup=lookup_address(native_route),
         gateway=gateway,
         token=to_checksum_address(token.contract or ""),
@@ -161,7 +161,7 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys, site: str) -> DemoChai
 
 def _deployments(registry: Registry) -> list[tuple[str, bytes, int]]:
     """The transactions that deploy a registry and what stands beside it."""
-    calls = [deployment_calldata(registry), SALT + verifier_init_code(registry_address(registry))]
+    calls = [deployment_calldata(registry), SALT + verifier_init_code(derived_address(registry))]
     if registry.lookup_urls:
         calls.append(SALT + lookup_init_code(registry))
     return [(FACTORY, call, 0) for call in calls]

@@ -11,7 +11,7 @@ from queries.api.examples import RouteExample, fill_in
 from queries.config.limits import limit_rows
 from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost, calls_per_fact
 from queries.config.networks import NETWORKS, provable_after, route_kind
-from queries.config.registries import RegistryKind, proves_its_code
+from queries.config.registries import RegistryKind, has_derived_address
 from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
@@ -59,7 +59,7 @@ def _registry_table(routes: Routes) -> str:
                 f"{names[source]} → {names[destination]}",
                 f"`{registry.kind}`",
                 f"[`{registry.address}`](/explorer/registry/{destination}/{registry.address})",
-                "yes" if proves_its_code(registry) else "**no: unverifiable**",
+                "yes" if has_derived_address(registry) else "**no: unverifiable**",
             )
             for (source, destination), registry in routes.registries.items()
         ),

@@ -82,8 +82,8 @@ class Row:
     cells: tuple[Cell, ...]
     mark: str  # CSS class
     label: str  # what the mark means
-    span: int  # rows of the query from this one on; 0 after its first row
-    is_absent: bool  # there is proof that the account does not exist
+    row_span: int  # rows of the query on this page; 0 after its first row
+    is_account_absent: bool  # there is proof that the account does not exist
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,23 +112,23 @@ class TableRange:
 class FactTable:
     columns: tuple[Cell, ...]  # names of facts; empty if each row names its fact
     rows: tuple[Row, ...]
-    has_blocks: bool  # several, so that rows name theirs
-    has_accounts: bool
+    has_several_blocks: bool
+    has_several_accounts: bool
     has_marks: bool  # otherwise all facts are proven
-    has_previous_page: bool  # another page precedes it
+    has_previous_page: bool
     next: str  # cursor of the next page; empty on the last one
     order: str  # as in `TableRange`
 
     @property
     def can_be_sorted(self) -> bool:
-        return self.has_blocks and not (self.has_previous_page or self.next)
+        return self.has_several_blocks and not (self.has_previous_page or self.next)
 
     @property
     def histories(self) -> tuple[History, ...]:
         """Each fact's history from block to block, if this page has all facts of one account."""
-        is_whole = not (self.has_accounts or self.has_previous_page or self.next)
+        is_whole = not (self.has_several_accounts or self.has_previous_page or self.next)
         is_one_chain = len({row.query.source for row in self.rows}) == 1
-        if not (self.columns and self.has_blocks and is_whole and is_one_chain):
+        if not (self.columns and self.has_several_blocks and is_whole and is_one_chain):
             return ()
         return tuple(
             _history(self.columns[index].name, cells)
@@ -138,7 +138,7 @@ class FactTable:
 
     @property
     def first_fact(self) -> FactView | None:
-        """The first requested fact. `BLOCK_AT_TIME` is skipped: it is proven only on the way."""
+        """The first proven fact, or None. Skips `BLOCK_AT_TIME`, proven only on the way."""
         facts = (cell.fact for row in self.rows for cell in row.cells if cell.fact)
         return next((fact for fact in facts if fact.kind is not FactKind.BLOCK_AT_TIME), None)
 
@@ -196,7 +196,7 @@ class BatchPage:
     @property
     def is_account_absent(self) -> bool:
         """Whether the account of the only query is proven not to exist."""
-        return self.summary.query_count == 1 and self.table.rows[0].is_absent
+        return self.summary.query_count == 1 and self.table.rows[0].is_account_absent
 
 
 def batch_page(
@@ -213,14 +213,14 @@ def batch_page(
     if table_range.is_linked:
         table_range = TableRange(_table_start(summary, table_range.position))
     table = _fact_table(batch, summary, progress, table_range, links)
-    key, block_time = reading.first_query(batch)
+    key, block_time = reading.first_query_key_and_time(batch)
     proof = picture = None
     if table.first_fact and summary.query_count == 1:
         proof = read_fact_proof(key, table.first_fact)
     if proof and table.first_fact and summary.fact_count == 1:
         value = decode_fact(table.first_fact, links.currency(summary.first.source)).short
-        route = links.registry(summary.first.source, batch.destination)
-        picture = proof_picture(proof, table.first_fact, value, route)
+        registry = links.registry(summary.first.source, batch.destination)
+        picture = proof_picture(proof, table.first_fact, value, registry)
     return BatchPage(
         batch,
         batch_sentence(summary, links),
@@ -239,7 +239,7 @@ def batch_page(
 
 
 def _history(name: str, cells: Sequence[Cell]) -> History:
-    """`cells`: of one column, all proven."""
+    """The history of a column whose `cells` are all proven."""
     facts = [(cell.fact, cell) for cell in cells if cell.fact]
     facts.sort(key=lambda pair: pair[0].block)
     change_count = sum(old.word != new.word for (old, _), (new, _) in pairwise(facts))
@@ -273,8 +273,8 @@ def _fact_table(
     if not _has_columns(summary):
         # Queries may have thousands of facts, so only those of this page are read.
         limit, count = 1, -index
-        for size in reading.query_sizes(batch, first=position, limit=ROWS_PER_PAGE):
-            count += size
+        for fact_count in reading.query_fact_counts(batch, first=position, limit=ROWS_PER_PAGE):
+            count += fact_count
             if count >= ROWS_PER_PAGE:
                 break
             limit += 1
@@ -304,8 +304,8 @@ def _fact_table(
     return FactTable(
         columns,
         tuple(rows),
-        has_blocks=summary.block_count > 1 or summary.source_count > 1,
-        has_accounts=len({query.account or query.name for query in page.queries}) > 1,
+        has_several_blocks=summary.block_count > 1 or summary.source_count > 1,
+        has_several_accounts=len({query.account or query.name for query in page.queries}) > 1,
         has_marks=batch.status != BatchStatus.DONE
         or bool(batch.error or progress.lost_queries or progress.failed_queries),
         has_previous_page=has_previous_page,
@@ -349,7 +349,7 @@ def _mark(query: QueryView, batch: BatchView) -> tuple[str, str]:
     if query.steps[-1].status == StepStatus.COMPLETED:
         return "proven", "proven"
     if batch.status == BatchStatus.DONE:
-        return "moving", "is proven again"
+        return "moving", "is being proven again"
     if batch.ended_at:
         return "waiting", "not proven"
     step = next(step for step in query.steps if step.status != StepStatus.COMPLETED)

@@ -12,7 +12,7 @@ from math import ceil
 from explorer.pages.formatting import intcomma, quantity
 from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost
 from queries.config.registries import RegistryKind
-from queries.reading.figures import Results
+from queries.reading.figures import PeriodTotals
 
 HEIGHT = 190
 TOP, BOTTOM = 40, HEIGHT - 22  # of what is drawn; texts stand above and below
@@ -92,24 +92,24 @@ def _bar_chart(name: str, title: str, unit: str, bars: Bars, table: Table) -> Ch
     return Chart(name, title, unit, table[0], table[1:], grid, tuple(shapes), *texts)
 
 
-def route_gas_chart(name: str, days: Mapping[date, Results]) -> Chart:
+def route_gas_chart(name: str, days: Mapping[date, PeriodTotals]) -> Chart:
     """Gas a fact on one route, by day."""
     facts, gas = (sum(getattr(day, what) for day in days.values()) for what in ("facts", "gas"))
     price = f"{intcomma(round(gas / facts))} gas a fact" if facts else "No fact"
     rows = (
         (
             _long(day),
-            "none" if results.gas_per_fact is None else intcomma(results.gas_per_fact),
-            intcomma(results.facts),
-            intcomma(results.gas),
+            "none" if totals.gas_per_fact is None else intcomma(totals.gas_per_fact),
+            intcomma(totals.facts),
+            intcomma(totals.gas),
         )
-        for day, results in days.items()
+        for day, totals in days.items()
     )
     return _bar_chart(
         name,
         f"{price} in the last {len(days)} days",
         "gas a fact, by day (UTC)",
-        [(_long(day), _short(day), results.gas_per_fact) for day, results in days.items()],
+        [(_long(day), _short(day), totals.gas_per_fact) for day, totals in days.items()],
         (("Day", "Gas a fact", "Facts", "Gas"), *rows),
     )
 

@@ -18,14 +18,14 @@ from queries.reading.fact_lists import FactListView, ListedFact
 @dataclass(frozen=True, slots=True)
 class Headline:
     subject: str
-    standing: str  # what is proven of it, or what it cost; may be empty
+    detail: str  # what is proven of it, or what it cost; may be empty
 
     def __str__(self) -> str:
-        return ": ".join(filter(None, (self.subject, self.standing)))
+        return ": ".join(filter(None, (self.subject, self.detail)))
 
 
 def absent_accounts(facts: Sequence[ListedFact]) -> frozenset[tuple[int, str]]:
-    """Blocks and accounts of which is proven that the account does not exist."""
+    """Pairs of a block and an account that is proven not to exist in it."""
     fields: dict[tuple[int, str], dict[str, str]] = {}
     for entry in facts:
         fact = entry.fact
@@ -61,7 +61,7 @@ def account_headline(
     """Such as `0xd8dA…6045 on Demo A: balance 1.5 ETH at block 884, the newest proven`."""
     subject = short_hash(account.address)
     if chain is None or not (account.newest or event_count):
-        return Headline(subject, "nothing of this account was asked for yet")
+        return Headline(subject, "nothing about this account has been requested yet")
     subject = f"{subject} on {links.chain_name(chain)}"
     if not facts.facts and event_count:
         return Headline(subject, f"named by {format_count(event_count, 'proven event')}")
@@ -74,14 +74,14 @@ def account_headline(
         amount = short_amount(int(balances[0].fact.word, 16), links.currency(chain))
         place = f"at block {balances[0].fact.block:,}, the newest proven"
         return Headline(subject, f"balance {amount} {place}")
-    return Headline(subject, f"{_count_facts(facts)} proven, the newest at block {newest:,}")
+    return Headline(subject, f"{_fact_count_text(facts)} proven, the newest at block {newest:,}")
 
 
 def block_headline(block: BlockView, facts: FactListView, links: PageLinks) -> Headline:
     """Such as `Block 884 of Demo A: 12 facts of 3 accounts`."""
     subject = f"Block {block.number:,} of {links.chain_name(block.chain)}"
     if not facts.facts and not block.registries:
-        return Headline(subject, "nothing of this block was asked for yet")
+        return Headline(subject, "nothing about this block has been requested yet")
     return Headline(subject, _block_result(block, facts))
 
 
@@ -96,10 +96,10 @@ def _block_result(block: BlockView, facts: FactListView) -> str:
     subjects, article = [format_count(len(accounts), "account")], "the"
     if not accounts:
         subjects, article = [], "its"
-    others = {entry.fact.kind in EVENT_KINDS for entry in proven_facts if not entry.fact.account}
-    subjects += [f"{article} header"] * (False in others)
-    subjects += ["its content"] * (True in others)
-    return f"{_count_facts(facts)} of {join_names(subjects)}"
+    block_kinds = {entry.fact.kind for entry in proven_facts if not entry.fact.account}
+    subjects += [f"{article} header"] * bool(block_kinds - EVENT_KINDS)
+    subjects += ["its content"] * bool(block_kinds & EVENT_KINDS)
+    return f"{_fact_count_text(facts)} of {join_names(subjects)}"
 
 
 def transaction_headline(
@@ -109,7 +109,7 @@ def transaction_headline(
     chain = links.chain_name(transaction.chain)
     subject = f"Transaction {short_hash(transaction.hash)} on {chain}"
     result = _transaction_result(transaction, facts)
-    return Headline(f"{subject} {result}", _price(transaction, links))
+    return Headline(f"{subject} {result}", _cost_text(transaction, links))
 
 
 def source_transaction_headline(
@@ -135,11 +135,11 @@ def _transaction_result(transaction: TransactionView, facts: FactListView) -> st
     if transaction.is_preparation:
         return f"recorded a block hash for {batches}"
     if facts.proven_facts:
-        return f"proved {_count_facts(facts)} for {batches}"
+        return f"proved {_fact_count_text(facts)} for {batches}"
     return f"is mined for {batches}"
 
 
-def _price(transaction: TransactionView, links: PageLinks) -> str:
+def _cost_text(transaction: TransactionView, links: PageLinks) -> str:
     currency = links.currency(transaction.chain)
     if transaction.gas_used is not None:
         cost = "" if transaction.cost is None else f", {format_wei(transaction.cost, currency)}"
@@ -165,6 +165,6 @@ def confirmation_text(
     return f"{min(depth, confirmations):,} of {format_count(confirmations, 'confirmation')}"
 
 
-def _count_facts(facts: FactListView) -> str:
+def _fact_count_text(facts: FactListView) -> str:
     more = "" if facts.next_start is None else "more than "
     return more + format_count(facts.fact_count, "fact")

@@ -17,8 +17,8 @@ from queries.config.registries import (
     Registry,
     RegistryKind,
     format_time,
+    has_derived_address,
     lookup_address,
-    proves_its_code,
 )
 from queries.reading import chain_objects as reading
 from queries.reading.chain_heads import HeadView, chain_heads, state_horizon
@@ -44,19 +44,19 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 
 def _route_context(
-    registry: Registry, heads: Mapping[int, HeadView], results: RouteFigures
+    registry: Registry, heads: Mapping[int, HeadView], figures: RouteFigures
 ) -> dict[str, object]:
     """The registry's trust, its reach into the past, and the cost of its facts."""
     horizon = state_horizon(registry, heads)
     gas_id = f"gas-{registry.source}-{registry.destination}"
     return {
         "registry": registry,
-        "proves_its_code": proves_its_code(registry),
+        "has_derived_address": has_derived_address(registry),
         "head": heads.get(registry.source),
         "accounts_until": format_time(horizon) if horizon < registry.horizon else "",
         "lookup": lookup_address(registry) if registry.lookup_urls else "",
-        "results": results,
-        "gas_chart": route_gas_chart(gas_id, results.days) if results.days else None,
+        "figures": figures,
+        "gas_chart": route_gas_chart(gas_id, figures.days) if figures.days else None,
     }
 
 
@@ -87,9 +87,9 @@ def registry(
     cursor = cursor_of(request, number_parser(1))
     limit = BLOCKS_PER_PAGE if cursor else NEWEST_BLOCKS
     blocks = reading.blocks_of_registry(*route, cursor, limit)
-    results = route_figures([route], timezone.now().date())[route]
+    figures = route_figures([route], timezone.now().date())[route]
     context = {
-        **_route_context(registry, heads, results),
+        **_route_context(registry, heads, figures),
         "l1_comparison": _l1_comparison(request, registry, links),
         "until": format_time(registry.valid_until) if registry.signers else "",
         "horizon": format_time(registry.horizon),

@@ -13,7 +13,7 @@ from explorer.pages.reach import ReachForm
 from explorer.pages.sentences import batch_sentences
 from explorer.pages.status import problems
 from queries.reading.batches import listed_batches
-from queries.reading.figures import all_results, newest_proven_blocks, usual_seconds
+from queries.reading.figures import all_time_totals, duration_quantile, newest_proven_blocks
 from queries.reading.service_status import chain_statuses
 
 NEWEST_BATCHES = 5
@@ -21,14 +21,14 @@ NEWEST_BATCHES = 5
 
 def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
     today = timezone.now().date()
-    results, first_day = all_results(today)
+    totals, first_day = all_time_totals(today)
     context = {
         "newest": newest_batches(links),
         "states": chain_states(links),
         "form": ReachForm.read(QueryDict(), links),
-        "results": results,
+        "totals": totals,
         "since": "today" if first_day == today else f"since {first_day.day} {first_day:%B %Y}",
-        "usual_seconds": usual_seconds(today),
+        "usual_seconds": duration_quantile(today),
         "price_chart": price_chart(),
         "registries": list(links.routes.registries.values()),
     }

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from explorer.pages.formatting import age, quantity
 from explorer.pages.links import PageLinks
-from queries.reading.figures import usual_seconds
+from queries.reading.figures import duration_quantile
 from queries.reading.service_status import (
     LATE_FACTOR,
     MAX_COUNTED,
@@ -29,7 +29,7 @@ def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "chains": [(row, *chain_state(row)) for row in statuses],
         "waiting": open_batch_count(),
         "max_counted": MAX_COUNTED,
-        "usual_seconds": usual_seconds(timezone.now().date()),
+        "usual_seconds": duration_quantile(timezone.now().date()),
         "is_full": is_full,
         "last_poll": _last_poll(statuses),
         "problems": problems(statuses),

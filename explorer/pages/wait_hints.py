@@ -9,7 +9,7 @@ from accounts.shared.wording import format_count
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
 from queries.reading.batches import BatchView
-from queries.reading.figures import usual_seconds
+from queries.reading.figures import duration_quantile
 from queries.reading.waits import AwaitedBlock, awaited_blocks, missing_signers
 from queries.wait_reasons import EXPECTED_WAITS, WaitCode
 
@@ -80,7 +80,7 @@ def _overdue_sentence(batch: BatchView, code: str, now: datetime) -> str:
     wait_seconds = (now - batch.submitted_at).total_seconds()
     if code in EXPECTED_WAITS or wait_seconds < MIN_LONG_WAIT:
         return ""
-    usual = usual_seconds(now.date())
+    usual = duration_quantile(now.date())
     if usual is None or wait_seconds < LONG_WAIT * usual:
         return ""
     actor = ACTORS.get(code, OTHER_ACTOR)

@@ -28,9 +28,9 @@ from queries.api.responses import ApiModel, BlockNumber, ChainId, Id
 from queries.config.registries import (
     Registry,
     constructor_arguments,
+    has_derived_address,
     lookup_address,
     lookup_arguments,
-    proves_its_code,
     verifier_address,
 )
 from queries.config.routes import Chain, Routes
@@ -51,7 +51,7 @@ from queries.statuses import ENDED_STATUSES, BatchStatus
 
 BATCH_ID, DETAILS, FIRST_QUERY = "batchQueryId", "details", "fromQuery"
 STATUS = "status"
-NO_FEE_LIMIT = 2**256 - 1  # wei
+UNLIMITED_FEE = 2**256 - 1  # wei
 QUERIES_PER_PAGE = 100  # so that polls without `details=0` cost little too
 MAX_POSITION = 10**9 - 1
 
@@ -68,7 +68,8 @@ class ProofBlockResponse(ApiModel):
     origin_chain_id: ChainId
     header: str = Field(description="RLP.", examples=["0xf90211a0…"])
     calls: list[str] = Field(
-        description="Calldata of prove(). Each stands alone; all of them prove the facts.",
+        description="Calldata of `prove()`. Each call is valid on its own; together they prove the "
+        "facts.",
         examples=[["0xf90211a0…"]],
     )
 
@@ -77,12 +78,12 @@ class ProofResponse(ApiModel):
     """A proof file; `queries/proving/bundles.py` writes it in its one canonical form."""
 
     batch: Id
-    blocks: list[ProofBlockResponse] = Field(description="By source chain and number.")
+    blocks: list[ProofBlockResponse] = Field(description="Sorted by source chain and block number.")
     destination_chain_id: ChainId
     digest: Hash = Field(description="Detects damage, not forgery: a forger can compute it again.")
     format: Annotated[str, Field(json_schema_extra={"enum": [FORMAT]})]
     version: Annotated[int, Field(json_schema_extra={"enum": [VERSION]})] = Field(
-        description="Another version is another format."
+        description="The version of the format. Refuse any other."
     )
 
 
@@ -120,7 +121,11 @@ def submit_batch(
 def submit_without_fee(
     key: ApiKey, content: Mapping[str, object], chain: Chain, routes: Routes, limits: BatchLimits
 ) -> Batch:
-    """Submit a batch of a request that has no fee and no destination, for this destination."""
+    """Submit a request without a fee or destination as a batch for `chain`.
+
+    The fee is 0 if the chain is free, and unlimited otherwise. Raises `RefusalError` if the chain
+    is not free and has no daily budget.
+    """
     if not chain.free and chain.daily_budget is None:
         raise RefusalError(
             EndpointCode.FEE_MISSING,
@@ -128,7 +133,7 @@ def submit_without_fee(
             "it to /submit-batch-query, or ask the operator for a daily budget (`daily_budget`).",
             path="destination_chain_id",
         )
-    fee = "0" if chain.free else str(NO_FEE_LIMIT)
+    fee = "0" if chain.free else str(UNLIMITED_FEE)
     with_fee = {**content, "destinationChainId": str(chain.id), "fee": fee}
     return submit_batch(key, with_fee, None, routes, limits)
 
@@ -213,7 +218,7 @@ def _connection(
         lookup=lookup_address(registry) if registry.lookup_urls else None,
         lookup_arguments=f"0x{lookup_arguments(registry).hex()}" if registry.lookup_urls else None,
         constructor_arguments=f"0x{constructor_arguments(registry).hex()}",
-        verifiable=proves_its_code(registry),
+        verifiable=has_derived_address(registry),
         horizon=datetime.fromtimestamp(registry.horizon, UTC),
         state_horizon=datetime.fromtimestamp(state_horizon(registry, heads), UTC),
         newest_block=head.number if head else None,
@@ -249,7 +254,7 @@ def _read_status(
     if batch_id is None:
         raise RefusalError(
             RequestCode.MISSING_FIELD,
-            f"{path} is missing: the internalId from the answer to the submission.",
+            f"{path} is missing: the internalId from the response to the submission.",
             path=path,
         )
     batch = find_batch(batch_id, path)
@@ -308,11 +313,14 @@ def _results(page: QueryPage) -> dict[str, Any]:
 
 
 def _query_response(batch: BatchView, query: QueryView, routes: Routes) -> responses.QueryResponse:
-    """Add the contract that holds the values: the one of its transaction, or that of the route."""
-    route = routes.registries.get((query.source, batch.destination))
-    registry = query.registry or (route.address if route else "")
-    if query.event_request and route and not query.registry:
-        registry = verifier_address(route.address)
+    """Set `registry` to the contract that holds the values; empty if there are none.
+
+    It is the recipient of the query's transaction, or else the route's contract.
+    """
+    route_registry = routes.registries.get((query.source, batch.destination))
+    address = query.registry or (route_registry.address if route_registry else "")
+    if query.event_request and route_registry and not query.registry:
+        address = verifier_address(route_registry.address)
     return responses.QueryResponse.model_validate(
-        replace(query, registry=registry if query.values else "")
+        replace(query, registry=address if query.values else "")
     )

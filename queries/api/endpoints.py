@@ -242,7 +242,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/ccip/{sender}/{data}",
-        lookups.look_up,
+        lookups.get_lookup,
         "A proof of one fact for FactsLookup (ERC-3668); viem and ethers fetch it automatically. "
         "The URL may end in `.json`.",
         parameters=(

@@ -47,9 +47,9 @@ from queries.schema.json_schema import example_of
 ESTIMATES_PER_MINUTE = 30  # for an account, whichever of its keys is used
 ESTIMATE_SECONDS, WITNESS_SECONDS = 10.0, 30.0
 MAX_WITNESS_BLOCKS = 5
-MAX_WITNESS_ITEMS = 50  # of accounts, of slots and of events
+MAX_WITNESS_ITEMS = 50  # of each kind: accounts, slots, events
 
-_busy_accounts: set[int] = set()  # whose estimates are being made
+_busy_accounts: set[int] = set()  # primary keys of accounts with an estimate or witness in progress
 _busy_lock = Lock()
 
 
@@ -161,18 +161,18 @@ def estimate_body(
 ) -> EstimateResponse:
     """Estimate the batch in a parsed body, for the API and for a page."""
     batch = read_batch(content, routes, limits, needs_fee=False)
-    with account_chain_readers(key, batch, routes, ESTIMATE_SECONDS) as (chains, queries):
+    with rate_limited_chain_readers(key, batch, routes, ESTIMATE_SECONDS) as (chains, queries):
         result = estimate_batch(chains, batch.destination, queries)
     return _estimate_response(batch, result, free=routes.chains[batch.destination].free)
 
 
 @contextmanager
-def account_chain_readers(
+def rate_limited_chain_readers(
     key: ApiKey, batch: CheckedBatch, routes: Routes, seconds: float
 ) -> Iterator[tuple[ChainReaders, list[Query]]]:
-    """Yield readers and the unsaved queries.
+    """Yield what `chain_readers` yields.
 
-    Raises `RefusalError` if the account is over its limits, or after `seconds`.
+    Also raises `RefusalError` if the account is over its limits, or a block is too far ahead.
     """
     submit.refuse_blocks_beyond_head(batch.blocks, routes.limits)
     refuse_over_quota(
@@ -189,9 +189,9 @@ def account_chain_readers(
 def chain_readers(
     batch: CheckedBatch, routes: Routes, seconds: float
 ) -> Iterator[tuple[ChainReaders, list[Query]]]:
-    """Yield readers and the unsaved queries.
+    """Yield chain readers and the batch's queries, which are not stored.
 
-    Raises `RefusalError` if the server is busy, or after `seconds`.
+    Raises `RefusalError` if the server is busy, or if the nodes fail or take longer than `seconds`.
     """
     row = Batch(destination=batch.destination, submitted_at=timezone.now())
     queries = list(submit.build_queries(row, batch.blocks))
@@ -284,7 +284,7 @@ def witness(
     )
     content = json_body(request, limits.body_bytes)
     batch = read_batch(content, routes, witness_limits, needs_fee=False)
-    with account_chain_readers(key, batch, routes, WITNESS_SECONDS) as (chains, queries):
+    with rate_limited_chain_readers(key, batch, routes, WITNESS_SECONDS) as (chains, queries):
         try:
             results = make_witnesses(chains, batch.destination, queries)
         except NotProvableError as error:

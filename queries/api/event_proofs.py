@@ -21,7 +21,7 @@ from queries.config.routes import Chain, Routes
 from queries.error_codes import EndpointCode
 from queries.proving.block_items import Log
 from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
-from queries.reading.batches import QueryView, query_of_key
+from queries.reading.batches import QueryView, query_by_pk
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import Body, Index, WholeNumber, read_body
 from queries.schema.paths import WHOLE_BODY
@@ -117,7 +117,7 @@ def _request(
 def _query(params: list[Any]) -> JobResponse:
     """Clients keep a job as a number or as text."""
     text = str(params[0]) if params else ""
-    match = query_of_key(int(text)) if _JOB.fullmatch(text) else None
+    match = query_by_pk(int(text)) if _JOB.fullmatch(text) else None
     if match is None or list(match[1].event_request) != ["logs"]:
         raise RefusalError(EndpointCode.BATCH_UNKNOWN, "No job has this number.")
     (batch, query), job = match, int(text)

@@ -73,7 +73,7 @@ class LookupResponse(ApiModel):
 
 
 class Question(NamedTuple):
-    """The Question of IFactsLookup."""
+    """The `Question` struct of IFactsLookup, and whether `lookUpRecent` asks it."""
 
     kind: int
     account: str
@@ -82,8 +82,8 @@ class Question(NamedTuple):
     log: int
     is_recent: bool = False  # then `block` is the head of the destination at the caller's node
 
-    def batch(self, registry: Registry) -> dict[str, Any]:
-        """A batch that asks for the fact. Raises `RefusalError` if there is no such fact."""
+    def batch_request(self, registry: Registry) -> dict[str, Any]:
+        """A request body for the fact. Raises `RefusalError` if there is no such fact."""
         number, block = self.block, self._requested_facts()
         if self.is_recent:
             number = 0  # chosen later
@@ -108,13 +108,13 @@ class Question(NamedTuple):
                     raise _question_unknown("A log can only be read at a block that you name.")
         except ValueError:
             fields = AccountField if self.kind == 1 else HeaderField
-            owner = "An account" if self.kind == 1 else "A header"
+            subject = "An account" if self.kind == 1 else "A header"
             names = ", ".join(f"{field.value} {field.name}" for field in fields)
-            raise _question_unknown(f"{owner} has no field {self.key}; it has {names}.") from None
+            raise _question_unknown(f"{subject} has no field {self.key}; it has {names}.") from None
         raise _question_unknown(f"There is no kind {self.kind} of fact; see IFactsLookup.")
 
 
-def look_up(
+def get_lookup(
     request: HttpRequest, sender: str, data: str, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
     """Answer at a URL with `{sender}` and `{data}`. The sender is ignored, as in a body."""
@@ -132,12 +132,12 @@ def _respond(request: HttpRequest, data: str, routes: Routes, limits: BatchLimit
     (ERC-3668), and in the reason phrase for viem (RFC 9112).
     """
     try:
-        content, end = _cached_answer(request, data, routes, limits)
+        content, expires_at = _cached_answer(request, data, routes, limits)
     except RefusalError as refusal:
         error = error_response(refusal, message=refusal.sentence)
         error.reason_phrase = NOT_IN_REASON_PHRASE.sub(" ", refusal.sentence)[:MAX_REASON_LENGTH]
         return error
-    seconds = max(int(end - time.time()), 0)
+    seconds = max(int(expires_at - time.time()), 0)
     headers = {
         "Cache-Control": f"public, max-age={seconds}, immutable",
         "ETag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
@@ -160,7 +160,7 @@ def _cached_answer(
         LookupCode.LOOKUP_UNAVAILABLE,
         f"An IP address has {LOOKUPS_PER_MINUTE} lookups a minute, and yours has used them up.",
     )
-    proof, seconds = _prove(registry, question, routes, limits)
+    proof, seconds = _make_answer(registry, question, routes, limits)
     content = LookupResponse(data=f"0x{proof.hex()}").model_dump_json().encode()
     answer = content, time.time() + seconds
     cache.set(key, answer, seconds)
@@ -171,7 +171,7 @@ def _read_question(data: str, routes: Routes) -> tuple[Registry, Question]:
     """The registry that the call names, and its question."""
     error = _question_unknown(
         f"The data is not a call of lookUp({','.join(ARGUMENT_TYPES)}), or of lookUpRecent with "
-        "such arguments."
+        "the same arguments."
     )
     if not re.fullmatch(DATA_PATTERN, data):
         raise error
@@ -189,11 +189,11 @@ def _read_question(data: str, routes: Routes) -> tuple[Registry, Question]:
     raise _lookup_unavailable(f"This server has no registry {address} on chain {destination}.")
 
 
-def _prove(
+def _make_answer(
     registry: Registry, question: Question, routes: Routes, limits: BatchLimits
 ) -> tuple[bytes, int]:
-    """The gateway's answer, and for how many seconds it may be cached."""
-    content = question.batch(registry)
+    """The gateway's answer with new proofs, and for how many seconds it may be cached."""
+    content = question.batch_request(registry)
     try:
         batch = read_batch(content, routes, limits, needs_fee=False)
         refuse_blocks_beyond_head(batch.blocks, routes.limits)
@@ -218,17 +218,18 @@ def _prove(
 
 
 def _cache_seconds(
-    chains: ChainReaders, result: RegistryWitness, number: int, *, is_recent: bool
+    chains: ChainReaders, result: RegistryWitness, block: int, *, is_recent: bool
 ) -> int:
-    """Cache a proof for as long as its block is old, since a young block may be reorganised.
+    """The seconds for which a proof may be cached.
 
-    On a native route, cache it for half of the blocks for which it is still valid, because the next
-    ones may come faster. Cache the proof of a recent block until the next block.
+    As many as its block is old, at most a day, because a young block may be reorganised. On a
+    native route, at most half of the time for which the proof stays valid, because the next blocks
+    may come faster. For a recent block, until the next block, at most a minute.
     """
     source = result.registry.source
-    block, head = chains.client(source).header(number), chains.head(source)
-    seconds = min(time.time() - block.timestamp, DAY)
-    block_seconds = (head.timestamp - block.timestamp) / max(head.number - number, 1)
+    header, head = chains.client(source).header(block), chains.head(source)
+    seconds = min(time.time() - header.timestamp, DAY)
+    block_seconds = (head.timestamp - header.timestamp) / max(head.number - block, 1)
     if is_recent:
         seconds = min(block_seconds, MINUTE)
     elif result.valid_until is not None:

@@ -210,7 +210,7 @@ class EventResponse(ApiModel):
 
 
 class QueryResponse(ApiModel):
-    """One account of one block, fields of its header, or what the block contains."""
+    """A query for an account at a block, or for the block's header fields, time and contents."""
 
     origin_chain_id: ChainId = Field(validation_alias="source")
     selector: Selector = Field(description="The block as it was asked for.")

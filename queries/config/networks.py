@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from queries.config.registries import Registry, RegistryKind, registry_address
+from queries.config.registries import Registry, RegistryKind, derived_address
 
 FINAL_L1, FINAL_L2 = "13 to 20 minutes", "20 to 30 minutes"
 ENS = "0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e"
@@ -78,7 +78,7 @@ def network_registry(source: Network, destination: Network, **options: Any) -> R
         registry = replace(registry, anchor_state_registry=source.anchor_state_registry)
     elif registry.kind is RegistryKind.ATTESTED:
         registry = replace(registry, **options)
-    return replace(registry, address=registry_address(registry))
+    return replace(registry, address=derived_address(registry))
 
 
 def route_kind(source: Network, destination: Network) -> RegistryKind:

@@ -65,7 +65,7 @@ class Registry:
     # Output: the contract that knows which dispute games are valid.
     anchor_state_registry: ContractAddress = ""
     horizon: Time = HORIZON  # Unix seconds; the registry refuses later headers
-    # The gateways that the lookup beside it names (ERC-3668); without any there is no lookup.
+    # Gateways of its FactsLookup contract (ERC-3668). If empty, it has no such contract.
     lookup_urls: Annotated[
         tuple[GatewayUrl, ...], Field(description="a list of addresses of gateways")
     ] = ()
@@ -84,8 +84,8 @@ def registry_artifact(kind: RegistryKind) -> Artifact:
     return load_artifact(f"{kind.capitalize()}Registry")
 
 
-def registry_address(registry: Registry) -> str:
-    """The address of this version's registry, the same on every chain."""
+def derived_address(registry: Registry) -> str:
+    """The CREATE2 address of this version's registry with these arguments, on any chain."""
     return create2_address(_registry_init_code(registry))
 
 
@@ -96,14 +96,14 @@ def create2_address(init_code: bytes) -> str:
 
 
 @lru_cache
-def verifier_address(registry: str) -> str:
+def verifier_address(registry_address: str) -> str:
     """The address of the events verifier beside the registry at this address."""
-    return create2_address(verifier_init_code(registry))
+    return create2_address(verifier_init_code(registry_address))
 
 
-def verifier_init_code(registry: str) -> bytes:
+def verifier_init_code(registry_address: str) -> bytes:
     """The init code of the events verifier beside a registry."""
-    return load_artifact("EventsVerifier").bytecode + encode(["address"], [registry])
+    return load_artifact("EventsVerifier").bytecode + encode(["address"], [registry_address])
 
 
 def lookup_address(registry: Registry) -> str:
@@ -118,13 +118,13 @@ def lookup_init_code(registry: Registry) -> bytes:
 
 def lookup_arguments(registry: Registry) -> bytes:
     """The encoded constructor arguments of the lookup beside a registry."""
-    words = [registry.address, verifier_address(registry.address), registry.lookup_urls]
-    return encode(["address", "address", "string[]"], words)
+    arguments = [registry.address, verifier_address(registry.address), registry.lookup_urls]
+    return encode(["address", "address", "string[]"], arguments)
 
 
-def proves_its_code(registry: Registry) -> bool:
+def has_derived_address(registry: Registry) -> bool:
     """Whether the address follows from the kind and the arguments."""
-    return registry.address == registry_address(registry)
+    return registry.address == derived_address(registry)
 
 
 def deployment_calldata(registry: Registry) -> bytes:
@@ -140,32 +140,32 @@ def router_init_code(registries: Iterable[Registry]) -> bytes:
     """The init code of a router for these registries of a destination."""
     registries = sorted(registries, key=lambda registry: registry.source)
     addresses = [registry.address for registry in registries]
-    words = [[registry.source for registry in registries], addresses]
-    return load_artifact("FactsRouter").bytecode + encode(["uint256[]", "address[]"], words)
+    arguments = [[registry.source for registry in registries], addresses]
+    return load_artifact("FactsRouter").bytecode + encode(["uint256[]", "address[]"], arguments)
 
 
 def events_router_init_code(registries: Iterable[Registry]) -> bytes:
     """The init code of a router for the events verifiers beside these registries."""
     registries = sorted(registries, key=lambda registry: registry.source)
     verifiers = [verifier_address(registry.address) for registry in registries]
-    words = [[registry.source for registry in registries], verifiers]
-    return load_artifact("EventsRouter").bytecode + encode(["uint32[]", "address[]"], words)
+    arguments = [[registry.source for registry in registries], verifiers]
+    return load_artifact("EventsRouter").bytecode + encode(["uint32[]", "address[]"], arguments)
 
 
 # Constructor arguments by kind: the field of Registry, its type, and the view that returns it.
-_HORIZON = ("horizon", "uint256", "HORIZON()")
+_HORIZON_ARGUMENT = ("horizon", "uint256", "HORIZON()")
 CONSTRUCTORS: dict[RegistryKind, tuple[tuple[str, str, str], ...]] = {
-    RegistryKind.NATIVE: (_HORIZON,),
-    RegistryKind.OPTIMISM: (_HORIZON,),
+    RegistryKind.NATIVE: (_HORIZON_ARGUMENT,),
+    RegistryKind.OPTIMISM: (_HORIZON_ARGUMENT,),
     RegistryKind.ATTESTED: (
-        _HORIZON,
+        _HORIZON_ARGUMENT,
         ("source", "uint256", "sourceChainId()"),
         ("signers", "address[]", "signers()"),
         ("threshold", "uint256", "threshold()"),
         ("valid_until", "uint256", "validUntil()"),
     ),
     RegistryKind.OUTPUT: (
-        _HORIZON,
+        _HORIZON_ARGUMENT,
         ("source", "uint256", "sourceChainId()"),
         ("anchor_state_registry", "address", "anchorStateRegistry()"),
     ),
@@ -177,24 +177,24 @@ def constructor_arguments(registry: Registry) -> bytes:
     members = CONSTRUCTORS[registry.kind]
     signers = tuple(sorted(registry.signers, key=lambda signer: int(signer, 16)))
     sorted_registry = replace(registry, signers=signers)
-    types = [kind for _, kind, _ in members]
+    types = [abi_type for _, abi_type, _ in members]
     return encode(types, [getattr(sorted_registry, name) for name, *_ in members])
 
 
 def registry_with_values(registry: Registry, values: Iterable[Any]) -> Registry:
     """The registry with these decoded constructor arguments."""
     fields: dict[str, Any] = {}
-    for (name, kind, _), value in zip(CONSTRUCTORS[registry.kind], values, strict=True):
-        if kind == "address[]":
+    for (name, abi_type, _), value in zip(CONSTRUCTORS[registry.kind], values, strict=True):
+        if abi_type == "address[]":
             fields[name] = tuple(map(to_checksum_address, value))
         else:
-            fields[name] = to_checksum_address(value) if kind == "address" else value
+            fields[name] = to_checksum_address(value) if abi_type == "address" else value
     return replace(registry, **fields)
 
 
 def registry_with_arguments(registry: Registry, arguments: bytes) -> Registry:
     """The registry with these encoded arguments; `ValueError` if they are malformed."""
-    types = [kind for _, kind, _ in CONSTRUCTORS[registry.kind]]
+    types = [abi_type for _, abi_type, _ in CONSTRUCTORS[registry.kind]]
     with suppress(DecodingError):
         registry = registry_with_values(registry, decode(types, arguments))
         if constructor_arguments(registry) == arguments:
@@ -203,7 +203,7 @@ def registry_with_arguments(registry: Registry, arguments: bytes) -> Registry:
 
 
 def format_time(seconds: int) -> str:
-    """Format a time for the routes file. A registry may have one that `datetime` cannot hold."""
+    """Format a time for the routes file; at most the latest that `datetime` can hold."""
     latest = int(datetime.max.replace(tzinfo=UTC).timestamp())
     return f"{datetime.fromtimestamp(min(seconds, latest), UTC):%Y-%m-%dT%H:%M:%SZ}"
 

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictI
 from accounts.shared.secret_files import read_secret_file
 from accounts.shared.wallets import MAX_CHAIN_ID
 from queries.config.limits import Limits, read_limits
-from queries.config.registries import CONSTRUCTORS, Registry, RegistryKind, registry_address
+from queries.config.registries import CONSTRUCTORS, Registry, RegistryKind, derived_address
 from queries.config.routes_file import (
     ContractAddress,
     Name,
@@ -246,4 +246,4 @@ def read_registry(location: str, table: object, chains: Mapping[int, Chain]) -> 
             raise_routes_error(
                 f"{location}.threshold", f"it must be a whole number from 1 to {count}"
             )
-    return registry if registry.address else replace(registry, address=registry_address(registry))
+    return registry if registry.address else replace(registry, address=derived_address(registry))

@@ -44,10 +44,10 @@ from queries.config.registries import (
     Registry,
     RegistryKind,
     constructor_arguments,
+    derived_address,
     format_time,
+    has_derived_address,
     lookup_address,
-    proves_its_code,
-    registry_address,
     route_lines,
     verifier_address,
 )
@@ -285,7 +285,7 @@ def _check_registry(registry: Registry, source_chain: Chain, destination_chain: 
         code = destination.code(registry.address)
         if not code:
             raise SetupError(f"There is no contract at {registry.address}. {DEPLOY}")
-        if proves_its_code(registry):
+        if has_derived_address(registry):
             hash_source = _check_hash_source(registry, source, destination)
             horizon = _check_horizon(registry, destination)
             return f"its address proves its code; {hash_source}; {horizon}"
@@ -298,7 +298,7 @@ def _check_registry(registry: Registry, source_chain: Chain, destination_chain: 
             _, source_line, _, _, *others = route_lines(actual_registry, with_defaults=True)
             raise SetupError(
                 f"It was made with other arguments ({', '.join([source_line, *others])}). Leave "
-                f"`address` out, or deploy {registry_address(registry)}."
+                f"`address` out, or deploy {derived_address(registry)}."
             )
         raise SetupError(UNVERIFIABLE)
 

@@ -128,7 +128,7 @@ def _read_header(content: object, path: str, expected_hash: bytes | None = None)
 
 
 def _check_horizon(registry: ClaimedRegistry, last_header: Header, path: str) -> None:
-    """Refuse headers after the horizon, which is the first argument of all constructors."""
+    """Refuse headers at or after the horizon, which is the first argument of all constructors."""
     horizon = int.from_bytes(registry.arguments[:HASH_BYTES])
     if registry.arguments and last_header.timestamp >= horizon:
         _refuse(
@@ -194,14 +194,14 @@ def _check_accounts(
     for index, item in enumerate(_read_list(content, path)):
         account_path = f"{path}[{index}]"
         with _refuse_at(account_path):
-            answer = read_object(item, "an account")
-            address = read_fixed_bytes(answer.get("address"), "address", ADDRESS_BYTES)
-            storage_entries = read_list(answer.get("storageProof"), "storageProof", _MAX_ENTRIES)
+            entry = read_object(item, "an account")
+            address = read_fixed_bytes(entry.get("address"), "address", ADDRESS_BYTES)
+            storage_entries = read_list(entry.get("storageProof"), "storageProof", _MAX_ENTRIES)
             keys = [read_object(slot, "storageProof").get("key") for slot in storage_entries]
             slots = [int.from_bytes(read_fixed_bytes(key, "key", HASH_BYTES)) for key in keys]
-            proof = check_account_proof(answer, state_root, address, slots, checked_nodes)
+            proof = check_account_proof(entry, state_root, address, slots, checked_nodes)
         _check_ascending(slots, f"{account_path}.storageProof")
-        _check_equal(answer, account_members(proof), account_path)
+        _check_equal(entry, account_members(proof), account_path)
         accounts.append(AccountToStore(proof, fields.get(address, frozenset())))
         if not (accounts[-1].fields or slots):
             _refuse(account_path, "has no facts")
@@ -331,6 +331,6 @@ def _refuse_at(path: str) -> Iterator[None]:
         _refuse(path, f"is refused: {error}")
 
 
-def _refuse(path: str, sentence: str) -> NoReturn:
-    subject = f"The proof's `{path}`" if path else "The proof"
-    raise BundleRefusedError(f"{subject} {sentence}.") from None
+def _refuse(path: str, problem: str) -> NoReturn:
+    subject = f"The file's `{path}`" if path else "The file"
+    raise BundleRefusedError(f"{subject} {problem}.") from None

@@ -34,7 +34,7 @@ from queries.wait_reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class ErrorView:
-    """The reason why a batch was rejected, or why facts of a DONE one are lost."""
+    """Why a batch was rejected, or why a DONE batch lost facts."""
 
     code: str
     sentence: str
@@ -74,14 +74,14 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
-    """One account of one block, fields of its header, or what the block contains."""
+    """A query for an account at a block, or for the block's header fields, time and contents."""
 
     position: int
     source: int
     block: int | None  # None before a timestamp is resolved
     timestamp: int | None
     account: str  # empty for queries of the block, and before a name is resolved
-    name: str
+    name: str  # the ENS name; empty if the request has an address
     props: tuple[AccountField, ...]
     slots: tuple[str, ...]
     slot_count: int
@@ -94,20 +94,21 @@ class QueryView:
     values: Mapping[str, str]  # once the batch is done: words in the registry, by name
     registry: str  # of its newest transaction; empty without one
     chain_key: str  # the source's key in the request
-    account_keys: Mapping[str, Sequence[str]]  # its keys there, each with its slots as spelled
+    # The account's keys in the request, each with its slots as spelled there.
+    account_keys: Mapping[str, Sequence[str]]
 
     @property
     def selector(self) -> str:
         return selector_of(self.block, self.timestamp)
 
     @property
-    def proof_transaction(self) -> str:
+    def proof_transaction_hash(self) -> str:
         """The hash of the transaction that proved it, or empty."""
         return self.steps[-1].transaction_hash or self.steps[-2].transaction_hash
 
 
 class QueryProgress(NamedTuple):
-    """The end of a query, with its last step."""
+    """Whether a query has failed, and when its last step was completed."""
 
     position: int
     is_account_query: bool
@@ -187,8 +188,9 @@ def batch_view(batch_id: str) -> BatchView | None:
     if not is_ulid(batch_id):
         return None
     names = (*_BATCH_COLUMNS, *WAIT_ANNOTATIONS)
-    times = dict.fromkeys(("submitted_at", "ended_at", "last_poll", "read_at"), bulk_sql.parse_time)
-    rows = bulk_sql.fetch_rows(_SELECT_BATCH, (batch_id,), names, times)
+    times = ("submitted_at", "ended_at", "last_poll", "read_at")
+    converters = dict.fromkeys(times, bulk_sql.parse_time)
+    rows = bulk_sql.fetch_rows(_SELECT_BATCH, (batch_id,), names, converters)
     return _batch_view(rows[0]) if rows else None
 
 
@@ -204,7 +206,7 @@ def listed_batches(
     cursor: Cursor | None = None,
     limit: int,
 ) -> Page[BatchView]:
-    """A page of batches, newest first; each combination of filters has its index."""
+    """A page of batches, newest first. No index covers `owner` with `destination`."""
     filters = {"owner": owner, "status": status, "destination": destination}
     rows = Batch.objects.filter(**{name: value for name, value in filters.items() if value})
     rows = rows.only(*_BATCH_COLUMNS).annotate(**WAIT_ANNOTATIONS)
@@ -242,9 +244,9 @@ def find_query(batch: BatchView, position: int) -> QueryView | None:
     return queries[0] if queries and queries[0].position == position else None
 
 
-def query_of_key(key: int) -> tuple[BatchView, QueryView] | None:
+def query_by_pk(pk: int) -> tuple[BatchView, QueryView] | None:
     """The query with this primary key, and its batch."""
-    row = Query.objects.filter(pk=key).values_list("batch", "position").first()
+    row = Query.objects.filter(pk=pk).values_list("batch", "position").first()
     batch = batch_view(row[0]) if row else None
     query = find_query(batch, row[1]) if row and batch else None
     return (batch, query) if batch and query else None
@@ -255,15 +257,15 @@ def batch_sources(batch: BatchView) -> list[int]:
     return list(rows.values_list("source", flat=True).distinct())
 
 
-def first_query(batch: BatchView) -> tuple[int, int | None]:
-    """The key of the batch's first query, and its block's timestamp once that is known."""
+def first_query_key_and_time(batch: BatchView) -> tuple[int, int | None]:
+    """The primary key of the batch's first query, and its block's timestamp once that is known."""
     rows = Query.objects.filter(batch=batch.id, position=0).values_list("pk", "job__header")
     key, header = rows[0]
     return key, decode_header(header).timestamp if header else None
 
 
-def query_sizes(batch: BatchView, *, first: int, limit: int) -> list[int]:
-    """The numbers of facts that the queries from the position `first` on ask for."""
+def query_fact_counts(batch: BatchView, *, first: int, limit: int) -> list[int]:
+    """The number of facts of each query from the position `first` on."""
     rows = Query.objects.filter(batch=batch.id, position__gte=first).order_by("position")
     rows = rows.only("props", "header_fields", "slot_count", "event_count", "timestamp")
     return [fact_count(row) + (row.timestamp is not None) for row in rows[:limit]]
@@ -309,7 +311,7 @@ def query_view(
 ) -> QueryView:
     words = display_values({**(row.values or {}), **(row.slot_values or {})}) if is_done else {}
     slots, key = tuple(f"0x{slot}" for slot in row.slots), row.name or row.account
-    chain, accounts = row.spelling or (str(row.source), {key: None} if key else {})
+    chain_key, account_keys = row.spelling or (str(row.source), {key: None} if key else {})
     return QueryView(
         position=row.position,
         source=row.source,
@@ -328,9 +330,10 @@ def query_view(
         waits_for=None if row.has_ended else parse_reason(vars(row).get("job_reason")),
         values=words,
         registry=_registry_address(row, transactions),
-        chain_key=chain,
+        chain_key=chain_key,
         account_keys={
-            key: slots if spellings is None else spellings for key, spellings in accounts.items()
+            key: slots if spellings is None else spellings
+            for key, spellings in account_keys.items()
         },
     )
 

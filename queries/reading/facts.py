@@ -108,7 +108,7 @@ def _row_facts(rows: list[Query]) -> Iterator[ProvenFact]:
             yield ProvenFact(
                 fact,
                 f"0x{row.job.block_hash}" if row.job and row.job.block_hash else "",
-                view.proof_transaction,
+                view.proof_transaction_hash,
                 view.steps[-1].completed_at or row.batch.submitted_at,
             )
 

@@ -1,4 +1,4 @@
-"""Figures for pages: results by day, what routes took, newest proven blocks, use of an account."""
+"""Figures for pages: totals, costs and durations by route, newest proven blocks, account usage."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -26,18 +26,18 @@ from queries.database.daily_counts import (
 from queries.models import Batch, BlockJob, DailyCount, Query
 from queries.statuses import BatchStatus
 
-DAYS = 30
-MIN_DAYS = 7  # before a chart says more than a sentence
+RECENT_DAYS = 30
+MIN_CHART_DAYS = 7  # before a chart says more than a sentence
 MAX_READ_BATCHES = 100  # the newest ones to a destination, from all its sources
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
-    """The results of a period."""
+class PeriodTotals:
+    """Proven facts, their gas, and ended batches of a period."""
 
     facts: int = 0
     gas: int = 0
-    done_batches: int = 0  # batches
+    done_batches: int = 0
     rejected_batches: int = 0
 
     @property
@@ -45,24 +45,23 @@ class Results:
         return round(self.gas / self.facts) if self.facts else None
 
 
-def all_results(today: date) -> tuple[Results, date]:
-    """The results of all time, and the day of the first."""
+def all_time_totals(today: date) -> tuple[PeriodTotals, date]:
+    """The totals of all time, and the first day that has any."""
     rows = list(DailyCount.objects.values("name").annotate(total=Sum("amount"), first=Min("day")))
     sums = {row["name"]: int(row["total"]) for row in rows}
     counts = [sums.get(name, 0) for name in (FACTS, GAS, DONE, REJECTED)]
-    return Results(*counts), min((row["first"] for row in rows), default=today)
+    return PeriodTotals(*counts), min((row["first"] for row in rows), default=today)
 
 
-def usual_seconds(today: date, share: float = 0.5) -> int | None:
-    """Return the bound within which this share of the last days' batches was DONE.
-
-    None if there was no batch, or if it is beyond all bounds.
+def duration_quantile(today: date, fraction: float = 0.5) -> int | None:
+    """Return the first of `DURATION_BOUNDS`, in seconds, within which this fraction of the batches
+    of the last `RECENT_DAYS` was DONE. None if there was no batch, or if all bounds are too small.
     """
-    names = {duration_key(bound): bound for bound in DURATION_BOUNDS} | {DONE_OVERFLOW: None}
-    rows = DailyCount.objects.filter(day__gt=today - timedelta(days=DAYS), name__in=names)
+    bounds = {duration_key(bound): bound for bound in DURATION_BOUNDS} | {DONE_OVERFLOW: None}
+    rows = DailyCount.objects.filter(day__gt=today - timedelta(days=RECENT_DAYS), name__in=bounds)
     counts = dict(rows.values_list("name").annotate(Sum("amount")))
-    threshold, count = share * sum(counts.values()), 0
-    for name, bound in names.items():
+    threshold, count = fraction * sum(counts.values()), 0
+    for name, bound in bounds.items():
         count += counts.get(name, 0)
         if count and count >= threshold:
             return bound
@@ -76,21 +75,22 @@ Route = tuple[int, int]  # source and destination
 class RouteFigures:
     """The costs of a route's facts, in all and by day, and the duration of its newest batches."""
 
-    total: Results
-    days: Mapping[date, Results]  # UTC days, oldest first; empty before there is a week of them
-    batches: int  # the newest ones that are DONE
+    total: PeriodTotals
+    days: Mapping[date, PeriodTotals]  # by UTC day, oldest first; empty in the first week
+    batch_count: int  # newest DONE batches, the basis of the next two fields
     median_duration: timedelta | None
     wei_per_fact: int | None  # of those that paid: the rest reused facts
 
 
 def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, RouteFigures]:
-    """Read in two statements, and one for each destination."""
-    of_routes = Q(name__startswith=FACTS_OF_ROUTE) | Q(name__startswith=GAS_OF_ROUTE)
-    rows = DailyCount.objects.filter(of_routes).values("name")
+    """Return the figures of each route. Takes two statements, and one for each destination."""
+    is_route_count = Q(name__startswith=FACTS_OF_ROUTE) | Q(name__startswith=GAS_OF_ROUTE)
+    rows = DailyCount.objects.filter(is_route_count).values("name")
     sums = {row["name"]: row for row in rows.annotate(total=Sum("amount"), first=Min("day"))}
     counts = defaultdict[date, dict[str, int]](dict)
-    last_days = DailyCount.objects.filter(of_routes, day__gt=today - timedelta(days=DAYS))
-    for day, name, amount in last_days.values_list("day", "name", "amount"):
+    since = today - timedelta(days=RECENT_DAYS)
+    recent_rows = DailyCount.objects.filter(is_route_count, day__gt=since)
+    for day, name, amount in recent_rows.values_list("day", "name", "amount"):
         counts[day][name] = amount
     newest_batches = {
         destination: _newest_batches(destination) for destination in {route[1] for route in routes}
@@ -99,21 +99,21 @@ def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, Rout
     for source, destination in routes:
         names = route_facts_key(source, destination), route_gas_key(source, destination)
         first = min((sums[name]["first"] for name in names if name in sums), default=today)
-        days = min((today - first).days + 1, DAYS)
+        days = min((today - first).days + 1, RECENT_DAYS)
         batches = [batch for batch in newest_batches[destination] if batch["source"] == source]
         payments = [(int(batch["spent"], 16), batch["fact_count"]) for batch in batches]
-        facts = sum(facts for wei, facts in payments if wei)
+        paid_facts = sum(facts for wei, facts in payments if wei)
         durations = [batch["ended_at"] - batch["submitted_at"] for batch in batches]
         figures[source, destination] = RouteFigures(
-            Results(*(int(sums[name]["total"]) if name in sums else 0 for name in names)),
+            PeriodTotals(*(int(sums[name]["total"]) if name in sums else 0 for name in names)),
             {
-                day: Results(*(counts[day].get(name, 0) for name in names))
+                day: PeriodTotals(*(counts[day].get(name, 0) for name in names))
                 for day in (today - timedelta(days=n) for n in reversed(range(days)))
-                if days >= MIN_DAYS
+                if days >= MIN_CHART_DAYS
             },
             len(batches),
             median_high(durations) if durations else None,
-            sum(wei for wei, _ in payments) // facts if facts else None,
+            sum(wei for wei, _ in payments) // paid_facts if paid_facts else None,
         )
     return figures
 
@@ -152,7 +152,7 @@ class ChainSpending:
     """The spending of the batches for a destination."""
 
     destination: int
-    batches: int
+    batch_count: int
     spent: int  # wei
 
 
@@ -164,7 +164,10 @@ class AccountUsage:
 
 
 def account_usage(owner: Account, today: date) -> AccountUsage:
-    """Read in one statement, by an index from the newest batch on."""
+    """Return the account's spending by destination, and its requested facts by day.
+
+    Takes one statement, by an index from the newest batch on.
+    """
     rows = Batch.objects.filter(owner=owner).order_by("-pk")
     columns = rows.values_list("destination", "spent", "submitted_at", "fact_count")
     newest = list(columns[: MAX_SUMMED_BATCHES + 1])

@@ -28,7 +28,7 @@ class ReachCode(StrEnum):
     NOT_YET = "not_yet"  # the block does not exist yet
     TOO_FAR_AHEAD = "too_far_ahead"  # further ahead than a batch may request
     TOO_OLD = "too_old"  # the nodes prove blocks from `oldest` on
-    PAST_HORIZON = "past_horizon"  # the registry takes no accounts of such a late block
+    PAST_HORIZON = "past_horizon"  # the registry refuses accounts of blocks from `horizon` on
     NO_STATE = "no_state"  # the nodes prove no final block
     NO_ROUTE = "no_route"
     SILENT = "silent"  # no node of the chain `silent_chain` answers
@@ -36,11 +36,10 @@ class ReachCode(StrEnum):
     UNKNOWN_PACE = "unknown_pace"  # the time between blocks
     UNKNOWN_WINDOW = "unknown_window"  # no node was measured
     HOPS = "hops"  # the block is reached from a later one, if nodes have the states between
-    GAME = "game"  # a dispute game should be valid by now
+    GAME_OVERDUE = "game_overdue"  # a dispute game should be valid by now
 
     @property
-    def is_accepted(self) -> bool:
-        """Whether a batch for the block is worth submitting."""
+    def is_worth_submitting(self) -> bool:
         return self not in {
             self.TOO_FAR_AHEAD,
             self.TOO_OLD,
@@ -88,7 +87,7 @@ def route_reach(routes: Routes, source: int, destination: int, selector: Selecto
         code = (
             ReachCode.NOT_YET if selector.number <= newest + max_ahead else ReachCode.TOO_FAR_AHEAD
         )
-        return state.future_block(code, selector)
+        return state.future_reach(code, selector)
     return (
         state.time_reach(selector.number)
         if selector.is_time
@@ -107,10 +106,10 @@ class _RouteState:
         return None if self.head.block_seconds is None else ceil(blocks * self.head.block_seconds)
 
     def seconds_until_final(self, block: int) -> int | None:
-        """Seconds, if finality keeps its distance to the head."""
+        """Estimated seconds, if finality keeps its distance to the head. None if unknown."""
         return self.seconds(block - self.final) if self.final else None
 
-    def future_block(self, code: ReachCode, selector: Selector) -> Reach:
+    def future_reach(self, code: ReachCode, selector: Selector) -> Reach:
         if not selector.is_time:
             return Reach(
                 code, self.head, selector.number, self.seconds_until_final(selector.number)
@@ -150,32 +149,34 @@ class _RouteState:
         return Reach(code, head, block, seconds, oldest, self.horizon)
 
     def _hash_reach(self, block: int, last: int) -> Reach:
-        """Now, or the wait for a hash at or above the block."""
+        """The reach of a final, provable block: NOW, or once a hash at or above it is known."""
         code, seconds, kind = ReachCode.NOW, None, self.registry.kind
         if kind is RegistryKind.ATTESTED and not (
-            self._is_attested(last) or self._has_proven(last)
+            self._is_attested(last) or self._has_proven_block(last)
         ):
             code = ReachCode.NOT_ATTESTED
-        elif kind is RegistryKind.OUTPUT and not self._has_proven(last):
+        elif kind is RegistryKind.OUTPUT and not self._has_proven_block(last):
             age = self.seconds(self.head.number - block)
             seconds = None if age is None else OUTPUT_DELAY - age
-            code = ReachCode.NOT_RECORDED if (seconds or 0) >= 0 else ReachCode.GAME
+            code = ReachCode.NOT_RECORDED if (seconds or 0) >= 0 else ReachCode.GAME_OVERDUE
         return Reach(code, self.head, block, seconds)
 
     def _is_attested(self, block: int) -> bool:
         """Enough signers have attested a block from which the prover reaches this one."""
-        rows = self._rows_above(Attestation.objects.filter(registry=self.registry.address), block)
+        rows = self._rows_at_or_above(
+            Attestation.objects.filter(registry=self.registry.address), block
+        )
         signers = rows.values("block").annotate(signers=Count("signer"))
         return bool(signers.filter(signers__gte=self.registry.threshold).exists())
 
-    def _has_proven(self, block: int) -> bool:
-        """One of the next blocks is in the registry, as this server's queries show."""
+    def _has_proven_block(self, block: int) -> bool:
+        """Whether queries here show that the registry has this block or one of the next."""
         queries = Query.objects.filter(
             job=OuterRef("pk"), header_accumulated_completed_at__isnull=False
         )
-        jobs = self._rows_above(BlockJob.objects.order_by("block"), block)
+        jobs = self._rows_at_or_above(BlockJob.objects.order_by("block"), block)
         flags = jobs.annotate(is_proven=Exists(queries)).values_list("is_proven", flat=True)
         return any(flags[:MAX_JOBS])
 
-    def _rows_above(self, rows: QuerySet[Any], block: int) -> QuerySet[Any]:
+    def _rows_at_or_above(self, rows: QuerySet[Any], block: int) -> QuerySet[Any]:
         return rows.filter(**self.registry.route_filter, block__range=(block, block + HISTORY_RING))

@@ -11,14 +11,14 @@ from ulid import ULID
 from queries.config.routes import Chain
 from queries.models import Batch, ChainRecord, NodeRecord, Query
 from queries.reading.chain_heads import HeadView, chain_heads
-from queries.reading.figures import usual_seconds
+from queries.reading.figures import duration_quantile
 from queries.reading.metrics import budget_spent
 from queries.reading.waits import PROVER_TIMEOUT
 from queries.statuses import ENDED_STATUSES, BatchStatus
 from queries.wait_reasons import EXPECTED_WAITS
 
 MAX_COUNTED = 1_000  # batches, so that a long queue does not slow the page
-LATE_FACTOR, USUAL_SHARE = 3, 0.95  # usual: within which this share of the batches was DONE
+LATE_FACTOR, USUAL_FRACTION = 3, 0.95  # usual: within which this fraction of the batches was DONE
 MISSED_BLOCKS = 20  # after so many times its block time, a chain stands still
 
 
@@ -80,7 +80,7 @@ def late_batch_count() -> int:
     Batches that wait as expected, such as for a block that is not final yet, do not count.
     """
     now = timezone.now()
-    usual = usual_seconds(now.date(), USUAL_SHARE)
+    usual = duration_quantile(now.date(), USUAL_FRACTION)
     if not usual:
         return 0
     rows = _open_batches(now - timedelta(seconds=LATE_FACTOR * usual))[: MAX_COUNTED + 1]

@@ -47,8 +47,8 @@ class BatchLimits:
 _MAX_LISTED_FIELDS = 5
 _SELECTOR = re.compile(r"(block|timestamp):(0|[1-9][0-9]{0,19})")
 _MAX_SELECTOR = 2**64 - 1
-# In the year 2286. A larger number is a time in milliseconds or smaller units, for which a batch
-# would wait.
+# The year 2286. A larger number is probably in milliseconds or smaller units, and the batch would
+# wait for centuries.
 _MAX_TIME = 10**10 - 1
 _SUBSECOND_UNITS = {"milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 _ADDRESS = re.compile(bodies.ADDRESS)
@@ -227,7 +227,7 @@ def _read_accounts(
                 checker.counts["slot"] += 1
                 if checker.counts["slot"] > checker.limits.slots:
                     checker.check_limit("slot", checker.counts["slot"], slots_path.child(number))
-        # Repetitions do not count, but a list cannot be longer than a batch.
+        # Repeated slots count once, but no list may have more entries than a batch may have slots.
         checker.check_limit("slot", len(entry.slots), slots_path)
     checker.check_limit("account", len(accounts), path)
     return tuple(

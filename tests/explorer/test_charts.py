@@ -7,7 +7,7 @@ import pytest
 from django.template.loader import render_to_string
 
 from explorer.pages.charts import Chart, price_chart, requested_facts_chart, route_gas_chart
-from queries.reading.figures import Results
+from queries.reading.figures import PeriodTotals
 
 pytestmark = pytest.mark.no_database
 HOSTILE = "<script>alert(1)</script>\"'&"
@@ -21,13 +21,13 @@ def _requested(*facts: int) -> Chart:
 
 
 DAYS = {
-    date(2026, 11, day): Results(facts=day % 5, gas=90_000 * (day % 5), done_batches=day)
+    date(2026, 11, day): PeriodTotals(facts=day % 5, gas=90_000 * (day % 5), done_batches=day)
     for day in range(1, 31)
 }
 CHARTS = [
     price_chart(),
     route_gas_chart("gas", DAYS),
-    route_gas_chart(HOSTILE, dict.fromkeys(DAYS, Results())),
+    route_gas_chart(HOSTILE, dict.fromkeys(DAYS, PeriodTotals())),
     _requested(*[0] * 13, 1),
     _requested(*range(14)),
     _requested(1, *[0] * 20, 2**62),

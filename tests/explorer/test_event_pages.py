@@ -129,7 +129,7 @@ def test_addresses_lead_to_the_events_that_name_them(service: Service, sent: Tra
         address: f"/explorer/account/{address}"
         for address in (sent.token, sent.sender, HOLDER, SILENT)
     }
-    assert "Nothing of this account was asked for yet." in page_text(pages[sent.token])
+    assert "Nothing about this account has been requested yet." in page_text(pages[sent.token])
     batch = prove_events(service, sent)
     for address, page in pages.items():
         for text in (address.lower(), f"{address[:20]}…{address[-8:]}"):
@@ -157,7 +157,7 @@ def test_addresses_lead_to_the_events_that_name_them(service: Service, sent: Tra
     SentTransaction.objects.update(confirmed=True, final=True)
     call_command("prune", "--older-than", "90d")
     assert not Batch.objects.filter(pk=batch).exists()
-    assert "Nothing of this account was asked for yet." in page_text(pages[HOLDER])
+    assert "Nothing about this account has been requested yet." in page_text(pages[HOLDER])
     assert "Nothing found" in Client().get("/search", {"q": sent.transaction}).text
 
 

@@ -143,10 +143,10 @@ def test_an_account_has_facts_on_each_chain() -> None:
 def test_pages_without_facts_offer_to_prove_something() -> None:
     form = "/dashboard/new-batch?"
     account, block = _get(ACCOUNT).text, _get(PAGE).text
-    assert "Nothing of this account was asked for yet." in account
+    assert "Nothing about this account has been requested yet." in account
     assert f'{form}account={ADDRESS}">Prove a fact of this account</a>' in account
     assert f"Block {BLOCK:,} of Sepolia</h1>" in block
-    assert "Nothing of this block was asked for yet." in block
+    assert "Nothing about this block has been requested yet." in block
     assert f'{form}source={SEPOLIA}&amp;block={BLOCK}">Prove a fact of this block</a>' in block
     submit_balances()
     assert "0xd8dA…6045 on Sepolia: nothing is proven yet" in page_text(ACCOUNT)

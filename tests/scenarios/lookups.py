@@ -11,7 +11,7 @@ from typing import Any
 import requests
 from eth_abi.abi import encode
 
-from queries.config.registries import Registry, RegistryKind, registry_address
+from queries.config.registries import Registry, RegistryKind, derived_address
 from tests.commands import free_port, run_program
 from tests.rigs.anvil import Chain
 from tests.rigs.certificates import self_signed_certificate
@@ -38,7 +38,7 @@ def add_route(service: Service, kind: RegistryKind, source: Chain, to: Chain, **
     """
     signers, threshold = tuple(more.get("signers", ())), more.get("threshold", 0)
     registry = Registry(kind, source.id, to.id, signers=signers, threshold=threshold)
-    address = registry_address(registry)
+    address = derived_address(registry)
     service.add_registry(kind, source, to, address=address, **{"lookup_urls": [DEAD], **more})
 
 

@@ -264,18 +264,18 @@ export type ProofBlockResponse = {
     originChainId: string;
     /** RLP. */
     header: string;
-    /** Calldata of prove(). Each stands alone; all of them prove the facts. */
+    /** Calldata of `prove()`. Each call is valid on its own; together they prove the facts. */
     calls: ReadonlyArray<string>;
 };
 export type ProofResponse = {
     batch: string;
-    /** By source chain and number. */
+    /** Sorted by source chain and block number. */
     blocks: ReadonlyArray<ProofBlockResponse>;
     destinationChainId: string;
     /** Detects damage, not forgery: a forger can compute it again. */
     digest: Hex;
     format: "tacitus-proof";
-    /** Another version is another format. */
+    /** The version of the format. Refuse any other. */
     version: 1;
 };
 export type ProvenFactsResponse = {

@@ -27,11 +27,11 @@ from queries.config.registries import (
     Registry,
     RegistryKind,
     deployment_calldata,
+    derived_address,
     format_time,
+    has_derived_address,
     lookup_address,
     lookup_init_code,
-    proves_its_code,
-    registry_address,
     route_lines,
     verifier_address,
     verifier_init_code,
@@ -126,10 +126,10 @@ class Command(OperatorCommand):
     ) -> None:
         """Deploy the registry, then its events verifier and lookup, which need it."""
         source, chain = routes.chains[registry.source], routes.chains[registry.destination]
-        if not proves_its_code(registry):
+        if not has_derived_address(registry):
             raise SetupError(
                 f"ROUTES_FILE has the address {registry.address}, but this version's registry "
-                f"would be at {registry_address(registry)}."
+                f"would be at {derived_address(registry)}."
             )
         with closing(ChainClient(chain)) as destination:
             _check_deployable(registry, destination)

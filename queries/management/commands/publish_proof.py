@@ -13,7 +13,7 @@ from queries.amounts import short_amount
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError
 from queries.chain.registry import RegistryReader
-from queries.config.registries import format_time, proves_its_code
+from queries.config.registries import format_time, has_derived_address
 from queries.config.routes import GWEI
 from queries.management.base import (
     OperatorCommand,
@@ -111,7 +111,7 @@ class Command(OperatorCommand):
         accounts_end = format_time(RegistryReader(context.destination, registry).state_horizon())
         limit = f", and accounts of headers before {accounts_end}" * (accounts_end != horizon)
         self.report(f"It takes headers before {horizon}{limit}.")
-        if not proves_its_code(registry):
+        if not has_derived_address(registry):
             if not options["unverifiable"]:
                 raise NotPublishedError(
                     f"The registry at {address} is unverifiable: its address does not prove its "

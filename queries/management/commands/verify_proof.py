@@ -16,7 +16,7 @@ from queries.client.python.proofs import block_name, report_lines, trust_reasons
 from queries.config.registries import (
     Registry,
     RegistryKind,
-    proves_its_code,
+    has_derived_address,
     registry_with_arguments,
     verifier_address,
 )
@@ -99,7 +99,7 @@ def _registry_assumption(block: BlockProof) -> str:
         registry = registry_with_arguments(claimed_registry, block.registry.arguments)
     except ValueError:
         registry = replace(claimed_registry, address="")
-    if not proves_its_code(registry) or registry.source != block.chain:
+    if not has_derived_address(registry) or registry.source != block.chain:
         return f"  that the {kind} registry {address} has no planted facts: it is unverifiable"
     line = f"  whether the {kind} registry {address} is deployed; its address proves its code"
     if kind is RegistryKind.OPTIMISM:

@@ -11,7 +11,7 @@ from queries.config.registries import (
     Registry,
     RegistryKind,
     constructor_arguments,
-    registry_address,
+    derived_address,
 )
 from queries.contracts.abi import BUILD, load_artifact
 from queries.contracts.compiler import (
@@ -61,9 +61,9 @@ def test_the_verifier_is_built_from_the_same_sources_for_size() -> None:
 def test_the_published_addresses_are_those_of_the_code() -> None:
     published = json.loads((BUILD / "addresses.json").read_text())
     for kind in (RegistryKind.NATIVE, RegistryKind.OPTIMISM):
-        assert published[kind] == registry_address(Registry(kind, 1, 1))
+        assert published[kind] == derived_address(Registry(kind, 1, 1))
     outputs = {
-        str(network.chain): registry_address(
+        str(network.chain): derived_address(
             Registry(
                 RegistryKind.OUTPUT, network.chain, 1,
                 anchor_state_registry=network.anchor_state_registry,
@@ -78,7 +78,7 @@ def test_the_published_addresses_are_those_of_the_code() -> None:
         assert keccak256(code).hex() == code_hash
     attested = Registry(RegistryKind.ATTESTED, 5, 1, signers=(FACTORY,), threshold=1)
     code = load_artifact("AttestedRegistry").bytecode + constructor_arguments(attested)
-    assert routes.create2_address(code) == registry_address(attested).lower()
+    assert routes.create2_address(code) == derived_address(attested).lower()
 
 
 @pytest.mark.parametrize("name", REGISTRIES)

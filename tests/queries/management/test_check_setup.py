@@ -19,7 +19,7 @@ from queries.config.registries import (
     Registry,
     RegistryKind,
     deployment_calldata,
-    registry_address,
+    derived_address,
     verifier_address,
     verifier_init_code,
 )
@@ -43,7 +43,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
 SOURCE = 900
 LENGTH = 10_000
-NATIVE = registry_address(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
+NATIVE = derived_address(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
 Response = dict[str, Any]
 
 
@@ -97,7 +97,7 @@ def deploy_by_factory(
     node: LocalNode, kind: RegistryKind, source: int, *, has_verifier: bool = True, **arguments: Any
 ) -> str:
     registry = Registry(kind, source, CHAIN_ID, **arguments)
-    address = registry_address(registry)
+    address = derived_address(registry)
     if node.rpc.ask("eth_getCode", address, "latest") == "0x":
         node.send(FACTORY, deployment_calldata(registry))
         if has_verifier:
@@ -259,7 +259,7 @@ def test_signers_that_differ_from_the_registrys_are_reported(
     assert f"It was made with other arguments {made}" in failure
     assert "threshold = 2, valid_until = 2028-01-01T00:00:00Z). Leave `address` out" in failure
     (registry,) = read_routes(two_chains.file).registries.values()
-    expected = registry_address(registry)
+    expected = derived_address(registry)
     assert expected != registry.address
     assert failure.endswith(f"Leave `address` out, or deploy {expected}.")
 

@@ -15,7 +15,7 @@ from queries.config.registries import (
     Registry,
     RegistryKind,
     deployment_calldata,
-    registry_address,
+    derived_address,
     verifier_init_code,
 )
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
@@ -65,7 +65,7 @@ def test_cost_prints_single_and_bundled_facts_at_a_given_gas_price(setup: LocalS
 def test_cost_includes_what_is_not_deployed_yet(setup: LocalSetup, node: LocalNode) -> None:
     setup.add_registry("native", CHAIN_ID, CHAIN_ID)
     native = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID)
-    deployments = deployment_calldata(native), SALT + verifier_init_code(registry_address(native))
+    deployments = deployment_calldata(native), SALT + verifier_init_code(derived_address(native))
     costs = {}
     with reverted_at_end(node):
         for subject, data in zip(

@@ -17,8 +17,8 @@ from queries.config.registries import (
     Registry,
     RegistryKind,
     deployment_calldata,
+    derived_address,
     lookup_address,
-    registry_address,
     verifier_address,
 )
 from queries.config.routes import read_routes
@@ -154,8 +154,8 @@ def test_every_constructor_argument_changes_the_address() -> None:
         replace(attested, horizon=HORIZON - 1), output, replace(output, source=SOURCE + 1),
         replace(output, anchor_state_registry=signers[1]),
     ]  # fmt: skip
-    assert len(set(map(registry_address, registries))) == len(registries)
-    assert registry_address(replace(attested, signers=signers[::-1])) == registry_address(attested)
+    assert len(set(map(derived_address, registries))) == len(registries)
+    assert derived_address(replace(attested, signers=signers[::-1])) == derived_address(attested)
 
 
 def test_a_chain_without_the_genuine_factory_is_reported(
@@ -186,12 +186,12 @@ def test_a_missing_events_verifier_is_deployed(setup: LocalSetup, node: LocalNod
     node.send(FACTORY, deployment_calldata(registry))
     setup.add_registry("native", CHAIN_ID, CHAIN_ID)
     progress, lines = setup.run_apart("deploy_registry")
-    verifier = verifier_address(registry_address(registry))
+    verifier = verifier_address(derived_address(registry))
     assert f"Deploying the events verifier {verifier} on Local, paid for by {ADDRESS}" in progress
     assert progress.count("Deployed in block") == progress.count("It takes ") == 1
     assert lines == ""
     beside = node.call(verifier, call_data("REGISTRY()"))
-    assert beside[12:] == bytes.fromhex(registry_address(registry)[2:])
+    assert beside[12:] == bytes.fromhex(derived_address(registry)[2:])
 
 
 def test_a_lookup_with_these_gateways_is_deployed_beside_a_registry(
@@ -224,8 +224,8 @@ def test_all_registries_of_the_routes_file_are_deployed(setup: LocalSetup, node:
     native, optimism = (Registry(RegistryKind(kind), 1, 1) for kind in ("native", "optimism"))
     subject = "The optimism registry of Elsewhere's facts on Local"
     assert f"{subject}: ROUTES_FILE has the address {GAMES}, but " in progress
-    assert f"this version's registry would be at {registry_address(optimism)}." in progress
-    assert has_genuine_code(node, RegistryKind.NATIVE, registry_address(native))
+    assert f"this version's registry would be at {derived_address(optimism)}." in progress
+    assert has_genuine_code(node, RegistryKind.NATIVE, derived_address(native))
 
 
 def test_the_cost_is_shown_before_anything_is_sent(setup: LocalSetup) -> None:
@@ -334,7 +334,7 @@ def test_a_router_has_all_registries_of_its_destination(setup: LocalSetup, node:
     command = ("deploy_router", "--destination", str(CHAIN_ID))
     assert f"FAILED: ROUTES_FILE has no registry on chain {CHAIN_ID}." in setup.run(*command)
     setup.add(setup.run_apart("deploy_registry", *ATTESTED, *SIGNER_OPTIONS)[1])
-    native = registry_address(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
+    native = derived_address(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
     setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
     assert f"FAILED: The registry of chain {CHAIN_ID} is not deployed." in setup.run(*command)
     setup.run("deploy_registry")

@@ -13,7 +13,7 @@ from django.conf import LazySettings
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.config.networks import NETWORKS
-from queries.config.registries import RegistryKind, proves_its_code
+from queries.config.registries import RegistryKind, has_derived_address
 from queries.config.routes import Routes, read_routes
 from queries.contracts.abi import load_artifact
 from tests.commands import clean_environment, run_program
@@ -62,7 +62,7 @@ def test_every_pair_of_networks_gets_its_kind_of_registry(
     (registry,) = routes.registries.values()
     default = RegistryKind.NATIVE if source == destination else RegistryKind.ATTESTED
     assert registry.kind is KINDS.get((source, destination), default)
-    assert proves_its_code(registry)
+    assert has_derived_address(registry)
     assert routes.chains[registry.destination].daily_budget
     assert all(chain.explorer for chain in routes.chains.values())
 

@@ -193,7 +193,7 @@ def test_wrong_nodes_registries_and_files_are_refused(
     damaged = tmp_path / "damaged.json"
     damaged.write_bytes(file.read_bytes().replace(b'"word":"0x0', b'"word":"0x1', 1))
     assert _refusal(damaged, "--node", node.url).startswith(
-        "Nothing is proven. The proof's `digest` does not match"
+        "Nothing is proven. The file's `digest` does not match"
     )
 
 

@@ -149,20 +149,20 @@ def test_a_refusal_names_the_place(members: dict[str, Any], recorded: RecordedBl
         return refusal(changed_event(members, key, index, change))
 
     assert refused("events", 1, lambda text: text[:-2]).startswith(
-        "The proof's `blocks[0].events[1]` is refused"
+        "The file's `blocks[0].events[1]` is refused"
     )
     other = refused("events", 0, lambda text: f"{text[:-1]}{'1' if text[-1] != '1' else '2'}")
-    assert other.startswith("The proof's `blocks[0].events[0]`")
+    assert other.startswith("The file's `blocks[0].events[0]`")
     assert refused("eventCalls", 0, lambda text: text[:-2]).startswith(
-        "The proof's `blocks[0].eventCalls[0]` is"
+        "The file's `blocks[0].eventCalls[0]` is"
     )
     word = refused("facts", 3, lambda fact: fact | {"word": f"0x{7:064x}"})
-    assert word.startswith("The proof's `blocks[0].facts[3].word` is '0x000")
+    assert word.startswith("The file's `blocks[0].facts[3].word` is '0x000")
     stated = members["blocks"][0]["facts"]
     at = [fact["name"] for fact in stated].index("TRANSACTION:0")
     for lie in ({"name": "TRANSACTION:007"}, {"kind": "RECEIPT"}, {"name": "WITHDRAWAL:0"}):
         sentence = refused("facts", at, lambda fact, lie=lie: fact | lie)
-        assert sentence.startswith(f"The proof's `blocks[0].facts[{at}]` is '")
+        assert sentence.startswith(f"The file's `blocks[0].facts[{at}]` is '")
         assert sentence.endswith("which no registry stores.")
 
     def without(key: str) -> dict[str, Any]:
@@ -170,16 +170,14 @@ def test_a_refusal_names_the_place(members: dict[str, Any], recorded: RecordedBl
         del forged["blocks"][0][key]
         return forged
 
-    assert refusal(without("events")) == "The proof's `blocks[0]` has the unknown key 'eventCalls'."
-    assert refusal(without("eventCalls")) == "The proof's `blocks[0]` has no eventCalls."
+    assert refusal(without("events")) == "The file's `blocks[0]` has the unknown key 'eventCalls'."
+    assert refusal(without("eventCalls")) == "The file's `blocks[0]` has no eventCalls."
     empty = deepcopy(members)
     empty["blocks"][0] |= {"events": [], "eventCalls": []}
-    assert refusal(empty) == "The proof's `blocks[0]` has the unknown key 'eventCalls'."
+    assert refusal(empty) == "The file's `blocks[0]` has the unknown key 'eventCalls'."
     twice = deepcopy(members)
     twice["blocks"][0]["events"] *= 2
-    assert (
-        refusal(twice) == "The proof's `blocks[0].events` is out of order, or has an entry twice."
-    )
+    assert refusal(twice) == "The file's `blocks[0].events` is out of order, or has an entry twice."
 
 
 def test_witnesses_without_listed_facts_or_of_other_blocks_are_refused(
@@ -193,20 +191,20 @@ def test_witnesses_without_listed_facts_or_of_other_blocks_are_refused(
     transactions = TransactionGroup(recorded.transactions, [0])
     other = recorded_block(22432103)
     assert refused(TransactionGroup(other.transactions, [0])) == (
-        "The proof's `blocks[0].events[0]` does not match the header's TRANSACTIONS_ROOT."
+        "The file's `blocks[0].events[0]` does not match the header's TRANSACTIONS_ROOT."
     )
     assert refused(TransactionGroup(recorded.transactions, [5])) == (
-        "The proof's `blocks[0].events[0]` has no facts under the header's TRANSACTIONS_ROOT."
+        "The file's `blocks[0].events[0]` has no facts under the header's TRANSACTIONS_ROOT."
     )
     receipts = ReceiptGroup(recorded.receipts, {1: ReceiptRequest(receipt=True)})
     assert refused(receipts, transactions) == (
-        "The proof's `blocks[0].events[0]` is out of order, or has an entry twice."
+        "The file's `blocks[0].events[0]` is out of order, or has an entry twice."
     )
     # Without the witness of facts that the file lists.
     fewer = replace(proof, events=(witness_of(transactions, receipts),))
     forged = json.loads(file_of(fewer))
     forged["blocks"][0]["facts"] = json.loads(file_of(proof))["blocks"][0]["facts"]
-    assert refusal(forged) == "The proof's `blocks[0].facts` has 10 entries; the proofs give 2."
+    assert refusal(forged) == "The file's `blocks[0].facts` has 10 entries; the proofs give 2."
 
 
 def test_changes_with_a_correct_digest_prove_nothing_false(proof: BlockProof) -> None:
