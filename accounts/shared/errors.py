@@ -1,4 +1,4 @@
-"""The error of refused requests, and its codes; `queries/error_codes.py` has those of batches.
+"""The error of refused requests, and its codes; `queries/error_codes.py` has the API's.
 
 Every error response has one shape: programs read `code` and `retryable`, people the sentence.
 """
@@ -125,14 +125,14 @@ def help_link(code: str) -> dict[str, str]:
     return {"Link": f'</docs/status#{code}>; rel="help"'}
 
 
-def error_response(refusal: RefusalError, **more: str) -> JsonResponse:
-    """The refusal in the shape of all errors, with `more` members."""
+def error_response(refusal: RefusalError, **extra_members: str) -> JsonResponse:
+    """The refusal in the shape of all errors, with `extra_members` added."""
     content: dict[str, object] = {
         "error": refusal.sentence,
         "code": refusal.code,
         "path": refusal.path,
         "retryable": refusal.retryable,
-        **more,
+        **extra_members,
     }
     if refusal.detail:
         content["detail"] = refusal.detail

@@ -135,7 +135,9 @@ def show(service: Tacitus, example: Example, terminal: Terminal, check: Callable
 
     try:
         batch_id = service.submit(example.batch).id
-        status = service.wait(batch_id, timeout=DONE_SECONDS, steps=True, progress=print_progress)
+        status = service.wait(
+            batch_id, timeout=DONE_SECONDS, steps=True, on_progress=print_progress
+        )
     except TacitusError as error:
         raise DemoError(str(error)) from None
     terminal.line(terminal.timed_line(progress_text(status), start_time))

@@ -44,7 +44,8 @@ from queries.reading.figures import RouteFigures, route_figures
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.strict_json import read_json
 
-READINESS = ("PROVEN", "READY", "NOT_FINAL", "NOT_KNOWN", "OUT_OF_REACH", "FAILS")
+# From proven to furthest from being proven.
+READINESS_ORDER = ("PROVEN", "READY", "NOT_FINAL", "NOT_KNOWN", "OUT_OF_REACH", "FAILS")
 # Replacements of the API's sentences, by code and kind of field.
 FORM_SENTENCES = {
     ("empty_request", "account"): (
@@ -167,7 +168,7 @@ class NewBatchPage:
     @property
     def readiness(self) -> str:
         """The readiness of the block that is furthest from being proven."""
-        return max((block.readiness for block, _ in self.blocks), key=READINESS.index)
+        return max((block.readiness for block, _ in self.blocks), key=READINESS_ORDER.index)
 
     @property
     def block_error(self) -> str:
@@ -176,7 +177,7 @@ class NewBatchPage:
 
     @cached_property
     def expectations(self) -> list[tuple[Registry, RouteFigures, int]]:
-        """Each route's registry, the figures of its batches, and the gas of a balance."""
+        """Each route's registry, the figures of its batches, and the gas to prove one balance."""
         if self.estimate is None:
             return []
         destination = self.estimate.destination_chain_id
@@ -198,7 +199,7 @@ class NewBatchPage:
         return replace(self, refusal=refusal, refusal_sentence=sentence, errors=errors)
 
     def add_estimate(self, estimate: EstimateResponse) -> "NewBatchPage":
-        """Fills in the needed fee, unless the user has entered another one."""
+        """Return the page with the estimate; the fee is filled in unless the user entered one."""
         form = self.form
         if not estimate.free and form.fee.strip() in {"", form.filled_fee}:
             fee = str(estimate.fee_needed)
@@ -207,9 +208,9 @@ class NewBatchPage:
         return replace(self, form=form, estimate=estimate, warnings=warnings)
 
     def correct_choices(self) -> "NewBatchPage":
-        """Replaces choices that the new destination does not offer; not used on submit.
+        """Return the page without choices that the destination lacks; not used on submit.
 
-        Fills in the last final block of a new source, unless the user has entered a block.
+        A new source gets its last final block, unless the user has entered a block.
         """
         destination = _valid_choice(self.form.destination, self.destinations)
         page = replace(self, form=replace(self.form, destination=destination))
@@ -294,11 +295,11 @@ def _new_batch_page(
 def _form_response(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     """The whole page, or only the form for htmx."""
     template = "new_batch/page.html"
-    is_filled_in = bool(request.GET) and not page.form.is_blank
+    checks_on_load = bool(request.GET) and not page.form.is_blank
     if request.headers.get("HX-Request") == "true":
         # Text typed while htmx swaps the form fires no event, so check again on load.
-        template, is_filled_in = "new_batch/form.html", True
-    page = replace(page, checks_on_load=is_filled_in and page.refusal is None)
+        template, checks_on_load = "new_batch/form.html", True
+    page = replace(page, checks_on_load=checks_on_load and page.refusal is None)
     return render(request, template, {"page": page})
 
 
@@ -321,7 +322,7 @@ def _submit(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
         key = count_request(signed_in_account(request), form.key)
         batch = submit_batch(key, page.body, form.idempotency_key, routes, page.limits)
     except RefusalError as refusal:
-        # The key belongs to another batch, so this form needs a new one.
+        # The idempotency key is malformed or belongs to another batch: give the form a new one.
         if refusal.code.startswith("idempotency_key"):
             page = replace(page, form=replace(form, idempotency_key=_new_idempotency_key()))
         return _form_response(request, page.add_refusal(refusal))

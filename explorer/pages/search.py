@@ -58,7 +58,8 @@ class Meaning:
     kind: str  # such as "the number of a block"
     hits: Sequence[Hit]
     empty_page: Hit | None = None  # if nothing is stored about it yet
-    forms: Mapping[str, str] = field(default_factory=dict)  # query strings that fill in the form
+    # By label, the query string that fills in the form of a new batch.
+    forms: Mapping[str, str] = field(default_factory=dict)
 
 
 def find_meanings(text: str, links: PageLinks) -> Iterator[Meaning]:
@@ -67,9 +68,9 @@ def find_meanings(text: str, links: PageLinks) -> Iterator[Meaning]:
     lower, chains = term.lower(), links.chains_by_name()
     if match := _FACT.search(text):
         yield Meaning("a fact", [Hit("Fact", match[0], match[0])])
-    batch = term.upper().translate(_LOOKALIKES)
-    if is_ulid(batch):
-        yield Meaning("the id of a batch", _batch_hits([batch], links))
+    batch_id = term.upper().translate(_LOOKALIKES)
+    if is_ulid(batch_id):
+        yield Meaning("the id of a batch", _batch_hits([batch_id], links))
     if match := _HASH.fullmatch(lower):
         chain_ids = search.chains_of_transaction(f"0x{match[1]}")
         hits = [_transaction_hit(chain, f"0x{match[1]}", links) for chain in chain_ids]
@@ -90,7 +91,7 @@ def find_meanings(text: str, links: PageLinks) -> Iterator[Meaning]:
         yield Meaning("the name of an account", hits, forms={lower: form})
     if (timestamp := _parse_timestamp(lower)) is not None:
         yield _time_meaning(timestamp, links)
-    if not (_ADDRESS.fullmatch(lower) or is_ulid(batch)):
+    if not (_ADDRESS.fullmatch(lower) or is_ulid(batch_id)):
         yield from _abbreviation_meanings(term, links)
     if lower in chains:
         url = f"{reverse('routes')}#chain-{chains[lower]}"
@@ -218,9 +219,9 @@ def _registry_hits(start: str, end: str, links: PageLinks) -> Iterator[Hit]:
 def _batch_hits(ids: Sequence[str], links: PageLinks) -> list[Hit]:
     sentences = batch_sentences(ids, links)
     return [
-        Hit("Batch", str(sentences[batch]), reverse("batch", args=[batch]))
-        for batch in ids
-        if batch in sentences
+        Hit("Batch", str(sentences[batch_id]), reverse("batch", args=[batch_id]))
+        for batch_id in ids
+        if batch_id in sentences
     ]
 
 

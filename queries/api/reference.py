@@ -225,7 +225,7 @@ def batch_code_table(advice: Mapping[str, str]) -> str:
     rows = (
         (
             f"`{code.code}`",
-            " or ".join(["waits"] * code.waits + ["REJECTED"] * code.rejects),
+            " or ".join(["waits"] * code.is_wait + ["REJECTED"] * code.is_rejection),
             code.meaning,
             advice.get(code.code, "Wait."),
         )

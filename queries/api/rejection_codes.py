@@ -30,49 +30,53 @@ OTHER_REJECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class BatchCode:
-    """`waits`: a batch can have it as `waitCode`; `rejects`: as the `code` of its rejection."""
+    """A code of a batch: `waitCode` while it waits, the `code` of its rejection, or both."""
 
     code: str
     meaning: str
-    waits: bool = False
-    rejects: bool = False
+    is_wait: bool = False
+    is_rejection: bool = False
 
 
 def batch_codes() -> list[BatchCode]:
-    """All codes, without repetition: those of waiting, those of both, those of rejections."""
+    """Every code once: first codes only of waiting, then codes of both, then only of rejections."""
     codes: dict[str, BatchCode] = {}
     for code in _codes():
         entry = codes.setdefault(code.code, code)
         codes[code.code] = replace(
-            entry, waits=entry.waits or code.waits, rejects=entry.rejects or code.rejects
+            entry,
+            is_wait=entry.is_wait or code.is_wait,
+            is_rejection=entry.is_rejection or code.is_rejection,
         )
-    return sorted(codes.values(), key=lambda code: code.rejects + (not code.waits))
+    return sorted(codes.values(), key=lambda code: code.is_rejection + (not code.is_wait))
 
 
 def wait_codes() -> list[str]:
-    return sorted(code.code for code in batch_codes() if code.waits)
+    return sorted(code.code for code in batch_codes() if code.is_wait)
 
 
 def rejection_codes() -> list[str]:
-    return sorted(code.code for code in batch_codes() if code.rejects)
+    return sorted(code.code for code in batch_codes() if code.is_rejection)
 
 
 def _codes() -> Iterator[BatchCode]:
     for wait in WaitCode:
-        yield BatchCode(wait.value, wait.meaning, waits=True, rejects=wait not in WAIT_ONLY_CODES)
+        yield BatchCode(
+            wait.value, wait.meaning, is_wait=True, is_rejection=wait not in WAIT_ONLY_CODES
+        )
     for error in _subclasses(ChainError):
         if "code" in vars(error):
             sentence = error.create("the chain", "the JSON-RPC method").sentence
             meaning = sentence[0].upper() + sentence[1:]
-            yield BatchCode(error.code, meaning, waits=not error.is_certain, rejects=True)
+            yield BatchCode(error.code, meaning, is_wait=not error.is_certain, is_rejection=True)
     for refusal in (
         RequestCode.ROUTE_UNSUPPORTED,
         RequestCode.BLOCK_BEYOND_HEAD,
         EndpointCode.FEE_TOO_LOW,
     ):
-        yield BatchCode(refusal.code, refusal.meaning, rejects=True)
+        yield BatchCode(refusal.code, refusal.meaning, is_rejection=True)
     for code, meaning in OTHER_REJECTIONS.items():
-        yield BatchCode(code, meaning, rejects=True)
+        yield BatchCode(code, meaning, is_rejection=True)
 
 
 def _subclasses(base: type[ChainError]) -> Iterator[type[ChainError]]:

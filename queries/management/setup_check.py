@@ -57,14 +57,15 @@ from queries.proving.headers import HeaderField
 
 OUTPUT_DELAY = 7 * DAY  # seconds: a game runs for half of it, and is final after the other half
 
-# Distances from the head at which a node is asked for receipts, before the first block.
+# Distances from the head at which receipts are probed; the first block is probed last.
 RECEIPT_PROBES = (0, 1_000, HISTORY_WINDOW, *(10**power for power in range(5, 10)))
 
-DEPLOY = "Deploy one with manage.py deploy_registry."
+DEPLOY_ADVICE = "Deploy one with manage.py deploy_registry."
+REPLACE_ADVICE = "Deploy a new registry with manage.py deploy_registry."
 
 UNVERIFIABLE = (
     "It is unverifiable: its code is genuine, but its address does not prove that its constructor "
-    f"stored no facts. {DEPLOY}"
+    f"stored no facts. {REPLACE_ADVICE}"
 )
 
 ANOTHER_NODE = "Name another node in ROUTES_FILE."
@@ -97,13 +98,15 @@ class CheckResult:
     subject: str
     ok: bool
     sentence: str
-    is_hint: bool = False  # advice; nothing was checked
+    is_hint: bool = False  # advice; not counted as a check
 
 
 def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]:
     """Run all checks, and yield each result as soon as it is known."""
     registries = routes.registries.values()
-    cross_chain_sources = {source for source, other in routes.registries if source != other}
+    cross_chain_sources = {
+        source for source, destination in routes.registries if source != destination
+    }
     chains: dict[int, Chain] = {}  # with only the nodes that respond
     for chain in routes.chains.values():
         checked_chain = chain
@@ -140,8 +143,8 @@ def _check_nodes(
     heads: dict[NodeAddress, ChainHead] = {}
     for node in chain.nodes:
         try:
-            with closing(ChainClient(replace(chain, nodes=(node,)))) as source:
-                heads[node] = source.head()
+            with closing(ChainClient(replace(chain, nodes=(node,)))) as client:
+                heads[node] = client.head()
         except ChainError as error:
             if isinstance(error, NodesUnreachableError):
                 error = NodesUnreachableError(f"It does not answer{error.detail}.")
@@ -149,10 +152,10 @@ def _check_nodes(
                 error = WrongChainIdError("It serves another chain.")
             subject = f"{chain.name}, node {node.number}"
             yield CheckResult(subject, ok=False, sentence=add_advice(error))
-    newest = max((head.timestamp for head in heads.values()), default=0)
+    newest_timestamp = max((head.timestamp for head in heads.values()), default=0)
     for node, head in heads.items():
         subject = f"{chain.name}, node {node.number}"
-        yield _run_check(subject, partial(_check_age, head, newest, chain.limits))
+        yield _run_check(subject, partial(_check_age, head, newest_timestamp, chain.limits))
         if windows is not None:
             check = partial(_check_proof_window, replace(chain, nodes=(node,)), head, windows)
             yield _run_check(f"{subject}, proofs", check)
@@ -172,13 +175,13 @@ def _run_check(subject: str, check: Callable[[], str]) -> CheckResult:
 # Nodes
 
 
-def _check_age(head: ChainHead, newest: int, limits: Limits) -> str:
-    """Check the newest block's age. `newest`: the timestamp of all nodes' newest block."""
+def _check_age(head: ChainHead, newest_timestamp: int, limits: Limits) -> str:
+    """Check that the newest block is not too old, nor too far behind the newest of all nodes."""
     age = max(int(time.time()) - head.timestamp, 0)
     block = f"block {head.number:,}, {format_count(age, 'second')} old"
     if age > limits.head_max_age:
         raise SetupError(f"Its newest block is {block}. Check that it keeps up with the chain.")
-    lag = newest - head.timestamp
+    lag = newest_timestamp - head.timestamp
     if lag > limits.max_lag:
         raise SetupError(
             f"Its newest block is {block}, {format_count(lag, 'second')} behind another node's. "
@@ -193,8 +196,8 @@ def _check_same_block(chain: Chain, heads: Mapping[NodeAddress, ChainHead]) -> s
     block = min(head.final_number for head in heads.values())
     nodes_by_hash: dict[bytes, int] = {}
     for node in heads:
-        with closing(ChainClient(replace(chain, nodes=(node,)))) as source:
-            nodes_by_hash.setdefault(source.header(block).hash, node.number)
+        with closing(ChainClient(replace(chain, nodes=(node,)))) as client:
+            nodes_by_hash.setdefault(client.header(block).hash, node.number)
     if len(nodes_by_hash) > 1:
         first, second, *_ = nodes_by_hash.values()
         raise SetupError(
@@ -206,7 +209,7 @@ def _check_same_block(chain: Chain, heads: Mapping[NodeAddress, ChainHead]) -> s
 
 @dataclass(frozen=True, slots=True, order=True)
 class ProofWindow:
-    """The blocks before the head of which a node proves accounts."""
+    """How far before the head a node proves accounts."""
 
     blocks: int
     seconds: int
@@ -257,7 +260,7 @@ def _check_receipts(subject: str, chain: Chain, head: ChainHead) -> CheckResult:
 
 
 def _provable_blocks(window: ProofWindow, delay: int) -> str:
-    """`delay`: seconds from a block until its hash can be proven."""
+    """Describe the provable blocks. `delay`: seconds from a block until its hash is provable."""
     is_pruned, duration = not window.has_first_block, format_duration(window.seconds)
     if is_pruned and window.seconds < delay:
         raise SetupError(
@@ -266,11 +269,11 @@ def _provable_blocks(window: ProofWindow, delay: int) -> str:
         )
     if is_pruned and window.blocks < HISTORY_WINDOW:
         return (
-            f"only final blocks of the last {duration}. Contracts know {HISTORY_WINDOW:,} blocks: "
-            "name a node that keeps more state."
+            f"only final blocks of the last {duration}. Contracts know the hashes of "
+            f"{HISTORY_WINDOW:,} blocks: a node that keeps more state would prove more of them."
         )
     blocks = f"blocks of the last {duration}" if is_pruned else "every block"
-    hops = f"; those more than {HISTORY_WINDOW:,} back by hops"
+    hops = f"; blocks more than {HISTORY_WINDOW:,} back need hops"
     return f"{blocks}{hops if window.blocks >= HISTORY_WINDOW else ''}"
 
 
@@ -284,14 +287,15 @@ def _check_registry(registry: Registry, source_chain: Chain, destination_chain: 
     ):
         code = destination.code(registry.address)
         if not code:
-            raise SetupError(f"There is no contract at {registry.address}. {DEPLOY}")
+            raise SetupError(f"There is no contract at {registry.address}. {DEPLOY_ADVICE}")
         if has_derived_address(registry):
             hash_source = _check_hash_source(registry, source, destination)
             horizon = _check_horizon(registry, destination)
             return f"its address proves its code; {hash_source}; {horizon}"
         if not has_built_code(registry.kind, code):
             raise SetupError(
-                f"{registry.address} is not this version's {registry.kind} registry. {DEPLOY}"
+                f"{registry.address} is not this version's {registry.kind} registry. "
+                f"{REPLACE_ADVICE}"
             )
         actual_registry = deployed_registry(destination, registry)
         if constructor_arguments(actual_registry) != constructor_arguments(registry):
@@ -307,7 +311,7 @@ def _verifier_hint(subject: str, registry: Registry, chain: Chain) -> Iterator[C
     """Give a hint if no events verifier is deployed beside the registry."""
     with suppress(ChainError), closing(ChainClient(chain)) as destination:
         if not destination.code(verifier_address(registry.address)):
-            sentence = f"Its events verifier is missing: events are refused. {DEPLOY}"
+            sentence = f"Its events verifier is missing: events are refused. {DEPLOY_ADVICE}"
             yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
 
 
@@ -321,7 +325,7 @@ def _lookup_checks(
     lookup = lookup_address(registry)
     with suppress(ChainError), closing(ChainClient(destination_chain)) as destination:
         if not destination.code(lookup):
-            sentence = f"It is missing: no fact can be read without a transaction. {DEPLOY}"
+            sentence = f"It is missing: no fact can be read without a transaction. {DEPLOY_ADVICE}"
             yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
             return
         for number, url in enumerate(registry.lookup_urls, 1):
@@ -348,15 +352,17 @@ def _read_by_gateway(lookup: str, destination: ChainClient, url: str) -> int:
 
 
 def _check_horizon(registry: Registry, destination: ChainClient) -> str:
-    """Check until when it takes headers. Raises if that is over, or was lowered for accounts."""
+    """Return until when the registry takes headers. Raises `SetupError` if that time is past, or if
+    the state horizon was lowered.
+    """
     state_horizon = format_time(RegistryReader(destination, registry).state_horizon())
     if state_horizon != (horizon := format_time(registry.horizon)):
         raise SetupError(
-            f"Accounts cannot be proven from {state_horizon} on: a header of that time was shown "
-            "not to have the state after its block. Header fields can still be proven."
+            f"Accounts cannot be proven from {state_horizon} on: a header of that time does not "
+            "commit to the state of its block. Header fields can still be proven."
         )
     if registry.horizon <= time.time():
-        raise SetupError(f"It has taken no headers since {horizon}. {DEPLOY}")
+        raise SetupError(f"It has taken no headers since {horizon}. {REPLACE_ADVICE}")
     return f"takes headers until {horizon}"
 
 
@@ -370,9 +376,11 @@ def _check_hash_source(registry: Registry, source: ChainClient, destination: Cha
         case RegistryKind.ATTESTED:
             valid_until = format_time(registry.valid_until)
             if registry.valid_until <= time.time():
-                raise SetupError(f"It has taken no attestations since {valid_until}. {DEPLOY}")
+                raise SetupError(
+                    f"It has taken no attestations since {valid_until}. {REPLACE_ADVICE}"
+                )
             threshold, signers = registry.threshold, len(registry.signers)
-            return f"{threshold} of {signers} signers must agree, until {valid_until}"
+            return f"takes attestations by {threshold} of {signers} signers until {valid_until}"
         case RegistryKind.OUTPUT:
             game = anchor_game(registry, destination)
             newest = f"the newest is {game}" if game else "there is none yet"
@@ -388,7 +396,7 @@ def _check_hash_source(registry: Registry, source: ChainClient, destination: Cha
 
 
 def _check_funds(chain: Chain, signer: Signer, gas: int) -> str:
-    """Check that the signer can pay for `gas`, at the most that provers pay now."""
+    """Check that the signer can pay for `gas`, at the maximum price that provers pay now."""
     with closing(ChainClient(chain)) as destination:
         balance = destination.balance(signer.address)
         price = max(destination.fees().max_fee, 1)

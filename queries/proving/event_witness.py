@@ -49,7 +49,7 @@ from queries.proving.keccak import HASH_BYTES, keccak256, number_word
 from queries.proving.rlp_items import integer_payload, is_list
 from queries.proving.tries import Leaf
 from queries.proving.witness_reading import TrieWalk, check_ascending, check_length
-from queries.proving.witnesses import Key, WitnessBytes, encode_count, encode_nodes
+from queries.proving.witnesses import Key, WitnessReader, encode_nodes, encode_uint16
 
 PROVE_EVENTS_SELECTOR = keccak256(b"prove(bytes,bytes)")[:4]
 BLOOM_SENT = 0x40
@@ -88,7 +88,7 @@ def build_event_witness(
     """Encode these facts of a block, with its number if no section states its header fields."""
     sorted_facts = sorted(facts, key=_field)
     number = b"" if block is None else block.to_bytes(8, "big")
-    parts = [*map(encode_count, count_facts(sorted_facts))]
+    parts = [*map(encode_uint16, count_facts(sorted_facts))]
     for field, group in groupby(sorted_facts, _field):
         own_facts = list(group)
         if field is HeaderField.LOGS_BLOOM:
@@ -109,7 +109,7 @@ def count_facts(facts: Iterable[EventFact]) -> list[int]:
 def encode_bloom_group(bloom: bytes, items: Sequence[bytes]) -> bytes:
     """Encode emitters and topics that a block's bloom shows to be absent."""
     parts = (bytes((len(item) == HASH_BYTES,)) + item for item in items)
-    return b"".join((bloom, encode_count(len(items)), *parts))
+    return b"".join((bloom, encode_uint16(len(items)), *parts))
 
 
 def encode_list_group(items: Sequence[BlockItem], facts: Sequence[EventFact]) -> bytes:
@@ -125,7 +125,7 @@ def encode_list_group(items: Sequence[BlockItem], facts: Sequence[EventFact]) ->
         )
         for index in indexes
     ]
-    encoded_indexes = b"".join(map(encode_count, (len(indexes), *indexes)))
+    encoded_indexes = b"".join(map(encode_uint16, (len(indexes), *indexes)))
     return encoded_indexes + encode_nodes(keys)
 
 
@@ -159,7 +159,7 @@ def _encode_receipt(receipt: Receipt, facts: Sequence[EventFact]) -> bytes:
             gas,
             root,
             bloom,
-            encode_count(len(receipt.logs)),
+            encode_uint16(len(receipt.logs)),
             *(_encode_log(log, is_fact=i in logs) for i, log in enumerate(receipt.logs)),
             bytes((len(filters),)),
             *filters,
@@ -198,7 +198,7 @@ EventGroups = tuple[EventGroup, ...]
 
 def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventGroups:
     """Read the groups of a witness, which names blocks if no section states their header fields."""
-    source, groups = WitnessBytes(content), list[EventGroup]()
+    source, groups = WitnessReader(content), list[EventGroup]()
     counts = [source.number(2) for _ in FactList]
     while source.position < len(content):
         number = source.number(1)
@@ -221,7 +221,7 @@ def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventGrou
 
 def encode_event_groups(groups: Sequence[EventGroup]) -> bytes:
     """The witness of groups that were read, without the blocks that it may have named."""
-    counts = map(encode_count, _count_facts_in_groups(groups))
+    counts = map(encode_uint16, _count_facts_in_groups(groups))
     return b"".join((*counts, *(bytes((group.field,)) + group.content for group in groups)))
 
 
@@ -243,7 +243,7 @@ class _IndexWalk(TrieWalk):
 class _GroupReader:
     """Reads a group, and collects its facts."""
 
-    def __init__(self, source: WitnessBytes, field: HeaderField) -> None:
+    def __init__(self, source: WitnessReader, field: HeaderField) -> None:
         self.source, self.field, self.facts = source, field, list[tuple[EventFact, bytes]]()
         self.logs = list[tuple[EventFact, Log]]()
 
@@ -348,7 +348,7 @@ def prove_events_call(section: bytes, witness: bytes) -> bytes:
 
 def read_events_call(data: bytes) -> tuple[bytes, bytes]:
     """The section and the witness in the calldata, which must be encoded as Solidity does."""
-    source = WitnessBytes(data, len(PROVE_EVENTS_SELECTOR) + 2 * HASH_BYTES)
+    source = WitnessReader(data, len(PROVE_EVENTS_SELECTOR) + 2 * HASH_BYTES)
     section = source.take(source.number(HASH_BYTES))
     source.take(-len(section) % HASH_BYTES)
     witness = source.take(source.number(HASH_BYTES))

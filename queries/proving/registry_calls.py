@@ -57,7 +57,7 @@ from queries.proving.tries import (
     follow,
 )
 from queries.proving.witness_reading import RebuiltNodes, read_witness
-from queries.proving.witnesses import WitnessBytes
+from queries.proving.witnesses import WitnessReader
 
 PROVE_SELECTOR = keccak256(b"prove()")[:4]
 HISTORY_RING = 8191  # block hashes that the contract of EIP-2935 keeps
@@ -216,7 +216,7 @@ def read_call(data: bytes, proofs: RecoveredProofs) -> None:
         return
     if not data.startswith(PROVE_SELECTOR):
         raise CallMalformedError("the calldata is not that of prove()")
-    source = WitnessBytes(data, len(PROVE_SELECTOR))
+    source = WitnessReader(data, len(PROVE_SELECTOR))
     while source.position < len(data):
         kind = source.number(1)
         if kind in {SectionKind.ACCUMULATED_BLOCK, SectionKind.ACCUMULATED_HOP}:
@@ -228,14 +228,14 @@ def read_call(data: bytes, proofs: RecoveredProofs) -> None:
             raise CallMalformedError(f"{kind} is not a kind of section")
 
 
-def _read_witness(source: WitnessBytes, proofs: RecoveredProofs) -> bytes:
+def _read_witness(source: WitnessReader, proofs: RecoveredProofs) -> bytes:
     """Returns the root that it proves."""
     reading = read_witness(source.content, source.position, nodes=proofs.nodes)
     source.position = reading.end
     return reading.state_root
 
 
-def _read_headers(source: WitnessBytes, proofs: RecoveredProofs) -> None:
+def _read_headers(source: WitnessReader, proofs: RecoveredProofs) -> None:
     parent: bytes | None = None
     for _ in range(source.number(2)):
         header = _read_header(source, parent, proofs)
@@ -243,7 +243,7 @@ def _read_headers(source: WitnessBytes, proofs: RecoveredProofs) -> None:
         parent = header.hash
 
 
-def _read_header(source: WitnessBytes, parent: bytes | None, proofs: RecoveredProofs) -> Header:
+def _read_header(source: WitnessReader, parent: bytes | None, proofs: RecoveredProofs) -> Header:
     flags = HeaderFlag(source.number(1))
     is_sent = parent is None and not flags & HeaderFlag.PARENT_KNOWN
     parent_hash = source.take(HASH_BYTES) if is_sent else parent or b""

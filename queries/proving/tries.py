@@ -6,8 +6,8 @@ length of a reference says what it is: no child (0 bytes), an embedded child's e
 bytes), or the hash of the child's encoding (32 bytes).
 
 A proof is the list of nodes from the root to the end of the key's path. It proves the key's value,
-or that the trie has no such key. Missing and additional nodes are refused, with two exceptions in
-which honest nodes differ:
+or that the trie has no such key. Missing and additional trie nodes are refused, with two exceptions
+in which honest Ethereum clients differ:
 
 - the empty trie is proven by no nodes, or by its encoding `0x80`;
 - an embedded node may be listed again after its parent (Anvil, and Nethermind since 2026, list it;
@@ -44,7 +44,7 @@ BRANCH_WIDTH = 16
 # A branch with sixteen hashes: no node of these tries is longer.
 MAX_NODE_BYTES = 532
 
-_HASH_ITEM = b"\xa0"
+_HASH_PREFIX = b"\xa0"
 _BRANCH_ITEMS = BRANCH_WIDTH + 1
 _PAIR_ITEMS = 2
 _MIN_CHILDREN = 2
@@ -106,7 +106,7 @@ def decode_node(rlp: bytes) -> Node:
     if (
         len(rlp) == MAX_NODE_BYTES
         and rlp.startswith(_FULL_BRANCH_PREFIX)
-        and rlp[3:531:33] == _HASH_ITEM * BRANCH_WIDTH
+        and rlp[3:531:33] == _HASH_PREFIX * BRANCH_WIDTH
         and rlp.endswith(EMPTY_STRING)
     ):
         return Branch(_FULL_BRANCH_HASHES.unpack(rlp))
@@ -156,7 +156,7 @@ def _decode_pair(path_item: bytes, second: bytes) -> Extension | Leaf:
 def _decode_reference(item: bytes) -> bytes:
     if item == EMPTY_STRING:
         return NO_CHILD
-    if item.startswith(_HASH_ITEM):
+    if item.startswith(_HASH_PREFIX):
         return item[1:]
     if is_list(item):
         if len(item) >= HASH_BYTES:
@@ -173,7 +173,7 @@ def _decode_reference(item: bytes) -> bytes:
 def _encode_reference(reference: bytes) -> bytes:
     if reference == NO_CHILD:
         return EMPTY_STRING
-    return _HASH_ITEM + reference if len(reference) == HASH_BYTES else reference
+    return _HASH_PREFIX + reference if len(reference) == HASH_BYTES else reference
 
 
 def _decode_path(hex_prefix: bytes) -> tuple[str, bool]:
@@ -212,7 +212,7 @@ class ProvenPath:
     def hashed_nodes(self) -> list[bytes]:
         """The encoded nodes without embedded ones, which are part of their parents."""
         encodings = [node.encode() for node in self.nodes]
-        return [code for i, code in enumerate(encodings) if i == 0 or len(code) >= HASH_BYTES]
+        return [rlp for i, rlp in enumerate(encodings) if i == 0 or len(rlp) >= HASH_BYTES]
 
 
 class CheckedNodes(dict[bytes, tuple[bytes, Node]]):
@@ -225,7 +225,7 @@ class CheckedNodes(dict[bytes, tuple[bytes, Node]]):
 def check_proof(
     root: bytes, key: bytes, proof: Sequence[bytes], cache: CheckedNodes | None = None
 ) -> ProvenPath:
-    """Follow the hashed key from the root to its value or its absence."""
+    """Check the proof of a hashed key against the root, and return its path. Raises ProofError."""
     if len(root) != HASH_BYTES or len(key) != HASH_BYTES:
         raise ArgumentMalformedError(f"root and key have {len(root)} and {len(key)} bytes, not 32")
     if root == EMPTY_TRIE_ROOT:
@@ -237,22 +237,22 @@ def check_proof(
     depth = 0
     value = None
     reference = root
-    count = 0
+    nodes_used = 0
     while reference != NO_CHILD:
         if len(reference) == HASH_BYTES:
-            node = _next_node(reference, proof, count, checked_nodes)
-            count += 1
+            node = _next_node(reference, proof, nodes_used, checked_nodes)
+            nodes_used += 1
         else:
             node = decode_node(reference)
-            if count < len(proof) and proof[count] == reference:
-                count += 1
+            if nodes_used < len(proof) and proof[nodes_used] == reference:
+                nodes_used += 1
         if nodes and isinstance(nodes[-1], Extension) and not isinstance(node, Branch):
             raise TrieNodeNotCanonicalError(
                 f"the child of extension {nodes[-1].path} is not a branch"
             )
         nodes.append(node)
         reference, depth, value = follow(node, path, depth)
-    _refuse_surplus(proof, count)
+    _refuse_surplus(proof, nodes_used)
     return ProvenPath(key, value, tuple(nodes))
 
 
@@ -277,34 +277,34 @@ def follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]
 
 
 def _next_node(
-    reference: bytes, proof: Sequence[bytes], count: int, checked_nodes: CheckedNodes
+    reference: bytes, proof: Sequence[bytes], nodes_used: int, checked_nodes: CheckedNodes
 ) -> Node:
     """Decode the proof's next node, which must have the hash in `reference`."""
-    if count == len(proof):
+    if nodes_used == len(proof):
         raise TrieNodeMissingError(
-            f"the proof ends after {count} nodes; node 0x{reference.hex()} is missing"
+            f"the proof ends after {nodes_used} nodes; node 0x{reference.hex()} is missing"
         )
-    rlp = proof[count]
+    rlp = proof[nodes_used]
     entry = checked_nodes.get(reference)
     if entry is not None and entry[0] == rlp:
         return entry[1]
     actual_hash = keccak256(rlp)
     if actual_hash != reference:
         raise TrieNodeHashMismatchError(
-            f"node {count} has the hash 0x{actual_hash.hex()}, not 0x{reference.hex()}"
+            f"node {nodes_used} has the hash 0x{actual_hash.hex()}, not 0x{reference.hex()}"
         )
     # Only a root is referenced by its hash even if it is short.
-    if len(rlp) < HASH_BYTES and count:
+    if len(rlp) < HASH_BYTES and nodes_used:
         raise TrieNodeNotCanonicalError(
-            f"node {count} has {len(rlp)} bytes; below 32 bytes, it must be embedded"
+            f"node {nodes_used} has {len(rlp)} bytes; below 32 bytes, it must be embedded"
         )
     node = decode_node(rlp)
     checked_nodes[reference] = (rlp, node)
     return node
 
 
-def _refuse_surplus(proof: Sequence[bytes], count: int) -> None:
-    if len(proof) > count:
+def _refuse_surplus(proof: Sequence[bytes], nodes_used: int) -> None:
+    if len(proof) > nodes_used:
         raise TrieNodeSurplusError(
-            f"the path ends after {count} nodes, and the proof has {len(proof)}"
+            f"the path ends after {nodes_used} nodes, and the proof has {len(proof)}"
         )

@@ -28,8 +28,8 @@ from queries.proving.witnesses import (
     HAS_CODE,
     HAS_STORAGE,
     NodeKind,
-    WitnessBytes,
     WitnessedAccount,
+    WitnessReader,
 )
 
 _LENGTH_BITS = 0x3F
@@ -51,7 +51,7 @@ class WitnessReading:
 
 @dataclass(frozen=True, slots=True)
 class _RequestedAccount:
-    name: bytes
+    address_or_hash: bytes
     path: str
     mask: int
     slots: tuple[int, ...]
@@ -61,14 +61,16 @@ def read_witness(
     content: bytes,
     position: int = 0,
     *,
-    hashed_names: bool = False,
+    hashed_addresses: bool = False,
     hashed_slots: bool = False,
     nodes: RebuiltNodes | None = None,
 ) -> WitnessReading:
-    """Read the witness at `position`, which may have hashed names; add its nodes to `nodes`."""
+    """Read the witness at `position`, which may have hashed addresses; add its nodes to `nodes`."""
     nodes = {} if nodes is None else nodes
-    source = WitnessBytes(content, position)
-    requests = [_read_request(source, hashed_names=hashed_names) for _ in range(source.number(2))]
+    source = WitnessReader(content, position)
+    requests = [
+        _read_request(source, hashed_addresses=hashed_addresses) for _ in range(source.number(2))
+    ]
     paths = [account.path for account in requests]
     check_ascending(paths)
     accounts: dict[str, WitnessedAccount] = {}
@@ -77,7 +79,7 @@ def read_witness(
         account = requests[index]
         state, slots = _read_account(source, account.slots, nodes, hashed_slots=hashed_slots)
         accounts[account.path] = WitnessedAccount(
-            account.name, account.mask, exists=True, state=state, slots=slots
+            account.address_or_hash, account.mask, exists=True, state=state, slots=slots
         )
         return encode_account(state)
 
@@ -85,22 +87,23 @@ def read_witness(
         account = requests[index]
         zeros = dict.fromkeys(account.slots, 0)
         accounts[account.path] = WitnessedAccount(
-            account.name, account.mask, exists=False, state=ABSENT_ACCOUNT, slots=zeros
+            account.address_or_hash, account.mask, exists=False, state=ABSENT_ACCOUNT, slots=zeros
         )
 
     root = TrieWalk(source, paths, read_leaf, mark_absent, nodes).root()
     return WitnessReading(root, tuple(accounts[path] for path in paths), source.position)
 
 
-def _read_request(source: WitnessBytes, *, hashed_names: bool) -> _RequestedAccount:
-    name = source.take(HASH_BYTES if hashed_names else ADDRESS_BYTES)
+def _read_request(source: WitnessReader, *, hashed_addresses: bool) -> _RequestedAccount:
+    address_or_hash = source.take(HASH_BYTES if hashed_addresses else ADDRESS_BYTES)
     mask = source.number(1)
     slots = tuple(source.number(HASH_BYTES) for _ in range(source.number(2)))
-    return _RequestedAccount(name, (name if hashed_names else keccak256(name)).hex(), mask, slots)
+    path = address_or_hash if hashed_addresses else keccak256(address_or_hash)
+    return _RequestedAccount(address_or_hash, path.hex(), mask, slots)
 
 
 def _read_account(
-    source: WitnessBytes, slots: tuple[int, ...], nodes: RebuiltNodes, *, hashed_slots: bool
+    source: WitnessReader, slots: tuple[int, ...], nodes: RebuiltNodes, *, hashed_slots: bool
 ) -> tuple[AccountState, dict[int, int]]:
     flags = source.number(1)
     nonce_length = source.number(1)
@@ -117,7 +120,7 @@ def _read_account(
 
 
 def _read_storage(
-    source: WitnessBytes, slots: tuple[int, ...], nodes: RebuiltNodes, *, hashed_slots: bool
+    source: WitnessReader, slots: tuple[int, ...], nodes: RebuiltNodes, *, hashed_slots: bool
 ) -> tuple[bytes, dict[int, int]]:
     words = [number_word(slot) for slot in slots]
     paths = [(word if hashed_slots else keccak256(word)).hex() for word in words]
@@ -151,7 +154,7 @@ def check_length(length: int, limit: int = HASH_BYTES) -> int:
 class TrieWalk:
     """A walk through one trie."""
 
-    source: WitnessBytes
+    source: WitnessReader
     paths: Sequence[str]
     read_leaf: Callable[[int], bytes]
     mark_absent: Callable[[int], None]

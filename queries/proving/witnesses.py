@@ -4,9 +4,9 @@ A witness is a depth-first walk through the nodes of the state trie above the re
 and at an account's leaf through its storage trie. It has only leaves and the hashes next to the
 paths. The contract rebuilds the nodes on the paths from them, and compares the resulting root.
 
-    witness  uint16 accounts; for each account: 20 address, uint8 mask of fields, uint16 slots, and
-             32 for each slot; then the nodes of the state trie
-             accounts and slots ascend by their hashes
+    witness  uint16 accounts; for each account: bytes20 address, uint8 mask of fields, uint16 slots,
+             and bytes32 for each slot; then the nodes of the state trie
+             accounts and slots are in ascending order of their hashes
     node     a byte for its kind, and the content
 
 The same facts always give the same witness.
@@ -35,7 +35,7 @@ class NodeKind(IntEnum):
     PASS = 3  # an extension on a key's path: uint16 key, uint8 nibbles, the node below
     MISS = 4  # an extension on no key's path: uint8 nibbles, path, 0 and hash or encoding
     LEAF = 5  # the leaf of a key: uint16 key, its value
-    OTHER = 6  # the leaf of a foreign key: the rest of its path, uint8 length, value
+    OTHER = 6  # the leaf of a key that was not requested: the rest of its path, uint8 length, value
     NONE = 7  # an empty trie
     CHAIN = 8  # the path of a single key: uint8 depth of its last node, that node, then its parents
 
@@ -70,7 +70,7 @@ class AccountToStore:
 class WitnessedAccount:
     """The state and slots of an account that a witness proves."""
 
-    name: bytes  # its address, or the address's hash
+    address_or_hash: bytes
     mask: int
     exists: bool
     state: AccountState
@@ -78,7 +78,7 @@ class WitnessedAccount:
 
 
 @dataclass(slots=True)
-class WitnessBytes:
+class WitnessReader:
     """A cursor over a witness that never reads past its end."""
 
     content: bytes
@@ -110,8 +110,8 @@ class Key:
 
     path: str
     nodes: tuple[Node, ...]
-    leaf_value: Callable[[], bytes]
-    is_index: bool = False  # of a list; verifiers read no chain of nodes above it
+    encode_leaf_value: Callable[[], bytes]
+    is_index: bool = False  # in a list of the block; verifiers accept no CHAIN for it
 
 
 def build_witness(requests: Sequence[AccountToStore]) -> bytes:
@@ -132,14 +132,14 @@ def build_witness(requests: Sequence[AccountToStore]) -> bytes:
         for request in requests
     ]
     nodes = encode_nodes(keys)
-    return b"".join((encode_count(len(requests)), *map(_encode_request, requests), nodes))
+    return b"".join((encode_uint16(len(requests)), *map(_encode_request, requests), nodes))
 
 
 def _encode_request(request: AccountToStore) -> bytes:
     proof = request.proof
-    name = proof.address_hash if proof.address is None else proof.address
+    address_or_hash = proof.address_hash if proof.address is None else proof.address
     slots = [number_word(slot.slot) for slot in _sorted_slots(proof)]
-    return b"".join((name, bytes((request.mask,)), encode_count(len(slots)), *slots))
+    return b"".join((address_or_hash, bytes((request.mask,)), encode_uint16(len(slots)), *slots))
 
 
 def _sorted_slots(proof: AccountProof) -> list[SlotProof]:
@@ -175,12 +175,12 @@ def _storage_nodes(proof: AccountProof) -> bytes:
 
 
 def _encode_slot(slot: SlotProof) -> bytes:
-    return _prefix_length(integer_payload(slot.value))
+    return _add_length_prefix(integer_payload(slot.value))
 
 
 def encode_nodes(keys: Sequence[Key], depth: int = 0, level: int = 0) -> bytes:
-    """Encode the node at index `level` of these keys, and those below it. The keys ascend, and
-    share their first `depth` nibbles.
+    """Encode the node that these keys share at `nodes[level]`, and the nodes below it. The keys
+    ascend, and share their first `depth` nibbles.
     """
     if len(keys) == 1 and not keys[0].is_index:
         return _encode_chain(keys[0], depth, level)
@@ -196,25 +196,25 @@ def encode_nodes(keys: Sequence[Key], depth: int = 0, level: int = 0) -> bytes:
 
 def _encode_chain(key: Key, depth: int, level: int) -> bytes:
     """Encode the remaining nodes of a single key, the last one first."""
-    levels = []
+    encoded_parents = []
     last_depth = depth
     for node in key.nodes[level:]:
         if isinstance(node, Branch):
-            levels.append(_encode_branch_above(node, int(key.path[last_depth], 16)))
+            encoded_parents.append(_encode_branch_above(node, int(key.path[last_depth], 16)))
             last_depth += 1
         elif isinstance(node, Extension) and key.path.startswith(node.path, last_depth):
-            levels.append(bytes((NodeKind.PASS, len(node.path))))
+            encoded_parents.append(bytes((NodeKind.PASS, len(node.path))))
             last_depth += len(node.path)
-    last = key.nodes[-1] if len(key.nodes) > level + len(levels) else None
+    last = key.nodes[-1] if len(key.nodes) > level + len(encoded_parents) else None
     if isinstance(last, Leaf):
         bottom_node = _encode_leaf(last, [key], last_depth)
     elif isinstance(last, Extension):
-        bottom_node = _encode_extension(last, [key], last_depth, level + len(levels))
+        bottom_node = _encode_extension(last, [key], last_depth, level + len(encoded_parents))
     else:
         bottom_node = bytes((NodeKind.NONE,))
-    if not levels:
+    if not encoded_parents:
         return bottom_node
-    return bytes((NodeKind.CHAIN, last_depth)) + bottom_node + b"".join(reversed(levels))
+    return bytes((NodeKind.CHAIN, last_depth)) + bottom_node + b"".join(reversed(encoded_parents))
 
 
 def _encode_branch_above(node: Branch, own_nibble: int) -> bytes:
@@ -230,15 +230,15 @@ def _encode_branch_above(node: Branch, own_nibble: int) -> bytes:
 
 
 def _encode_branch(node: Branch, keys: Sequence[Key], depth: int, level: int) -> bytes:
-    others = list(node.children)
+    children = list(node.children)
     parts = list(node.children)
     # The keys ascend, so those of a child are adjacent.
     for hex_nibble, group in groupby(keys, lambda key: key.path[depth]):
         nibble = int(hex_nibble, 16)
         if node.children[nibble] != NO_CHILD:
-            others[nibble] = _PLACEHOLDER
+            children[nibble] = _PLACEHOLDER
             parts[nibble] = encode_nodes(list(group), depth + 1, level + 1)
-    return encode_masks(others) + b"".join(parts)
+    return encode_masks(children) + b"".join(parts)
 
 
 def encode_masks(children: Sequence[bytes]) -> bytes:
@@ -248,30 +248,31 @@ def encode_masks(children: Sequence[bytes]) -> bytes:
         1 << nibble for nibble, child in enumerate(children) if 0 < len(child) < HASH_BYTES
     )
     if embedded_mask:
-        return bytes((NodeKind.MIXED,)) + encode_count(present_mask) + encode_count(embedded_mask)
+        return bytes((NodeKind.MIXED,)) + encode_uint16(present_mask) + encode_uint16(embedded_mask)
     if present_mask != _ALL_CHILDREN:
-        return bytes((NodeKind.BRANCH,)) + encode_count(present_mask)
+        return bytes((NodeKind.BRANCH,)) + encode_uint16(present_mask)
     return bytes((NodeKind.FULL,))
 
 
 def _encode_extension(node: Extension, keys: Sequence[Key], depth: int, level: int) -> bytes:
-    nibbles = len(node.path)
-    passing = [key for key in keys if key.path.startswith(node.path, depth)]
-    if passing:
-        head = bytes((NodeKind.PASS,)) + encode_count(keys.index(passing[0])) + bytes((nibbles,))
-        return head + encode_nodes(passing, depth + nibbles, level + 1)
+    nibble_count = len(node.path)
+    keys_below = [key for key in keys if key.path.startswith(node.path, depth)]
+    if keys_below:
+        key_index = encode_uint16(keys.index(keys_below[0]))
+        head = bytes((NodeKind.PASS,)) + key_index + bytes((nibble_count,))
+        return head + encode_nodes(keys_below, depth + nibble_count, level + 1)
     child = node.child if len(node.child) < HASH_BYTES else b"\x00" + node.child
-    return bytes((NodeKind.MISS, nibbles)) + pack_path(node.path) + child
+    return bytes((NodeKind.MISS, nibble_count)) + pack_path(node.path) + child
 
 
 def _encode_leaf(node: Leaf, keys: Sequence[Key], depth: int) -> bytes:
     for index, key in enumerate(keys):
         if key.path[depth:] == node.path:
-            return bytes((NodeKind.LEAF,)) + encode_count(index) + key.leaf_value()
-    if keys[0].is_index:  # foreign keys have any length, and values may be long
+            return bytes((NodeKind.LEAF,)) + encode_uint16(index) + key.encode_leaf_value()
+    if keys[0].is_index:  # another key's path has any length, and its value may be long
         head = bytes((NodeKind.OTHER, len(node.path))) + pack_path(node.path)
         return head + len(node.value).to_bytes(3, "big") + node.value
-    return bytes((NodeKind.OTHER,)) + pack_path(node.path) + _prefix_length(node.value)
+    return bytes((NodeKind.OTHER,)) + pack_path(node.path) + _add_length_prefix(node.value)
 
 
 def pack_path(path: str) -> bytes:
@@ -279,11 +280,11 @@ def pack_path(path: str) -> bytes:
     return bytes.fromhex(path.rjust(len(path) + len(path) % 2, "0"))
 
 
-def _prefix_length(content: bytes) -> bytes:
+def _add_length_prefix(content: bytes) -> bytes:
     return bytes((len(content),)) + content
 
 
-def encode_count(number: int) -> bytes:
+def encode_uint16(number: int) -> bytes:
     if number > _MAX_COUNT:
         raise ArgumentMalformedError(
             f"a list of {number} entries in a witness; at most {_MAX_COUNT}"

@@ -103,7 +103,7 @@ def _check_text(text: str, path: JsonPath, subject: str = "") -> None:
 def _nested_too_deeply(path: JsonPath) -> RefusalError:
     return path.refusal(
         BodyCode.NESTED_TOO_DEEPLY,
-        f"{path} goes deeper than {MAX_DEPTH} objects and lists inside each other.",
+        f"{path} nests more than {MAX_DEPTH} objects and lists inside each other.",
     )
 
 

@@ -4,7 +4,7 @@ All attempts carry the same bytes and event id, so that a receiver can ignore re
 reorg changes facts after that, another event corrects it (`transitions.finish`). The URL is
 untrusted: its host is resolved once, every IP address must be public, and the connection uses a
 checked address. Only the response's status counts. If the webhook was not accepted, the first line
-of the response is stored for the owner.
+of the response's body is stored for the owner.
 """
 
 import time
@@ -38,11 +38,11 @@ REPLAYS_PER_HOUR, HOUR = 100, 3_600
 
 def claim_delivery() -> Lease[WebhookDelivery] | None:
     """Claim a delivery of an account that has none in progress: no account may use all threads."""
-    while owner := next_delivery_owner(now := shared_now()):
+    while owner_id := next_delivery_owner(now := shared_now()):
         with transaction.atomic():
             # Hold the lock until the commit, when this worker's lease becomes visible to others.
-            Account.objects.select_for_update(no_key=True).only("pk").get(pk=owner)
-            rows = WebhookDelivery.objects.filter(owner=owner)
+            Account.objects.select_for_update(no_key=True).only("pk").get(pk=owner_id)
+            rows = WebhookDelivery.objects.filter(owner=owner_id)
             rows = rows.filter(~Exists(rows.filter(lease_until__gt=now)))
             if leases := lease_rows(due_rows(rows, now), now):
                 return leases[0]
@@ -96,18 +96,20 @@ def _defer_account(failed_delivery: WebhookDelivery, now: datetime, pause: timed
         WebhookDelivery.objects.filter(pk=waiting_delivery.pk).update(lease_until=now + pause)
 
 
-def replay(owner: Account, event: str) -> DeliveryView | None:
-    """Make the webhook due now, also if it waits for a retry. None: the owner has no such event."""
+def replay(owner: Account, event_id: str) -> DeliveryView | None:
+    """Make the delivery due now, even if it waits for a retry, and return its view. Returns None if
+    the owner has no such event; raises `RefusalError` over the hourly limit.
+    """
     refuse_over_quota(
         use_quota(f"replays of {owner.pk}", REPLAYS_PER_HOUR, HOUR),
         EndpointCode.TOO_MANY_REPLAYS,
         f"An account may replay {REPLAYS_PER_HOUR} webhooks an hour; yours has used them up.",
     )
-    if not is_ulid(event):  # some texts, such as a zero byte, are errors in PostgreSQL
+    if not is_ulid(event_id):  # some texts, such as a zero byte, are errors in PostgreSQL
         return None
     now = shared_now()
     with transaction.atomic():
-        row = owned_deliveries(owner).filter(pk=event).select_for_update(of=("self",)).first()
+        row = owned_deliveries(owner).filter(pk=event_id).select_for_update(of=("self",)).first()
         if row is None:
             return None
         # A delivery in progress is left to its worker.

@@ -34,7 +34,7 @@ FAULTS: tuple[tuple[type[Exception], str], ...] = (
 
 
 class NotDeliveredError(Exception):
-    """The address could not be reached, or is not allowed."""
+    """There was no response, or the URL is invalid or not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def post(
         raise NotDeliveredError("The URL is invalid.")
     addresses = _resolve(host, port)
     if not addresses:
-        raise NotDeliveredError("The host of the URL has no IP address.")
+        raise NotDeliveredError("The host of the URL could not be resolved.")
     if not allow_private and not all(map(is_public, addresses)):
         raise NotDeliveredError("The host is in a private network; webhooks are not sent there.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -86,7 +86,7 @@ def post(
 
 
 def _first_line(response: urllib3.BaseHTTPResponse) -> str:
-    """The first line of what has arrived, without control and direction characters."""
+    """The body's first non-empty line so far, with U+FFFD for unprintable characters."""
     try:
         text = response.read1(MAX_READ_BYTES).decode(errors="replace")
     except (urllib3.exceptions.HTTPError, OSError, ValueError):
@@ -96,7 +96,7 @@ def _first_line(response: urllib3.BaseHTTPResponse) -> str:
 
 
 def _resolve(host: str, port: int) -> list[str]:
-    """Resolve the host with a timeout; the thread of a slow lookup is abandoned."""
+    """Return the host's IP addresses; empty if the lookup fails or times out."""
     addresses: list[str] = []
 
     def resolve() -> None:
@@ -106,7 +106,7 @@ def _resolve(host: str, port: int) -> list[str]:
 
     thread = Thread(target=resolve, daemon=True)
     thread.start()
-    thread.join(LOOKUP_SECONDS)
+    thread.join(LOOKUP_SECONDS)  # the thread of a slow lookup is abandoned
     return list(addresses)
 
 

@@ -51,7 +51,7 @@ Serve an agent, which gets the tools routes, estimate, submit, status and slot:
   uv run --with 'mcp>=2.3,<3' tacitus.py mcp
 
 Exit codes: 0 done, 1 refused or rejected, 2 wrong usage, 3 a retry may help, 130 interrupted,
-141 the output's reader has closed it.
+141 stdout was closed (broken pipe).
 """
 SLOT_EPILOG = """\
 Prints the slot to stdout, and a description of the variable to stderr:
@@ -130,9 +130,9 @@ def _argument_parser() -> argparse.ArgumentParser:
     estimate = _add_command(commands, "estimate", _run_estimate, "print a batch's fee, in wei")
     submit = _add_command(commands, "submit", _run_submit, "submit a batch; prints its id")
     for command in (estimate, submit):
-        for name, kind, meaning in BLOCK_OPTIONS:
+        for name, parse, meaning in BLOCK_OPTIONS:
             command.add_argument(
-                f"--{name}", action="append", default=[], type=kind, help=f"{meaning}; repeatable"
+                f"--{name}", action="append", default=[], type=parse, help=f"{meaning}; repeatable"
             )
         command.add_argument("--to", metavar="CHAIN", help="destination chain id")
         command.add_argument("--from", metavar="CHAIN", help="source chain id (default: --to)")
@@ -144,12 +144,12 @@ def _argument_parser() -> argparse.ArgumentParser:
     submit.add_argument("--wait", action="store_true", help="until it is DONE; prints the facts")
     wait = _add_command(commands, "wait", _run_wait, "wait until a batch is DONE; prints its facts")
     status = _add_command(commands, "status", _run_status, "print a batch's status and facts")
-    routes = "list the server's routes, and whether registry addresses prove their code"
-    _add_command(commands, "routes", _run_routes, routes)
+    routes_description = "list the server's routes, and whether registry addresses prove their code"
+    _add_command(commands, "routes", _run_routes, routes_description)
     proof = _add_command(commands, "proof", _run_proof, "download a batch's proof file")
     proof.add_argument("--out", help="file to write (default: stdout)")
-    mcp = "serve as an MCP server over stdio, for agents; needs the package mcp"
-    _add_command(commands, "mcp", _run_mcp, mcp)
+    mcp_description = "serve as an MCP server over stdio, for agents; needs the package mcp"
+    _add_command(commands, "mcp", _run_mcp, mcp_description)
     for command in (submit, wait):
         command.add_argument("--timeout", type=float, default=600, help="seconds (600)")
     for command in (wait, status, proof):
@@ -285,7 +285,7 @@ def _run_wait(options: argparse.Namespace) -> None:
 
     with contextlib.closing(output):
         timeout, steps = options.timeout, output.is_terminal
-        service.wait(options.id, timeout=timeout, steps=steps, progress=print_progress)
+        service.wait(options.id, timeout=timeout, steps=steps, on_progress=print_progress)
     _print_facts(service.facts(options.id), options)
 
 

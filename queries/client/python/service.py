@@ -1,4 +1,4 @@
-"""The service: requests with retries, and waiting."""
+"""The client of a server: requests with retries, and waiting."""
 
 import contextlib
 import math
@@ -45,6 +45,7 @@ with contextlib.suppress(ModuleNotFoundError):  # verifying proofs does without
 MAX_RESPONSE_BYTES, MAX_PROOF_BYTES = 32 * 2**20, 512 * 2**20
 DEFAULT_TIMEOUT, PROOF_TIMEOUT_FACTOR = 60.0, 10  # proof files are larger
 MAX_ATTEMPTS = 4
+FIRST_RETRY_PAUSE = 0.5  # seconds; doubled after each attempt
 MAX_PAUSE = 120.0  # seconds; a longer Retry-After raises the error instead of waiting
 FIRST_POLL_INTERVAL, POLL_BACKOFF, MAX_POLL_INTERVAL = 0.5, 1.3, 5.0  # seconds; back-off factor
 RETRYABLE_PROXY_STATUSES = {429, 500, 502, 503, 504}  # of responses that are not Tacitus's own
@@ -52,7 +53,7 @@ MAX_PAGES = 10_000
 
 
 class Tacitus:
-    """A server and your API key. Not thread-safe."""
+    """A client of one server, with your API key. Not thread-safe."""
 
     def __init__(self, url: str, key: str = "", *, timeout: float = DEFAULT_TIMEOUT) -> None:
         """`timeout`: seconds for one complete response."""
@@ -123,14 +124,14 @@ class Tacitus:
         batch_id: str,
         *,
         timeout: float | None = 600,
-        progress: Callable[[Status], object] = lambda _: None,
+        on_progress: Callable[[Status], object] = lambda _: None,
         steps: bool = False,
     ) -> Status:
-        """Wait until the batch is DONE; `progress` is called with every status. Raises as
-        `progress()` does.
+        """Wait until the batch is DONE, and return its last status. Calls `on_progress` with every
+        status; raises as `progress()` does.
         """
         for status in self.progress(batch_id, timeout=timeout, steps=steps):
-            progress(status)
+            on_progress(status)
         return status
 
     def facts(self, batch_id: str) -> tuple[Fact, ...]:
@@ -228,7 +229,7 @@ class Tacitus:
             try:
                 return self._request_once(method, path, **options)
             except TacitusError as error:
-                back_off = FIRST_POLL_INTERVAL * 2 ** min(attempts - 1, 6) * _jitter()
+                back_off = FIRST_RETRY_PAUSE * 2 ** min(attempts - 1, 6) * _jitter()
                 pause = error.retry_after or back_off
                 is_late = deadline is not None and time.monotonic() + pause > deadline
                 is_last = is_late or (deadline is None and attempts == MAX_ATTEMPTS)
@@ -259,7 +260,7 @@ class Tacitus:
             exceptions.InvalidJSONError,
             exceptions.InvalidURL,
         ) as error:
-            raise UsageError(f"This cannot be sent ({type(error).__name__}).") from error
+            raise UsageError(f"The request cannot be sent ({type(error).__name__}).") from error
         except requests.RequestException as error:
             is_permanent = isinstance(error, exceptions.SSLError | exceptions.ContentDecodingError)
             raise ServerUnreachableError(
@@ -318,5 +319,5 @@ def _error_from_response(response: "requests.Response", content: bytes) -> Tacit
 
 
 def _jitter() -> float:
-    """Spread out clients that started at the same time."""
+    """A random factor for pauses, which spreads out clients that started at the same time."""
     return random.uniform(0.8, 1.2)  # noqa: S311  (no secret)

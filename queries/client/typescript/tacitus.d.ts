@@ -2474,7 +2474,7 @@ export interface PageOptions extends CallOptions {
     /** How many to request at once. */
     limit?: number | undefined;
 }
-/** A server and your API key. */
+/** A client of one server, with your API key. */
 export declare class Tacitus {
     #private;
     readonly url: string;

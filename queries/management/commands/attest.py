@@ -30,7 +30,7 @@ from queries.config.routes import Routes
 from queries.management.base import OperatorCommand, add_url_argument, configured_routes
 from queries.management.setup_check import add_advice
 
-POLL_SECONDS, POST_POLL_SECONDS = 1.0, 5.0  # between polls of the database, of another server
+DATABASE_POLL_SECONDS, SERVER_POLL_SECONDS = 1.0, 5.0
 
 
 class LocalStore:
@@ -52,7 +52,8 @@ class LocalStore:
 
 class Command(OperatorCommand):
     help = (
-        "Signs hashes of final blocks with ATTESTER_KEY, and prints, stores or posts them as lines."
+        "Signs hashes of final blocks with ATTESTER_KEY, and prints each attestation as a line. "
+        "Can also store it (--store; the default of --watch) or post it (--post)."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -60,7 +61,9 @@ class Command(OperatorCommand):
         parser.add_argument("--destination", type=int, help="destination chain id")
         blocks = parser.add_mutually_exclusive_group(required=True)
         blocks.add_argument("--block", type=int, help="block number")
-        blocks.add_argument("--watch", action="store_true", help="each block that queries wait for")
+        blocks.add_argument(
+            "--watch", action="store_true", help="attest blocks that queries need, until stopped"
+        )
         blocks.add_argument(
             "--import",
             dest="import_file",
@@ -133,12 +136,15 @@ class Command(OperatorCommand):
             except (OperationalError, InterfaceError) as error:
                 self.stderr.write(f"The database cannot be used: {' '.join(str(error).split())}")
                 close_old_connections()
-            time.sleep(POLL_SECONDS if isinstance(target, LocalStore) else POST_POLL_SECONDS)
+            is_local = isinstance(target, LocalStore)
+            time.sleep(DATABASE_POLL_SECONDS if is_local else SERVER_POLL_SECONDS)
 
     def _submit(
         self, signed_attestation: SignedAttestation, target: AttestationClient | LocalStore
     ) -> None:
-        """Raises AttestationPostError only if a retry can help."""
+        """Submit the attestation and print its line; report a permanent refusal to stderr. Raises
+        `AttestationPostError` only if a retry can help.
+        """
         try:
             target.submit(signed_attestation.content())
         except AttestationPostError as error:

@@ -10,7 +10,7 @@ from queries.amounts import short_amount
 from queries.chain.signer import Signer, SignerUnusableError
 from queries.config.routes import Chain, Routes
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
-from queries.management.setup_check import DEPLOY, CheckResult, check_routes
+from queries.management.setup_check import DEPLOY_ADVICE, CheckResult, check_routes
 from queries.models import SentTransaction
 from queries.transactions.budget import spent_in_24_hours
 
@@ -48,7 +48,7 @@ def _all_checks(routes: Routes) -> Iterator[CheckResult]:
     else:
         yield CheckResult("signer", ok=True, sentence=signer.address)
     if not routes.registries:
-        yield CheckResult("registries", ok=False, sentence=f"There is none. {DEPLOY}")
+        yield CheckResult("registries", ok=False, sentence=f"There is none. {DEPLOY_ADVICE}")
     yield from check_routes(routes, signer)
     # Last, because a database that does not answer ends the command.
     if not is_migrated():

@@ -152,7 +152,7 @@ class Command(OperatorCommand):
         destination: ChainClient,
         options: Mapping[str, Any],
     ) -> str:
-        """Send this calldata to the factory, unless the contract is deployed already."""
+        """Send this calldata to the factory if the contract is missing; return what happened."""
         chain = destination.chain
         if destination.code(address):
             return f"The {title} is on {chain.name} already, and nothing was sent."
@@ -173,18 +173,20 @@ class Command(OperatorCommand):
             raise CommandError(sentence) from None
         if not destination.code(address):
             raise CommandError(
-                f"It was mined, but the contract at {FACTORY} is not the CREATE2 factory."
+                "The transaction was mined, but the contract at "
+                f"{FACTORY} is not the CREATE2 factory."
             )
         cost = short_amount(receipt.cost, chain.currency)
         return f"Deployed in block {receipt.block:,}, for {receipt.gas_used:,} gas, {cost}."
 
     def _show_cost(self, data: bytes, destination: ChainClient, signer: Signer) -> None:
-        need, fees = estimate_deployment(destination, signer.address, data), destination.fees()
+        estimate = estimate_deployment(destination, signer.address, data)
+        fees = destination.fees()
         currency = destination.chain.currency
-        cost = short_amount(need.gas * fees.next_block_fee + need.data_fee, currency)
-        max_cost = replace(need, gas=destination.gas_limit(need.gas)).max_cost(fees)
+        cost = short_amount(estimate.gas * fees.next_block_fee + estimate.data_fee, currency)
+        max_cost = replace(estimate, gas=destination.gas_limit(estimate.gas)).max_cost(fees)
         self.report(
-            f"It takes {need.gas:,} gas: {cost} at {gwei(fees.next_block_fee)}, and at most "
+            f"It takes {estimate.gas:,} gas: {cost} at {gwei(fees.next_block_fee)}, and at most "
             f"{short_amount(max_cost, currency)}. The signer has "
             f"{short_amount(destination.balance(signer.address), currency)}."
         )
@@ -193,7 +195,7 @@ class Command(OperatorCommand):
 def _check_deployable(registry: Registry, destination: ChainClient) -> None:
     """Check that a registry with these arguments would work on the chain."""
     if registry.kind is RegistryKind.ATTESTED and registry.valid_until <= time.time():
-        raise CommandError("--valid-until is past: the registry would accept no attestation.")
+        raise CommandError("`valid_until` is past: the registry would accept no attestation.")
     check_chain(destination, registry.kind)
     if registry.kind is RegistryKind.OUTPUT:
         anchor_game(registry, destination)
@@ -206,7 +208,7 @@ def _check_deployable(registry: Registry, destination: ChainClient) -> None:
 
 
 def estimate_deployment(destination: ChainClient, sender: str, data: bytes) -> GasEstimate:
-    """Estimate, with a node, what a deployment with this calldata of the factory needs."""
+    """Estimate the gas and the data fee of sending this calldata to the factory."""
     (fee,) = destination.data_fees([data])
     return GasEstimate(destination.estimate_gas(sender, FACTORY, data), fee)
 

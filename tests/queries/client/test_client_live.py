@@ -57,7 +57,7 @@ def test_a_program_submits_waits_and_reads_the_facts(
     assert (estimate.free, estimate.fee_needed, len(estimate.response["blocks"])) == (True, 0, 1)
     statuses: list[Status] = []
     batch_id = client.submit(batch).id
-    done = client.wait(batch_id, timeout=60, progress=statuses.append, steps=True)
+    done = client.wait(batch_id, timeout=60, on_progress=statuses.append, steps=True)
     assert done == statuses[-1]
     assert {step.mark for step in done.steps} == {"✓"}
     assert done.steps[0].name == "INITIAL_STATE"

@@ -40,6 +40,7 @@ DONE = ACCEPTED | {"queryStatus": "DONE", "status": "DONE"}
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "FIRST_POLL_INTERVAL", 0.01)
+    monkeypatch.setattr(service, "FIRST_RETRY_PAUSE", 0.01)
 
 
 def test_retries_use_the_same_idempotency_key() -> None:

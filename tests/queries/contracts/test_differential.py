@@ -39,7 +39,7 @@ def prove(witness: bytes, *before: bytes) -> bytes:
 
 def read(witness: bytes, rebuilt: RebuiltNodes | None = None) -> WitnessReading | None:
     try:
-        return read_witness(witness, hashed_names=True, hashed_slots=True, nodes=rebuilt)
+        return read_witness(witness, hashed_addresses=True, hashed_slots=True, nodes=rebuilt)
     except WitnessMalformedError:
         return None
 
@@ -67,7 +67,7 @@ def compare(
         return REFUSED_AT_END
     # The registry uses the first 20 bytes of a key as the address, so keys that share them would
     # contradict each other.
-    if len({account.name[:20] for account in value_if_proven.accounts}) < len(
+    if len({account.address_or_hash[:20] for account in value_if_proven.accounts}) < len(
         value_if_proven.accounts
     ):
         return "two keys of one address"
@@ -87,19 +87,22 @@ def facts_of(value_if_proven: WitnessReading) -> Iterator[tuple[bytes, set[int |
     for account in value_if_proven.accounts:
         for field, content in enumerate(account.state.words):
             unproven = set() if account.mask >> field & 1 else {None}
-            yield (read_field(account.name, field), {int.from_bytes(content, "big")} | unproven)
+            yield (
+                read_field(account.address_or_hash, field),
+                {int.from_bytes(content, "big")} | unproven,
+            )
         for slot, value in account.slots.items():
-            yield read_slot(account.name, number_word(slot)), {value}
-        yield read_slot(account.name, UNREQUESTED_SLOT), {None}
+            yield read_slot(account.address_or_hash, number_word(slot)), {value}
+        yield read_slot(account.address_or_hash, UNREQUESTED_SLOT), {None}
 
 
 def assert_true(value_if_proven: WitnessReading, built: BuiltState) -> None:
     for account in value_if_proven.accounts:
-        state = built.state(account.name)
+        state = built.state(account.address_or_hash)
         assert account.exists == (state is not None)
         assert account.state == (state or ABSENT_ACCOUNT)
         for slot, value in account.slots.items():
-            assert value == built.slot_value(account.name, number_word(slot))
+            assert value == built.slot_value(account.address_or_hash, number_word(slot))
 
 
 # Honest witnesses
@@ -150,7 +153,8 @@ def check_reader(built: BuiltState, requests: Sequence[AccountToStore]) -> None:
         request.proof.address_hash: (request.mask, len(request.proof.slots)) for request in requests
     }
     read_accounts = {
-        account.name: (account.mask, len(account.slots)) for account in value_if_proven.accounts
+        account.address_or_hash: (account.mask, len(account.slots))
+        for account in value_if_proven.accounts
     }
     assert read_accounts == requested
     assert_true(value_if_proven, built)

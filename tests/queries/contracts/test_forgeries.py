@@ -98,7 +98,7 @@ def test_verify_returns_the_same_facts_after_another_section(
 def _read(forged: Forgery) -> WitnessReading | None:
     """Read the witness with our own reader."""
     try:
-        return read_witness(forged.calldata, WITNESS_AT, hashed_names=True)
+        return read_witness(forged.calldata, WITNESS_AT, hashed_addresses=True)
     except WitnessMalformedError:
         return None
 

@@ -38,9 +38,9 @@ def test_every_recorded_fact_is_read(corpus_folder: Path) -> None:
             continue
         witness = balances(block.accounts)
         assert balances(block.accounts[::-1]) == witness
-        value_if_proven = read_witness(witness, hashed_names=block.accounts[0].address is None)
+        value_if_proven = read_witness(witness, hashed_addresses=block.accounts[0].address is None)
         assert (value_if_proven.state_root, value_if_proven.end) == (block.state_root, len(witness))
-        accounts = {account.name: account for account in value_if_proven.accounts}
+        accounts = {account.address_or_hash: account for account in value_if_proven.accounts}
         assert len(accounts) == len(block.accounts)
         for proof in block.accounts:
             account = accounts[proof.address or proof.address_hash]
@@ -90,15 +90,15 @@ class Subject:
         questions: list[bytes] = []
         answers: list[set[int | None]] = []
         for account in value_if_proven.accounts:
-            exists = account.name == self.proof.address
+            exists = account.address_or_hash == self.proof.address
             state = self.proof.state if exists else ABSENT_ACCOUNT
             for field, content in enumerate(state.words):
-                questions.append(read_field(account.name, field))
+                questions.append(read_field(account.address_or_hash, field))
                 answers.append({None, int.from_bytes(content, "big")})
             values = {slot.slot: slot.value for slot in self.proof.slots} if exists else {}
             for slot in account.slots:
                 # Every requested slot has an answer.
-                questions.append(read_slot(account.name, number_word(slot)))
+                questions.append(read_slot(account.address_or_hash, number_word(slot)))
                 answers.append({values.get(slot, 0)})
         sent, *read = self.registry.simulate([call, *questions])
         assert sent.success

@@ -332,10 +332,10 @@ def with_proof_window(blocks: int, newest: int) -> Any:
 @pytest.mark.parametrize(
     ("window", "sentence"),
     [
-        (128, "only final blocks of the last 4 minutes. Contracts know 8,191 blocks: name a node "),
+        (128, "only final blocks of the last 4 minutes. Contracts know the hashes of 8,191 blocks"),
         (1_500, "only final blocks of the last 50"),
-        (9_000, "blocks of the last 5 hours; those more than 8,191 back by hops"),
-        (50_000, "every block; those more than 8,191 back by hops"),
+        (9_000, "blocks of the last 5 hours; blocks more than 8,191 back need hops"),
+        (50_000, "every block; blocks more than 8,191 back need hops"),
     ],
 )
 def test_the_provable_blocks_of_a_pruning_node_are_reported(

@@ -270,7 +270,7 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
         ),
         (
             [*ATTESTED, *SIGNER_OPTIONS, "--valid-until", "2020-01-01"],
-            "--valid-until is past",
+            "`valid_until` is past",
         ),
         ([*OUTPUT[:-2]], "the new registry.anchor_state_registry: it must be set"),
         ([*NATIVE, *OUTPUT[-2:]], "the new registry: anchor_state_registry is unknown"),

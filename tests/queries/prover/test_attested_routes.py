@@ -109,7 +109,7 @@ def test_a_watching_signer_survives_a_database_outage(
         raise next(errors)
 
     monkeypatch.setattr("queries.management.commands.attest.wanted_blocks", fail)
-    monkeypatch.setattr("queries.management.commands.attest.POLL_SECONDS", 0)
+    monkeypatch.setattr("queries.management.commands.attest.DATABASE_POLL_SECONDS", 0)
     with pytest.raises(AssertionError, match="The database cannot be used: server gone"):
         _attest(settings, "0x" + 32 * "01", "--watch")
     assert next(errors, None) is None

@@ -66,7 +66,7 @@ def test_json_is_read_as_the_standard_reader_reads_it(content: object, ascii_onl
         # Unprintable characters in a path are escaped.
         ('{"\u202e\\n": NaN}', "number_malformed", "\\u202e\\u000a", "\\u202e\\u000a is NaN"),
         (b'{"": {"": NaN}}', "number_malformed", '"".""', '""."" is NaN'),
-        (b"[" * 100_000, "nested_too_deeply", "", "The body goes deeper than 32 "),
+        (b"[" * 100_000, "nested_too_deeply", "", "The body nests more than 32 "),
     ],
 )  # fmt: skip
 def test_a_malformed_body_is_refused_with_its_path(

@@ -37,9 +37,10 @@ const jitter = () => 0.8 + 0.4 * Math.random(); // spreads out clients that star
 const MAX_ATTEMPTS = 4;
 const MAX_PAUSE = 120; // seconds; a longer Retry-After throws the error instead of waiting
 const PROOF_TIMEOUT_FACTOR = 10; // of the timeout, because proof files are larger
+const FIRST_RETRY_PAUSE = 0.5; // seconds; doubled after each attempt
 const [FIRST_POLL_INTERVAL, POLL_BACKOFF, MAX_POLL_INTERVAL] = [0.5, 1.3, 5]; // seconds; back-off factor
 
-/** A server and your API key. */
+/** A client of one server, with your API key. */
 export class Tacitus {
   readonly url: string;
   readonly #key: string;
@@ -188,7 +189,7 @@ export class Tacitus {
         return (await this.#sendOnce(method, path, options)) as Content;
       } catch (error) {
         if (!(error instanceof TacitusError) || !error.retryable) throw error;
-        const backOff = FIRST_POLL_INTERVAL * 2 ** Math.min(attempts - 1, 6) * jitter();
+        const backOff = FIRST_RETRY_PAUSE * 2 ** Math.min(attempts - 1, 6) * jitter();
         const seconds = error.details.retryAfter || backOff;
         const isLast = options.deadline === undefined
           ? attempts === MAX_ATTEMPTS
