@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 from accounts.keys import manage
 from accounts.models import Account, ApiKey, UsageCounter
-from accounts.shared.rate_limits import DAY, KEY_SUBJECT, database_now
+from accounts.shared.rate_limits import DAY, KEY_SUBJECT_PREFIX, database_now
 from accounts.sign_in.sessions import signed_in_account
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
         """Annotate the keys with their use."""
-        usage = UsageCounter.objects.filter(subject=Concat(Value(KEY_SUBJECT), OuterRef("pk")))
+        usage = UsageCounter.objects.filter(
+            subject=Concat(Value(KEY_SUBJECT_PREFIX), OuterRef("pk"))
+        )
         today = usage.filter(day=database_now() // DAY).values("day_count")
         rows: QuerySet[ApiKey] = (
             super()

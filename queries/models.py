@@ -1,9 +1,9 @@
 """Batches, their queries, and the jobs and transactions that prove them.
 
-These rows are the queue. A worker claims a batch or a block job by a guarded UPDATE that writes a
-lease and a token, and its later writes carry the token. Any worker may claim a row whose lease has
-expired. Numbers of 256 bits are stored as 64 hex digits, because a database's own numbers are
-shorter or not exact.
+These rows are the queue. A worker claims a batch or a block job by locking the row and
+writing a lease with a token. Its later writes check the token. Any worker may claim a row whose
+lease has expired. Numbers of 256 bits are stored as 64 hex digits, because a database's own
+numbers are shorter or not exact.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,8 @@ class LeasedRow(models.Model):
     waits_for = models.TextField(default="")  # a sentence for people
     wait_code = models.CharField(max_length=40, default="")  # the code of that reason
     failures = models.PositiveIntegerField(default=0)  # consecutive
-    provable_since = models.DateTimeField(null=True)  # provable since then, but not proven
+    # From when `batch_max_age` counts; waits that do not count towards it move this forward.
+    provable_since = models.DateTimeField(null=True)
     order: ClassVar[Combinable] = models.F("due_at")  # of claims
 
     class Meta:
@@ -60,7 +61,7 @@ class FairlyQueued(LeasedRow):
 
 
 class Batch(FairlyQueued):
-    """One accepted request."""
+    """A submitted request: queries for one destination, and the fee for them."""
 
     id = models.CharField(max_length=26, primary_key=True)  # a ULID
     owner = models.ForeignKey(
@@ -78,7 +79,7 @@ class Batch(FairlyQueued):
     submitted_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     warnings = models.JSONField(default=list)
-    # Null if the request had none; null is not compared.
+    # Null if the request had none; the constraint ignores nulls.
     idempotency_key = models.CharField(max_length=255, null=True)
     request_digest = models.CharField(max_length=64)
     webhook_url = models.CharField(max_length=2_000, default="")
@@ -166,7 +167,7 @@ class BlockJob(FairlyQueued):
 
 
 class SentTransaction(models.Model):
-    """A signed transaction. It is stored before it is sent; the same bytes are sent again."""
+    """A signed transaction. Stored before it is sent, so that the same bytes can be resent."""
 
     jobs = models.ManyToManyField(BlockJob, through="JobTransaction", related_name="transactions")
     chain = models.PositiveBigIntegerField()
@@ -221,13 +222,13 @@ class SentTransaction(models.Model):
 
 
 class Share(models.Model):
-    """A batch's share of a transaction's cost. A reorg makes it be written again."""
+    """A batch's share of a transaction's cost. It is written again after a reorg."""
 
     transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="shares")
     batch = models.ForeignKey(Batch, models.CASCADE, related_name="shares")
     # Wei: its share of what the transaction may cost. The actual cost is split in proportion.
     max_cost = models.CharField(max_length=64)
-    paid = models.CharField(max_length=64, default="")  # wei, once the transaction counts
+    paid = models.CharField(max_length=64, default="")  # wei, once the transaction is confirmed
 
     class Meta:
         constraints: ClassVar = [
@@ -236,7 +237,7 @@ class Share(models.Model):
 
 
 class SentHash(models.Model):
-    """One hash of a transaction, for lookups: each replacement has another."""
+    """One hash of a transaction, for searches; each replacement has its own."""
 
     transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="sent_hashes")
     hash = models.CharField(max_length=66)
@@ -254,7 +255,7 @@ class JobTransaction(models.Model):
     transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="job_links")
     proves_header = models.BooleanField(default=False)
     pieces_digest = models.CharField(max_length=64, default="")  # of what it proves for the job
-    # False once the transaction counts, or is replaced by an empty one.
+    # False once the transaction is confirmed, or replaced with an empty one.
     open = models.BooleanField(default=True)
 
     class Meta:
@@ -293,13 +294,14 @@ class Query(models.Model):
     source = models.PositiveBigIntegerField()
     timestamp = models.PositiveBigIntegerField(null=True)  # if the request named a time
     block = models.PositiveBigIntegerField(null=True)  # null until the timestamp is resolved
-    account = models.CharField(max_length=42, default="")  # checksummed; empty: of the block
+    # Checksummed. Empty for a block query, and until `name` is resolved.
+    account = models.CharField(max_length=42, default="")
     name = models.CharField(max_length=255, default="")  # ENS, if the request named the account so
     props = models.PositiveSmallIntegerField(default=0)  # one bit per AccountField
     slot_count = models.PositiveIntegerField(default=0)  # the length of `slots`
     header_fields = models.PositiveIntegerField(default=0)  # one bit per HeaderField
     event_count = models.PositiveIntegerField(default=0)  # facts of the block's content
-    events_hash = models.CharField(max_length=64, default="")  # of the block that `events` are of
+    events_block_hash = models.CharField(max_length=64, default="")  # in which `events` were found
     # Fields that were proven and read back: name → word in hex. Null: nothing is proven yet.
     values = models.JSONField(null=True)
 
@@ -329,12 +331,12 @@ class Query(models.Model):
     # the requested column.
     slots = models.JSONField(default=list)  # of 64 hex digits
     slot_values = models.JSONField(null=True)  # like `values`
-    # How the request spelled the query: the source chain's key, and the slots by account key (null:
-    # as in `slots`). Null: as in these columns.
+    # The request's spelling of the query, if it is not the canonical one:
+    # [source chain's key, {account's key: slots, or null if they are spelled as in `slots`}].
     spelling = models.JSONField(null=True)
-    # Logs, receipts, transactions and withdrawals: what the request asked for, and once the block's
-    # header is pinned, a fact for each with its name, word and content.
+    # The logs, receipts, transactions, withdrawals and absences that the request asks for.
     event_request = models.JSONField(null=True)
+    # Their facts, each with its name, word and content; empty until the block's header is pinned.
     events = models.JSONField(default=list)
 
     class Meta:
@@ -376,7 +378,7 @@ HASH_LENGTH = 66  # with 0x
 
 
 class EventReference(models.Model):
-    """An address or a transaction's hash that a fact about a block's content names, for lookups."""
+    """An address or transaction hash in an event fact, for searches."""
 
     query = models.ForeignKey(
         Query,
@@ -387,14 +389,18 @@ class EventReference(models.Model):
     source = models.PositiveBigIntegerField()
     block = models.PositiveBigIntegerField()
     fact = models.CharField(max_length=340)  # its name, such as LOG:3:0
-    name = models.CharField(max_length=HASH_LENGTH)  # in lower case
+    address_or_hash = models.CharField(max_length=HASH_LENGTH)  # in lower case
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(name="queries_reference_name", fields=["query", "fact", "name"])
+            models.UniqueConstraint(
+                name="queries_reference_key", fields=["query", "fact", "address_or_hash"]
+            )
         ]
         indexes: ClassVar = [
-            models.Index(name="queries_reference_lookup", fields=["name", "source", "-block"])
+            models.Index(
+                name="queries_reference_search", fields=["address_or_hash", "source", "-block"]
+            )
         ]
 
 
@@ -483,7 +489,7 @@ class ChainRecord(models.Model):
 
     chain = models.PositiveBigIntegerField(primary_key=True)
     polled_at = models.DateTimeField(null=True)  # last poll of its nodes, by any prover
-    checked_at = models.DateTimeField(null=True)  # last check of what seldom changes
+    checked_at = models.DateTimeField(null=True)  # last full check
     # Its head, which submissions are compared with:
     recorded_at = models.DateTimeField(null=True)  # null: no head yet
     number = models.PositiveBigIntegerField(default=0)
@@ -496,11 +502,11 @@ class ChainRecord(models.Model):
     # As a destination:
     signer = models.CharField(max_length=42, default="")
     balance = models.CharField(max_length=64, default="")  # wei
-    state_horizons = models.JSONField(default=dict)  # by registry; in seconds
+    state_horizons = models.JSONField(default=dict)  # Unix times, by registry address
 
 
 class NodeRecord(models.Model):
-    """The state of a node at the last poll. It has no address, because that may hold a key."""
+    """The state of a node at the last poll. Its URL may contain a secret, so it is not stored."""
 
     chain = models.PositiveBigIntegerField()
     position = models.PositiveSmallIntegerField()  # in the routes file, from 1

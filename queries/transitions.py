@@ -53,23 +53,23 @@ class Failure:
 
 
 def reject(
-    batches: Iterable[str], failure: Failure, failing: Iterable[Query] | None = None
+    batch_ids: Iterable[str], failure: Failure, failed_queries: Iterable[Query] | None = None
 ) -> None:
     """End these batches as REJECTED, with their queries.
 
-    `failing`: the queries that cannot be proven; by default, all open ones. A DONE batch keeps its
+    `failed_queries`: those that cannot be proven; by default, all open ones. A DONE batch keeps its
     status: a reorg removed facts of it, and these queries lose their values.
     """
     with transaction.atomic():
-        ids = list(batches)
+        all_ids = list(batch_ids)
         # Rows are locked in the order of their keys, as everywhere, to avoid deadlocks.
-        rows = Batch.objects.filter(pk__in=ids).order_by("pk").select_for_update()
+        rows = Batch.objects.filter(pk__in=all_ids).order_by("pk").select_for_update()
         statuses = dict(rows.values_list("pk", "status"))
         open_ids = [key for key, status in statuses.items() if status not in ENDED_STATUSES]
-        queries = Query.objects.filter(batch__in=ids, has_ended=False)
+        queries = Query.objects.filter(batch__in=all_ids, has_ended=False)
         list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
-        if failing is not None:
-            queries = queries.filter(pk__in=[query.pk for query in failing])
+        if failed_queries is not None:
+            queries = queries.filter(pk__in=[query.pk for query in failed_queries])
         now = shared_now()
         Batch.objects.filter(pk__in=open_ids).update(
             status=BatchStatus.REJECTED, ended_at=now, due_at=None, **failure.columns
@@ -113,27 +113,28 @@ def reach(
     """Begin the step and complete those before it, unless it has begun already.
 
     ACCEPTED batches become IN_PROGRESS. Queries of header fields have no step after
-    HEADER_ACCUMULATED, so they stay in it. `header_transaction`: the one that completed it.
+    HEADER_ACCUMULATED, so they stay in it. `header_transaction`: the transaction that proved
+    the header.
     """
     if step is StepName.ACCOUNT_ACCUMULATED:
         reach(queries.filter(account=""), StepName.HEADER_ACCUMULATED)
         queries = queries.exclude(account="")
     rows = queries.filter(**{f"{step.began_column}__isnull": True}, has_ended=False)
-    batches = list(rows.values_list("batch", flat=True).distinct())
-    if not batches:
+    batch_ids = list(rows.values_list("batch", flat=True).distinct())
+    if not batch_ids:
         return
     now = shared_now()
-    changes = _completed_columns(STEPS[: STEPS.index(step)], now) | {step.began_column: now}
+    changes = _completion_updates(STEPS[: STEPS.index(step)], now) | {step.began_column: now}
     if header_transaction is not None:
         changes["header_transaction"] = header_transaction
     rows.update(**changes)
-    Batch.objects.filter(pk__in=batches, status=BatchStatus.ACCEPTED).update(
+    Batch.objects.filter(pk__in=batch_ids, status=BatchStatus.ACCEPTED).update(
         status=BatchStatus.IN_PROGRESS
     )
 
 
-def _completed_columns(steps: Sequence[StepName], moment: datetime) -> dict[str, object]:
-    """Columns that complete these steps, unless they are completed."""
+def _completion_updates(steps: Sequence[StepName], moment: datetime) -> dict[str, object]:
+    """The values that begin and complete these steps; times that are set already stay."""
     columns = [name for step in steps for name in (step.began_column, step.completed_column)]
     return {name: Coalesce(F(name), moment) for name in columns}
 
@@ -148,12 +149,12 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         batches = Batch.objects.filter(pk__in=keys).order_by("pk").select_for_update()
         destinations = {batch.pk: batch.destination for batch in batches}
         queries = list(rows.order_by("pk"))
-        facts, corrected_batches = Counter[str](), set[str]()
+        counts, corrected_batches = Counter[str](), set[str]()
         for query in queries:
             words = values[query.pk]
             if query.values is None:  # otherwise a reorg undid it, and it was counted before
-                route = daily_counts.route_facts_key(query.source, destinations[query.batch_id])
-                facts.update({daily_counts.FACTS: len(words), route: len(words)})
+                route_key = daily_counts.route_facts_key(query.source, destinations[query.batch_id])
+                counts.update({daily_counts.FACTS: len(words), route_key: len(words)})
             elif query.all_values != words:
                 corrected_batches.add(query.batch_id)
             query.set_values(words)
@@ -162,26 +163,26 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         last_steps = {True: StepName.ACCOUNT_ACCUMULATED, False: StepName.HEADER_ACCUMULATED}
         for has_account, last_step in last_steps.items():
             ids = [query.pk for query in queries if bool(query.account) is has_account]
-            columns = _completed_columns(STEPS[: STEPS.index(last_step) + 1], now)
+            columns = _completion_updates(STEPS[: STEPS.index(last_step) + 1], now)
             Query.objects.filter(pk__in=ids).update(has_ended=True, **columns)
         durations = _end_batches({query.batch_id for query in queries}, now)
         # A webhook without a body was not sent yet, and will be sent with the new facts.
         deliveries = WebhookDelivery.objects.filter(batch__in=corrected_batches, correction=None)
         _create_deliveries(deliveries.exclude(body=b"").values_list("batch", "owner", "pk"))
-        daily_counts.add_counts(now, {**facts, **daily_counts.done_batch_counts(durations)})
+        daily_counts.add_counts(now, {**counts, **daily_counts.done_batch_counts(durations)})
 
 
-def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
+def _end_batches(batch_ids: set[str], moment: datetime) -> list[timedelta]:
     """End batches without open queries as DONE. Returns how long each of them took."""
-    open_queries = Query.objects.filter(batch__in=keys, has_ended=False).values("batch")
-    batches = Batch.objects.filter(~Q(pk__in=open_queries), pk__in=keys).exclude(
+    open_queries = Query.objects.filter(batch__in=batch_ids, has_ended=False).values("batch")
+    batches = Batch.objects.filter(~Q(pk__in=open_queries), pk__in=batch_ids).exclude(
         status__in=ENDED_STATUSES
     )
     times = dict(batches.values_list("pk", "submitted_at"))
     Batch.objects.filter(pk__in=times).update(status=BatchStatus.DONE, ended_at=moment, due_at=None)
     _create_webhooks(list(times))
-    for batch in times:
-        log.info("Batch %s is DONE.", batch)
+    for batch_id in times:
+        log.info("Batch %s is DONE.", batch_id)
     return [moment - start_time for start_time in times.values()]
 
 
@@ -208,12 +209,16 @@ class JobPrunedError(Exception):
 
 
 def attach(leases: Sequence[Lease[Batch]]) -> None:
-    """Attach batches of one destination to jobs for their blocks, accept them and close them.
+    """Attach batches of one destination to the jobs for their blocks, mark them ACCEPTED and take
+    them off the queue.
 
-    Jobs may serve others already. Rows are locked in one order, batches before jobs before queries.
+    The jobs may serve other batches already. Rows are locked in one order, batches before jobs
+    before queries.
     """
-    destination, keys = leases[0].row.destination, [lease.row.pk for lease in leases]
-    batches = Batch.objects.filter(pk__in=keys, lease_token__in={lease.token for lease in leases})
+    destination, batch_ids = leases[0].row.destination, [lease.row.pk for lease in leases]
+    batches = Batch.objects.filter(
+        pk__in=batch_ids, lease_token__in={lease.token for lease in leases}
+    )
     with transaction.atomic():
         locked_ids = [batch.pk for batch in batches.order_by("pk").select_for_update()]
         queries = Query.objects.filter(batch__in=locked_ids, has_ended=False)
@@ -244,7 +249,7 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
 
 
 def first_open_step(queries: QuerySet[Query]) -> StepName:
-    """The first step that at least one of these queries has not completed."""
+    """The first step that one of these queries has not completed; otherwise the last step."""
     return next(
         (
             step

@@ -12,7 +12,7 @@ from django.utils.crypto import constant_time_compare
 from accounts.keys.text import key_digest, key_text, new_id
 from accounts.models import Account, ApiKey, UsageCounter
 from accounts.shared.errors import PageCode, RefusalError
-from accounts.shared.rate_limits import KEY_SUBJECT, refuse_over_quota, use_quota
+from accounts.shared.rate_limits import KEY_SUBJECT_PREFIX, refuse_over_quota, use_quota
 
 MAX_KEYS_PER_ACCOUNT = 20
 MAX_CHANGES_PER_HOUR, HOUR = 20, 3_600
@@ -122,7 +122,7 @@ def _delete_surplus_revoked(owner: Account) -> None:
 
 def usage_subject(key: ApiKey) -> str:
     """The subject of the key's rate limit."""
-    return f"{KEY_SUBJECT}{key.id}"
+    return f"{KEY_SUBJECT_PREFIX}{key.id}"
 
 
 def _key_changed_error() -> RefusalError:

@@ -136,10 +136,10 @@ def database_now() -> int:
 def _delete_unused(now: int) -> None:
     """Delete rows not used for a day, except those of keys, whose last use is shown on pages."""
     unused_rows = UsageCounter.objects.filter(last_used__lt=now - DAY)
-    unused_rows.exclude(subject__startswith=KEY_SUBJECT).delete()
+    unused_rows.exclude(subject__startswith=KEY_SUBJECT_PREFIX).delete()
 
 
-KEY_SUBJECT = "key "
+KEY_SUBJECT_PREFIX = "key "
 
 
 @dataclass(frozen=True, slots=True)

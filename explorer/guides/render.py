@@ -140,7 +140,7 @@ def _absolute_link(match: re.Match[str], site: str, files: Mapping[str, str]) ->
 
 LABELS = {"sh": "curl", "js": "JavaScript", "python": "Python", "solidity": "Solidity"}
 OUTPUT = "text"
-MARK_RE = re.compile(r"<!-- (fold|picture): (.+) -->")
+DIRECTIVE_RE = re.compile(r"<!-- (fold|picture): (.+) -->")
 # HTML in the Markdown is escaped.
 _PARSER = MarkdownIt("commonmark", {"html": False, "typographer": True})
 _PARSER.enable(["table", "smartquotes"])
@@ -170,7 +170,7 @@ def render(markdown: str, site: str) -> Guide:
     _anchor_rows(blocks)
     _describe_tables(blocks)
     html = format_html_join("", "{}", ((part,) for part in _html_of_blocks([lead, *blocks])))
-    return Guide(_plain(title[1]), html, sections)
+    return Guide(_plain_text(title[1]), html, sections)
 
 
 def _blocks(tokens: Sequence[Token]) -> list[list[Token]]:
@@ -185,7 +185,7 @@ def _blocks(tokens: Sequence[Token]) -> list[list[Token]]:
     return blocks[:-1]
 
 
-def _plain(inline: Token) -> str:
+def _plain_text(inline: Token) -> str:
     parts = inline.children or ()
     return "".join(" " if part.type == "softbreak" else part.content for part in parts)
 
@@ -193,14 +193,14 @@ def _plain(inline: Token) -> str:
 def _add_anchors(blocks: Sequence[Sequence[Token]]) -> Iterator[Section]:
     """Give headings the anchors of code hosts; yields the sections of the second level."""
     counts: dict[str, int] = {}
-    for tag, *rest in blocks:
-        if tag.type == "heading_open":
-            title = _plain(rest[0])
+    for opening, *rest in blocks:
+        if opening.type == "heading_open":
+            title = _plain_text(rest[0])
             anchor = heading_anchor(title)
             count = counts[anchor] = counts.get(anchor, -1) + 1
             anchor += f"-{count}" if count else ""
-            tag.attrSet("id", anchor)
-            if tag.tag == "h2":
+            opening.attrSet("id", anchor)
+            if opening.tag == "h2":
                 yield Section(title, anchor)
 
 
@@ -218,7 +218,8 @@ def _make_links_relative(block: Sequence[Token], site: str) -> None:
 
 
 MAX_UNLABELLED_COLUMNS = 2  # a definition list needs no labels
-ANCHORED_COLUMNS = {"code", "name"}  # names of first columns
+# Rows get anchors in tables whose first column has one of these names.
+ANCHORED_TABLES = {"code", "name"}
 
 
 def _describe_tables(blocks: Sequence[Sequence[Token]]) -> None:
@@ -254,7 +255,10 @@ BREAKS_RE = re.compile(r"(?<=[./(,&=])(?=\w|&)|(?<=\w{28})(?=\w)")
 
 
 def _let_code_break(cell: Token) -> None:
-    """Break long code in a cell after punctuation; only longer words, such as addresses, within."""
+    """Allow line breaks in a cell's code.
+
+    They come after punctuation, and in long words, such as addresses, from the 28th character on.
+    """
     for token in cell.children or ():
         if token.type == "code_inline":
             parts = BREAKS_RE.split(token.content)
@@ -264,37 +268,40 @@ def _let_code_break(cell: Token) -> None:
 
 
 def _anchor_rows(blocks: Sequence[Sequence[Token]]) -> None:
-    """Only the first of several rows or headings with the same name gets the anchor."""
-    anchors = {tag.attrs.get("id") for tag, *_ in blocks}
+    """Give table rows the name in their first cell as anchor.
+
+    If rows or headings share a name, only the first gets it.
+    """
+    anchors = {opening.attrs.get("id") for opening, *_ in blocks}
     for tokens in blocks:
         first_column = next((token.content for token in tokens if token.type == "inline"), "")
-        if tokens[0].type == "table_open" and first_column in ANCHORED_COLUMNS:
+        if tokens[0].type == "table_open" and first_column in ANCHORED_TABLES:
             for row, cell, text in zip(tokens, tokens[1:], tokens[2:], strict=False):
                 name = re.fullmatch("`([a-z_]+)`", text.content)
-                is_first = row.type == "tr_open" and cell.type == "td_open"
-                if is_first and name and name[1] not in anchors:
+                is_first_cell = row.type == "tr_open" and cell.type == "td_open"
+                if is_first_cell and name and name[1] not in anchors:
                     anchors.add(name[1])
                     row.attrSet("id", name[1])
 
 
 def _html_of_blocks(blocks: Sequence[Sequence[Token]]) -> Iterator[SafeString]:
-    codes = iter(range(1, 1_000))
+    numbers = iter(range(1, 1_000))
     fold = ""
     for is_code, run in groupby(blocks, lambda block: block[0].info.split(" ")[0] in LABELS):
         group = list(run)
         labels = [_tab_label(block[0].info) for block in group] if is_code else []
         if len(set(labels)) == len(labels) > 1:
-            yield _code_boxes([block[0] for block in group], labels, codes)
+            yield _code_boxes([block[0] for block in group], labels, numbers)
             continue
         for block in group:
-            mark = MARK_RE.fullmatch(block[1].content) if len(block) > 1 else None
-            if mark and mark[1] == "fold":
-                fold = mark[2]
+            directive = DIRECTIVE_RE.fullmatch(block[1].content) if len(block) > 1 else None
+            if directive and directive[1] == "fold":
+                fold = directive[2]
                 continue
-            if mark:
-                yield render_to_string(f"parts/{mark[2]}_picture.html")
+            if directive:
+                yield render_to_string(f"parts/{directive[2]}_picture.html")
                 continue
-            block_html = _PARSER.renderer.render(block, _PARSER.options, {"codes": codes})
+            block_html = _PARSER.renderer.render(block, _PARSER.options, {"numbers": numbers})
             html = mark_safe(block_html)  # noqa: S308  (the parser escapes HTML)
             if fold:
                 details = '<details class="folded"><summary>{}</summary>{}</details>\n'
@@ -310,7 +317,7 @@ def _render_fence(_renderer: RendererHTML, tokens: Sequence[Token], index: int, 
             '<pre class="sample" tabindex="0"><code>{}</code></pre>\n', _fence_html(token)
         )
     *_, environment = rest
-    return _code_boxes([token], [""], environment["codes"])
+    return _code_boxes([token], [""], environment["numbers"])
 
 
 def _fence_html(token: Token) -> SafeString:

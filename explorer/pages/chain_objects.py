@@ -46,7 +46,7 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
             "headline": block_headline(block, facts, links),
             "facts": facts,
             "accounts": {entry.fact.account for entry in facts.proven_facts} - {""},
-            "readable": [
+            "readable_destinations": [
                 entry.destination
                 for entry in block.registries
                 if entry.is_accumulated or entry.destination in proven_on

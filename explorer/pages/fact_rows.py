@@ -14,7 +14,7 @@ from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, number_parser
 from explorer.pages.sentences import Sentence, batch_sentences, field_name
 from queries.proving.facts import EVENT_KINDS
-from queries.reading.fact_lists import FactListView, FactRequest, ListedFact
+from queries.reading.fact_lists import FactListView, ListedFact, QueryReference
 
 FACTS_PER_PAGE = 50
 MAX_BATCHES = 3  # listed beside facts
@@ -43,7 +43,7 @@ class FactRow:
         return self.cells[0].entry
 
     @property
-    def requests(self) -> tuple[FactRequest, ...]:
+    def requests(self) -> tuple[QueryReference, ...]:
         return self.first.requests[:MAX_BATCHES]
 
     @property
@@ -123,7 +123,7 @@ def _fact_rows(group: Iterable[ListedFact], links: PageLinks) -> Iterator[FactRo
 def fact_cell(entry: ListedFact, links: PageLinks) -> FactCell:
     fact = entry.fact
     value = decode_fact(fact, links.currency(fact.source)) if fact.word else None
-    many = format_count(entry.slot_count, "event" if fact.kind in EVENT_KINDS else "slot")
+    many = format_count(entry.item_count, "event" if fact.kind in EVENT_KINDS else "slot")
     name = field_name(fact.name) if fact.name else many
     # A heading names the transaction.
     return FactCell(entry, re.sub(" (of|in) transaction [0-9]+$", "", name), value)

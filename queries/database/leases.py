@@ -80,7 +80,11 @@ class Lease(Generic[Row]):
         return rows.filter(pk=self.row.pk, lease_token=self.token)
 
     def extend(self) -> None:
-        """Extend the lease, before each step with outside effects. Raises `LeaseLostError`."""
+        """Extend the lease. Raises `LeaseLostError`.
+
+        Call this before effects outside the database, and before writes that do not check the
+        token.
+        """
         if not self.owned_rows().update(lease_until=_lease_end(shared_now())):
             raise LeaseLostError
 
@@ -92,9 +96,10 @@ class Lease(Generic[Row]):
         failures: int = 0,
         counts_towards_max_age: bool = False,
     ) -> None:
-        """Release the row until `delay` has passed, with its number of consecutive failures.
+        """Release the row and make it due after `delay`.
 
-        `counts_towards_max_age`: whether this wait counts towards `batch_max_age`.
+        `failures`: how many attempts in a row have failed. `counts_towards_max_age`: whether this
+        wait counts towards `batch_max_age`.
         """
         now, provable_since = shared_now(), self.row.provable_since
         if counts_towards_max_age:
@@ -151,7 +156,7 @@ def claim(
     """Lease up to `limit` of these rows that are due now, or will be within `lookahead`."""
     now = shared_now()
     candidates = due_rows(rows, now, lookahead)
-    # Checked without SQLite's write lock.
+    # `exists()` first, because the transaction below takes SQLite's write lock.
     return lease_rows(candidates, now, limit) if candidates.exists() else []
 
 
@@ -186,7 +191,8 @@ def _lease_end(now: datetime) -> datetime:
     return now + timedelta(seconds=settings.PROVER_LEASE_SECONDS)
 
 
-FACTS_PER_QUERY = len(AccountField)  # plus its slots; header fields are few
+# An account's fields. Slots and events are added; header fields are too few to count.
+FACTS_PER_QUERY = len(AccountField)
 
 
 def query_ids_of_pass(job: BlockJob) -> list[int]:
@@ -198,11 +204,11 @@ def query_ids_of_pass(job: BlockJob) -> list[int]:
     max_items = settings.BATCH_SLOTS + settings.BATCH_EVENTS
     room = (settings.BATCH_ACCOUNTS + 1) * FACTS_PER_QUERY + max_items
     rows = Query.objects.filter(job=job, has_ended=False).order_by("batch__turn", "pk")
-    keys: list[int] = []
+    query_ids: list[int] = []
     columns = "pk", "slot_count", "event_count"
-    for key, slots, events in rows.values_list(*columns)[: room // FACTS_PER_QUERY]:
-        room -= FACTS_PER_QUERY + slots + events
-        if keys and room < 0:
+    for query_id, slot_count, event_count in rows.values_list(*columns)[: room // FACTS_PER_QUERY]:
+        room -= FACTS_PER_QUERY + slot_count + event_count
+        if query_ids and room < 0:
             break
-        keys.append(key)
-    return sorted(keys)
+        query_ids.append(query_id)
+    return sorted(query_ids)

@@ -178,7 +178,7 @@ class Migration(migrations.Migration):
                 ('slot_count', models.PositiveIntegerField(default=0)),
                 ('header_fields', models.PositiveIntegerField(default=0)),
                 ('event_count', models.PositiveIntegerField(default=0)),
-                ('events_hash', models.CharField(default='', max_length=64)),
+                ('events_block_hash', models.CharField(default='', max_length=64)),
                 ('values', models.JSONField(null=True)),
                 ('initial_state_began_at', models.DateTimeField()),
                 ('initial_state_completed_at', models.DateTimeField(null=True)),
@@ -206,7 +206,7 @@ class Migration(migrations.Migration):
                 ('source', models.PositiveBigIntegerField()),
                 ('block', models.PositiveBigIntegerField()),
                 ('fact', models.CharField(max_length=340)),
-                ('name', models.CharField(max_length=66)),
+                ('address_or_hash', models.CharField(max_length=66)),
                 ('query', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='references', to='queries.query')),
             ],
         ),
@@ -356,11 +356,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='eventreference',
-            index=models.Index(fields=['name', 'source', '-block'], name='queries_reference_lookup'),
+            index=models.Index(fields=['address_or_hash', 'source', '-block'], name='queries_reference_search'),
         ),
         migrations.AddConstraint(
             model_name='eventreference',
-            constraint=models.UniqueConstraint(fields=('query', 'fact', 'name'), name='queries_reference_name'),
+            constraint=models.UniqueConstraint(fields=('query', 'fact', 'address_or_hash'), name='queries_reference_key'),
         ),
         migrations.AddIndex(
             model_name='senttransaction',

@@ -76,7 +76,7 @@ def find_requested_events(content: BlockContent, request: Mapping[str, Any]) -> 
 
 
 def event_references(content: BlockContent, query: Query) -> Iterator[EventReference]:
-    """The names in the query's facts: addresses, also those in topics, and transactions."""
+    """The addresses in the query's facts, also those in topics, and the transactions' hashes."""
     hashes, block = dict[int | None, str](), content.header.number
     with suppress(ChainError):  # the facts can be proven without them
         hashes = {index: digest for digest, index in content.indexes.items()}
@@ -84,10 +84,14 @@ def event_references(content: BlockContent, query: Query) -> Iterator[EventRefer
         fact = EventFact.parse(event["name"])
         transaction = hashes.get(fact.transaction if fact else None, "")
         text = " ".join((event["name"], event.get("address", ""), *event.get("topics", ())))
-        names = {f"0x{digits}" for digits in _ADDRESS.findall(text.lower())}
-        for name in filter(None, {*names, transaction}):
+        addresses = {f"0x{digits}" for digits in _ADDRESS.findall(text.lower())}
+        for value in filter(None, {*addresses, transaction}):
             yield EventReference(
-                query=query, source=query.source, block=block, fact=event["name"], name=name
+                query=query,
+                source=query.source,
+                block=block,
+                fact=event["name"],
+                address_or_hash=value,
             )
 
 

@@ -89,7 +89,7 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
     block_hash = content.header.hash.hex()
     errors, count_changes = dict[int, ChainError](), Counter[str]()
     for query in job_pass.queries:
-        if query.event_request is None or query.events_hash == block_hash:
+        if query.event_request is None or query.events_block_hash == block_hash:
             continue
         earlier_count = query.event_count
         try:
@@ -99,7 +99,7 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
         except ChainError as error:
             errors[query.pk] = error
         else:
-            query.events_hash = block_hash
+            query.events_block_hash = block_hash
             updated_queries.append(query)
             count_changes[query.batch_id] += query.event_count - earlier_count
     references = [row for query in updated_queries for row in event_references(content, query)]
@@ -108,7 +108,7 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
         for batch_id, change in sorted(count_changes.items()):
             counts = {name: F(name) + change for name in ("event_count", "fact_count")}
             Batch.objects.filter(pk=batch_id).update(**counts)
-        bulk_sql.update(updated_queries, ["events", "events_hash", "event_count"])
+        bulk_sql.update(updated_queries, ["events", "events_block_hash", "event_count"])
         # Replace references that an earlier header had.
         EventReference.objects.filter(query__in=updated_queries).delete()
         EventReference.objects.bulk_create(references)

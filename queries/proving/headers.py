@@ -79,7 +79,7 @@ class FieldRule:
         if width > self.width or (self.format is FieldFormat.FIXED_BYTES and width != self.width):
             comparison = "exactly" if self.format is FieldFormat.FIXED_BYTES else "at most"
             raise HeaderMalformedError(
-                f"{self.json_key} has {width} bytes, not {comparison} {self.width}"
+                f"{self.json_key} must have {comparison} {self.width} bytes, but has {width}"
             )
         if self.format is FieldFormat.INTEGER:
             try:
@@ -169,7 +169,10 @@ class Header:
 
 
 def decode_header(rlp: bytes, expected_hash: bytes | None = None) -> Header:
-    """Decode a header, with fields of later forks, and compare its hash if one is expected."""
+    """Decode a header and compare its hash if one is expected.
+
+    Fields of later forks are accepted, but not kept in `payloads`.
+    """
     if len(rlp) > MAX_HEADER_BYTES:
         raise HeaderMalformedError(f"a header of {len(rlp)} bytes; at most {MAX_HEADER_BYTES}")
     try:

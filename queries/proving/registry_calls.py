@@ -62,7 +62,7 @@ from queries.proving.witnesses import WitnessReader
 PROVE_SELECTOR = keccak256(b"prove()")[:4]
 HISTORY_RING = 8191  # block hashes that the contract of EIP-2935 keeps
 HORIZON = 4_102_444_800  # 2100-01-01: the default time from which registries refuse headers
-MAX_BEACON_PLACE = 255  # exceeded by the long extra data of a proof-of-authority chain
+MAX_BEACON_OFFSET = 255  # exceeded by the long extra data of a proof-of-authority chain
 
 
 class SectionKind(IntEnum):
@@ -72,7 +72,7 @@ class SectionKind(IntEnum):
 
 
 class HeaderFlag(IntFlag):
-    """The parts that are omitted from a header, and those that follow it."""
+    """What is omitted from a header, what follows it, and what the registry does with it."""
 
     NO_UNCLES = 1
     PARENT_KNOWN = 2
@@ -89,7 +89,7 @@ _OMITTED_HASHES = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN
 
 @dataclass(frozen=True, slots=True)
 class HeaderStep:
-    """A header of a chain, and the facts of it to store.
+    """A header in a section of headers, and which of its facts to store.
 
     `parent_known` and `beacon_known` omit hashes that the destination may know itself.
     """
@@ -107,19 +107,25 @@ class HeaderStep:
 def accumulated_section(
     number: int, timestamp: int, block_hash: bytes, witness: bytes, *, is_hop: bool = False
 ) -> bytes:
-    """Prove a witness against an accumulated block, or hop from there."""
+    """The section that proves a witness against an accumulated block, or hops from it."""
     kind = SectionKind.ACCUMULATED_HOP if is_hop else SectionKind.ACCUMULATED_BLOCK
-    words = (bytes((kind,)), _encode_uint64(number), _encode_uint64(timestamp), block_hash, witness)
-    return b"".join(words)
+    parts = (bytes((kind,)), _encode_uint64(number), _encode_uint64(timestamp), block_hash, witness)
+    return b"".join(parts)
 
 
 def history_slot(number: int) -> int:
-    """The slot of the history contract that holds the block's hash, until the ring is full."""
+    """The slot of the history contract that holds the block's hash.
+
+    The hash of the block 8,191 later replaces it.
+    """
     return number % HISTORY_RING
 
 
 def headers_section(steps: Sequence[HeaderStep]) -> bytes:
-    """Prove a chain of headers, oldest first, up to a header that the registry knows."""
+    """The section that proves a chain of headers, oldest first, up to one that the registry knows.
+
+    Raises `ArgumentMalformedError` if a header is not the child of the one before it.
+    """
     for parent, child in pairwise(steps):
         if child.header.parent_hash != parent.header.hash:
             raise ArgumentMalformedError(
@@ -161,10 +167,10 @@ def encode_header(step: HeaderStep, *, first: bool) -> bytes:
     parts.append(header.payload(HeaderField.TRANSACTIONS_ROOT))
     parts.append(header.payload(HeaderField.RECEIPTS_ROOT))
     parts.append(header.payload(HeaderField.LOGS_BLOOM))
-    tail, place = _encode_tail(step)
+    tail, beacon_offset = _encode_tail(step)
     if step.beacon_known:
         flags |= HeaderFlag.BEACON_KNOWN
-    parts += [len(tail).to_bytes(2, "big"), tail, place, step.witness]
+    parts += [len(tail).to_bytes(2, "big"), tail, beacon_offset, step.witness]
     if step.fields:
         flags |= HeaderFlag.FIELDS
         parts.append(sum(1 << number for number in step.fields).to_bytes(4, "big"))
@@ -179,14 +185,14 @@ def encode_header(step: HeaderStep, *, first: bool) -> bytes:
 
 
 def _encode_tail(step: HeaderStep) -> tuple[bytes, bytes]:
-    """The fields from the difficulty on, and the position of an omitted beacon root."""
+    """The fields from the difficulty on, and the offset of an omitted beacon root."""
     items = split_list(step.header.rlp)[HeaderField.DIFFICULTY :]
     if not step.beacon_known:
         return b"".join(items), b""
     step.header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)  # raises if it is missing
     beacon = HeaderField.PARENT_BEACON_BLOCK_ROOT - HeaderField.DIFFICULTY
     start, end = b"".join(items[:beacon]), b"".join(items[beacon + 1 :])
-    if len(start) > MAX_BEACON_PLACE:
+    if len(start) > MAX_BEACON_OFFSET:
         raise ArgumentMalformedError(f"{len(start)} bytes before the beacon root; at most 255")
     return start + end, bytes((len(start),))
 
@@ -200,80 +206,81 @@ def _encode_uint64(number: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class RecoveredProofs:
-    """The headers, nodes and events that were recovered from calls."""
+    """What was recovered from calls, and the known headers that reading needs."""
 
-    headers: Mapping[int, Header] = field(default_factory=dict)  # that calls may abbreviate
+    # By number; they complete the headers that calls abbreviate.
+    known_headers: Mapping[int, Header] = field(default_factory=dict)
     nodes: RebuiltNodes = field(default_factory=dict)
     children: dict[bytes, Header] = field(default_factory=dict)  # by their parent's hash
     events: list[EventGroups] = field(default_factory=list)  # a call's groups, of any blocks
 
 
 def read_call(data: bytes, proofs: RecoveredProofs) -> None:
-    """Add what the call contains; raises `ProofError` if the contract would refuse it."""
+    """Add what the call contains to `proofs`. Raises `ProofError` if it cannot be read."""
     if data.startswith(PROVE_EVENTS_SELECTOR):
         section, witness = read_events_call(data)
         proofs.events.append(read_event_witness(witness, has_blocks=not section))
         return
     if not data.startswith(PROVE_SELECTOR):
         raise CallMalformedError("the calldata is not that of prove()")
-    source = WitnessReader(data, len(PROVE_SELECTOR))
-    while source.position < len(data):
-        kind = source.number(1)
+    reader = WitnessReader(data, len(PROVE_SELECTOR))
+    while reader.position < len(data):
+        kind = reader.number(1)
         if kind in {SectionKind.ACCUMULATED_BLOCK, SectionKind.ACCUMULATED_HOP}:
-            source.take(8 + 8 + HASH_BYTES)
-            _read_witness(source, proofs)
+            reader.take(8 + 8 + HASH_BYTES)
+            _read_witness(reader, proofs)
         elif kind == SectionKind.HEADERS:
-            _read_headers(source, proofs)
+            _read_headers(reader, proofs)
         else:
             raise CallMalformedError(f"{kind} is not a kind of section")
 
 
-def _read_witness(source: WitnessReader, proofs: RecoveredProofs) -> bytes:
+def _read_witness(reader: WitnessReader, proofs: RecoveredProofs) -> bytes:
     """Returns the root that it proves."""
-    reading = read_witness(source.content, source.position, nodes=proofs.nodes)
-    source.position = reading.end
+    reading = read_witness(reader.content, reader.position, nodes=proofs.nodes)
+    reader.position = reading.end
     return reading.state_root
 
 
-def _read_headers(source: WitnessReader, proofs: RecoveredProofs) -> None:
+def _read_headers(reader: WitnessReader, proofs: RecoveredProofs) -> None:
     parent: bytes | None = None
-    for _ in range(source.number(2)):
-        header = _read_header(source, parent, proofs)
+    for _ in range(reader.number(2)):
+        header = _read_header(reader, parent, proofs)
         proofs.children[header.parent_hash] = header
         parent = header.hash
 
 
-def _read_header(source: WitnessReader, parent: bytes | None, proofs: RecoveredProofs) -> Header:
-    flags = HeaderFlag(source.number(1))
-    is_sent = parent is None and not flags & HeaderFlag.PARENT_KNOWN
-    parent_hash = source.take(HASH_BYTES) if is_sent else parent or b""
+def _read_header(reader: WitnessReader, parent: bytes | None, proofs: RecoveredProofs) -> Header:
+    flags = HeaderFlag(reader.number(1))
+    has_parent_hash = parent is None and not flags & HeaderFlag.PARENT_KNOWN
+    parent_hash = reader.take(HASH_BYTES) if has_parent_hash else parent or b""
     has_no_uncles = flags & HeaderFlag.NO_UNCLES
-    uncles = EMPTY_UNCLES_HASH if has_no_uncles else source.take(HASH_BYTES)
-    coinbase = source.take(ADDRESS_BYTES)
-    state_root = b"" if flags & HeaderFlag.WITNESS else source.take(HASH_BYTES)
-    roots = [source.take(HASH_BYTES), source.take(HASH_BYTES), source.take(BLOOM_BYTES)]
-    tail = source.take(source.number(2))
+    uncles = EMPTY_UNCLES_HASH if has_no_uncles else reader.take(HASH_BYTES)
+    coinbase = reader.take(ADDRESS_BYTES)
+    state_root = b"" if flags & HeaderFlag.WITNESS else reader.take(HASH_BYTES)
+    roots_and_bloom = [reader.take(HASH_BYTES), reader.take(HASH_BYTES), reader.take(BLOOM_BYTES)]
+    tail = reader.take(reader.number(2))
     if flags & _OMITTED_HASHES:
         full_header = _full_header(tail, proofs)
         parent_hash = parent_hash or full_header.parent_hash
         if flags & HeaderFlag.BEACON_KNOWN:
-            place = source.number(1)
+            beacon_offset = reader.number(1)
             root = full_header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)
-            tail = tail[:place] + encode_string(root) + tail[place:]
+            tail = tail[:beacon_offset] + encode_string(root) + tail[beacon_offset:]
     if flags & (HeaderFlag.WITNESS | HeaderFlag.HOP):
-        state_root = _read_witness(source, proofs)
+        state_root = _read_witness(reader, proofs)
     if flags & HeaderFlag.FIELDS:
-        source.take(4)
+        reader.take(4)
     if flags & HeaderFlag.TIMESTAMPS:
-        source.take(8 * source.number(1))
-    payloads = [parent_hash, uncles, coinbase, state_root, *roots]
+        reader.take(8 * reader.number(1))
+    payloads = [parent_hash, uncles, coinbase, state_root, *roots_and_bloom]
     return decode_header(encode_list([*map(encode_string, payloads), tail]))
 
 
 def _full_header(tail: bytes, proofs: RecoveredProofs) -> Header:
     """The complete header to which these fields, from the difficulty on, belong."""
     _, number, *_ = split_list(encode_list([tail]))
-    header = proofs.headers.get(read_integer(read_string(number)))
+    header = proofs.known_headers.get(read_integer(read_string(number)))
     if header is None:
         raise CallMalformedError("a header leaves out hashes that only its destination has")
     return header
@@ -286,7 +293,10 @@ def rebuild_account_proof(
     nodes: Mapping[bytes, bytes],
     checked_nodes: CheckedNodes,
 ) -> AccountProof:
-    """Raises `TrieNodeMissingError` if nodes of a path are missing."""
+    """Rebuild and check the proof of an account and its slots from trie nodes by hash.
+
+    Raises `TrieNodeMissingError` if a node is missing.
+    """
 
     def check_path(root: bytes, key: bytes) -> ProvenPath:
         return check_proof(root, key, path_nodes(root, key, nodes), checked_nodes)

@@ -154,7 +154,7 @@ _QUERY_COLUMNS = (
     "event_request", "events",
 )  # fmt: skip
 
-_QUERY_CONVERTERS: dict[str, bulk_sql.Convert] = {
+_QUERY_CONVERTERS: dict[str, bulk_sql.Converter] = {
     **{
         name: bulk_sql.parse_time
         for name in _QUERY_COLUMNS
@@ -166,11 +166,11 @@ _QUERY_CONVERTERS: dict[str, bulk_sql.Convert] = {
     ),
 }
 
-_SELECT_BATCH = bulk_sql.select(
+_SELECT_BATCH = bulk_sql.select_statement(
     _BATCH_COLUMNS, "queries_batch", f", {WAIT_EXPRESSIONS} FROM queries_batch WHERE id = %s"
 )
 
-_SELECT_QUERIES = bulk_sql.select(
+_SELECT_QUERIES = bulk_sql.select_statement(
     _QUERY_COLUMNS,
     "query",
     ", job.wait_code || ' ' || job.waits_for "
@@ -178,7 +178,7 @@ _SELECT_QUERIES = bulk_sql.select(
     "WHERE query.batch_id = %s AND query.position >= %s ORDER BY query.position LIMIT %s",
 )
 
-_SELECT_TRANSACTIONS = bulk_sql.select(
+_SELECT_TRANSACTIONS = bulk_sql.select_statement(
     _TRANSACTION_COLUMNS, "sent", "FROM queries_senttransaction AS sent WHERE id IN ({})"
 )
 

@@ -136,7 +136,7 @@ def account_view(address: str, chains: Iterable[int]) -> AccountView:
     """Read on which of these chains the address has facts or events, and its newest queries."""
     queries = Query.objects.filter(account=address).order_by("-id")
     facts = queries.filter(values__isnull=False).exclude(account="")
-    references = EventReference.objects.filter(name=address.lower())
+    references = EventReference.objects.filter(address_or_hash=address.lower())
     names = queries.values_list("name", flat=True)[:MAX_ACCOUNT_QUERIES]
     return AccountView(
         address,

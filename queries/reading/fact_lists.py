@@ -28,8 +28,8 @@ QueryRow = Any  # a named tuple of `_COLUMNS`, `few_slots`, `few_slot_values` an
 
 
 @dataclass(frozen=True, slots=True)
-class FactRequest:
-    """A query that asks for a fact."""
+class QueryReference:
+    """The batch and position of a query that asks for a fact."""
 
     batch: str
     position: int
@@ -37,13 +37,14 @@ class FactRequest:
 
 @dataclass(frozen=True, slots=True)
 class ListedFact:
-    """A fact on all destinations, or a query's slots or events that are too many for a list.
+    """An entry of a list: a fact with all destinations on which it was requested, or the slots or
+    events of a query that has too many to list.
 
-    Its properties are for facts that a page shows; most facts of a list are only counted.
+    Properties are computed on access, because most entries are only counted.
     """
 
     fact: FactView  # on the first destination; the word is empty before it is proven
-    slot_count: int  # 0: one fact
+    item_count: int  # slots or events; 0: the entry is one fact
     is_proven: bool
     rows: tuple[QueryRow, ...]  # the queries that ask for it, newest first
 
@@ -51,11 +52,11 @@ class ListedFact:
     def destinations(self) -> tuple[int, ...]:
         rows = [row for row in self.rows if row.values is not None] or self.rows
         destinations = sorted({row.batch__destination for row in rows})
-        return tuple(sorted(destinations, key=self.fact.source.__ne__))  # as on the fact's page
+        return tuple(sorted(destinations, key=self.fact.source.__ne__))  # the source first
 
     @property
-    def requests(self) -> tuple[FactRequest, ...]:
-        return tuple(FactRequest(row.batch_id, row.position) for row in self.rows)
+    def requests(self) -> tuple[QueryReference, ...]:
+        return tuple(QueryReference(row.batch_id, row.position) for row in self.rows)
 
     @property
     def has_page(self) -> bool:
@@ -70,7 +71,10 @@ class ListedFact:
 
 @dataclass(frozen=True, slots=True)
 class FactListView:
-    """`start` bounds what was read, so that a cursor can name a fact by its place in the list."""
+    """A part of a list: the facts below `start`, a block or a query id.
+
+    A cursor repeats `start`, so that new queries do not move the entries.
+    """
 
     facts: tuple[ListedFact, ...] = ()
     start: int = 0
@@ -82,11 +86,14 @@ class FactListView:
 
     @property
     def fact_count(self) -> int:
-        return sum(fact.slot_count or 1 for fact in self.proven_facts)
+        return sum(fact.item_count or 1 for fact in self.proven_facts)
 
 
 def account_facts(address: str, chain: int, start: int | None = None) -> FactListView:
-    """Proven facts of blocks before `start`, newest block first. Ends with a whole block."""
+    """Proven facts of blocks before `start`, newest block first.
+
+    Ends with a whole block, unless that has more than `MAX_QUERIES` queries of the account.
+    """
     rows = Query.objects.filter(account=address, source=chain, values__isnull=False)
     if start is not None:
         rows = rows.filter(block__lt=start)
@@ -108,10 +115,10 @@ def block_facts(chain: int, number: int, start: int | None = None) -> FactListVi
     return _list_by_id(Query.objects.filter(source=chain, block=number), start)
 
 
-def transaction_facts(transaction: int, start: int | None = None) -> FactListView:
-    """Facts of the account and header queries that the transaction proved, by its key."""
-    header_queries = Q(header_transaction=transaction, account="", name="")
-    rows = Query.objects.filter(Q(account_transaction=transaction) | header_queries)
+def transaction_facts(transaction_id: int, start: int | None = None) -> FactListView:
+    """Facts of the account and header queries that the transaction proved."""
+    header_queries = Q(header_transaction=transaction_id, account="", name="")
+    rows = Query.objects.filter(Q(account_transaction=transaction_id) | header_queries)
     return _list_by_id(rows, start)
 
 
@@ -125,7 +132,10 @@ def _list_by_id(rows: QuerySet[Query], start: int | None) -> FactListView:
 
 
 def _read_queries(rows: QuerySet[Query], *order: str) -> Sequence[QueryRow]:
-    """One more than the limit. The slots and events of queries with many are not read."""
+    """Read one query more than `MAX_QUERIES`.
+
+    Slots and events are omitted if a query has more than `MAX_LISTED_SLOTS` of either.
+    """
     few = Q(slot_count__lte=MAX_LISTED_SLOTS, event_count__lte=MAX_LISTED_SLOTS)
     counts = {"slots": "slot_count", "slot_values": "slot_count", "events": "event_count"}
     items = {
@@ -141,15 +151,18 @@ def _read_queries(rows: QuerySet[Query], *order: str) -> Sequence[QueryRow]:
 class _FactKey(NamedTuple):
     source: int
     block: int
-    subject: str  # the account, or the ENS name that is not resolved yet; empty: the header
+    subject: str  # the account, or the ENS name that is not resolved yet; empty: the block
     kind: FactKind
     number: int  # the registry's parameter
     name: str
-    slot_count: int = 0
+    item_count: int = 0
 
 
 def _merge(queries: Iterable[QueryRow]) -> tuple[ListedFact, ...]:
-    """Newest block first; the block, then the accounts in the order of the requests."""
+    """Merge the queries into one entry for each fact.
+
+    The newest block is first; in it, its own facts, then the accounts in the order of the requests.
+    """
     requests: dict[_FactKey, list[tuple[QueryRow, str]]] = {}
     first_queries: dict[tuple[int, int, str], int] = {}
     for row in queries:
@@ -163,10 +176,11 @@ def _merge(queries: Iterable[QueryRow]) -> tuple[ListedFact, ...]:
         kind = _KINDS.index(key.kind)
         event = EventFact.parse(key.name) if key.kind in EVENT_KINDS else None
         number = (event.index, event.log) if event else (key.number, 0)
-        place = (2 * (key.kind in EVENT_KINDS), 0)
+        # Header facts, then events of each transaction, then those of the block.
+        group = (2 * (key.kind in EVENT_KINDS), 0)
         if event and event.transaction is not None:
-            place = (1, event.transaction)
-        return key.source, -key.block, is_account, rank, place, kind, key.slot_count, *number
+            group = (1, event.transaction)
+        return key.source, -key.block, is_account, rank, group, kind, key.item_count, *number
 
     return tuple(_listed_fact(key, requests[key]) for key in sorted(requests, key=order))
 
@@ -183,9 +197,10 @@ def _query_facts(row: QueryRow) -> Iterator[tuple[_FactKey, str]]:
     slots = [f"0x{slot}" for slot in row.few_slots or ()]
     events = [event["name"] for event in row.few_events or ()]
     for kind, name, number in fact_identifiers(row.timestamp, header, props, slots, events):
-        about = "" if kind is FactKind.BLOCK_AT_TIME else subject
-        canonical = HeaderField(number).name if kind is FactKind.HEADER_FIELD else name
-        yield _FactKey(row.source, row.block, about, kind, number, canonical), words.get(name, "")
+        fact_subject = "" if kind is FactKind.BLOCK_AT_TIME else subject
+        canonical_name = HeaderField(number).name if kind is FactKind.HEADER_FIELD else name
+        key = _FactKey(row.source, row.block, fact_subject, kind, number, canonical_name)
+        yield key, words.get(name, "")
     if row.slot_count > MAX_LISTED_SLOTS:
         key = _FactKey(row.source, row.block, subject, FactKind.STORAGE_SLOT, 0, "", row.slot_count)
         yield key, ""
@@ -195,7 +210,7 @@ def _query_facts(row: QueryRow) -> Iterator[tuple[_FactKey, str]]:
 
 
 def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> ListedFact:
-    """`requests`: newest first."""
+    """The entry of a fact. `requests`: its queries and their words, newest first."""
     rows = tuple(row for row, _ in requests)
     is_proven = any(row.values is not None for row in rows)
     row, word = requests[0]
@@ -214,7 +229,7 @@ def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> Lis
         word,
         {event["name"]: event for event in events or ()}.get(key.name, {}),
     )
-    return ListedFact(fact, key.slot_count, is_proven, rows)
+    return ListedFact(fact, key.item_count, is_proven, rows)
 
 
 def _rank(source: int, row: QueryRow) -> tuple[bool, bool, bool, int]:

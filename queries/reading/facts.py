@@ -216,13 +216,13 @@ def _match_fact(key: FactKey, row: Query, batches: Iterable[str]) -> FactMatch |
 MAX_MENTIONING_FACTS = 100
 
 
-def facts_mentioning(source: int, name: str) -> tuple[FactView, ...]:
+def facts_mentioning(source: int, address_or_hash: str) -> tuple[FactView, ...]:
     """Proven event facts that mention this address or transaction hash, newest block first.
 
-    `name`: in lower case.
+    `address_or_hash`: in lower case.
     """
     references = EventReference.objects.filter(
-        name=name, source=source, query__values__isnull=False
+        address_or_hash=address_or_hash, source=source, query__values__isnull=False
     )
     columns = references.order_by("-block", "pk").values_list("block", "fact", "query")
     keys = list(columns[:MAX_MENTIONING_FACTS])
@@ -235,8 +235,9 @@ def facts_mentioning(source: int, name: str) -> tuple[FactView, ...]:
 
 def transaction_of_fact(query: int, fact: str) -> str:
     """The hash of the transaction that a query's fact is about, or an empty string."""
-    names = EventReference.objects.filter(query=query, fact=fact).values_list("name", flat=True)
-    return next((name for name in names if len(name) == HASH_LENGTH), "")
+    references = EventReference.objects.filter(query=query, fact=fact)
+    values = references.values_list("address_or_hash", flat=True)
+    return next((value for value in values if len(value) == HASH_LENGTH), "")
 
 
 MAX_QUERIES = 1_000

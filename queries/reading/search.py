@@ -22,7 +22,7 @@ BlockKey = tuple[int, int]  # chain and number
 
 def is_account(address: str) -> bool:
     """Whether there are queries of the checksummed address, or events that name it."""
-    events = EventReference.objects.filter(name=address.lower())
+    events = EventReference.objects.filter(address_or_hash=address.lower())
     return Query.objects.filter(account=address).exists() or events.exists()
 
 
@@ -37,8 +37,9 @@ def accounts_with_name(name: str) -> tuple[str, ...]:
 def chains_of_transaction(transaction_hash: str) -> list[int]:
     """The chains of our transactions with this hash, and of those with requested events."""
     transactions = SentHash.objects.filter(hash=transaction_hash).values_list("transaction__chain")
-    events = EventReference.objects.filter(name=transaction_hash).values_list("source")
-    return sorted(chain for (chain,) in transactions.union(events)[:MAX_HITS])
+    references = EventReference.objects.filter(address_or_hash=transaction_hash)
+    chains = transactions.union(references.values_list("source"))[:MAX_HITS]
+    return sorted(chain for (chain,) in chains)
 
 
 def blocks_with_hash(digits: str) -> list[BlockKey]:
@@ -82,8 +83,9 @@ def accounts_with_prefix(prefix: str, suffix: str = "") -> list[str]:
 
 def names_with_prefix(prefix: str, suffix: str = "") -> list[str]:
     """Addresses and hashes of transactions that events name."""
-    names = islice(_skip_scan(EventReference.objects.all(), "name", f"0x{prefix}"), MAX_LOOKUPS)
-    return [name for name in names if name.endswith(suffix)][:MAX_SUGGESTIONS]
+    values = _skip_scan(EventReference.objects.all(), "address_or_hash", f"0x{prefix}")
+    matches = (value for value in islice(values, MAX_LOOKUPS) if value.endswith(suffix))
+    return list(islice(matches, MAX_SUGGESTIONS))
 
 
 def _accounts_in_ranges(prefix: str) -> Iterator[str]:

@@ -157,7 +157,7 @@ def test_an_output_route_waits_for_a_dispute_game() -> None:
         assert (form.reach.code, form.reach.seconds) == (code, seconds)
 
 
-def test_input_that_is_no_block_gets_a_hint_and_is_escaped() -> None:
+def test_input_that_is_not_a_block_gets_a_hint_and_is_escaped() -> None:
     fields: dict[str, Any] = {"source": SEPOLIA, "block": "<b>latest", "to": SEPOLIA}
     text = Client().get("/explorer/routes", fields).text
     assert "A block is a number, such as 5186021, or a time in UTC" in text

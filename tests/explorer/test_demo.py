@@ -180,7 +180,7 @@ def test_registry_addresses_prove_their_code_and_have_an_events_verifier(demo: D
         assert registry[12:] == bytes.fromhex(route.registry[2:])
 
 
-def test_front_ends_can_ask_the_chains(demo: Demo) -> None:
+def test_front_ends_of_any_origin_can_call_the_nodes(demo: Demo) -> None:
     """Pages under development are of other origins, and nothing on these chains has a value."""
     for node in re.findall(r"(http://127\.0\.0\.1:\d+)  chain", demo.output):
         request = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}

@@ -110,7 +110,7 @@ def test_another_prover_goes_on_if_one_is_killed_in_mid_proof(
 
 
 @celery_broker
-def test_beat_finds_what_no_message_announced(
+def test_beat_finds_due_work_without_a_message(
     new_service: NewService, chain: Chain, broker: str
 ) -> None:
     service = new_service()
@@ -181,7 +181,7 @@ def test_a_worker_keeps_running_if_the_broker_is_lost_in_mid_proof(
 
 
 @celery_broker
-def test_queues_have_workers_of_their_own(
+def test_each_queue_can_have_its_own_worker(
     new_service: NewService, chain: Chain, broker: str
 ) -> None:
     """One that delivers webhooks has no signer's key. Threads work as processes do."""

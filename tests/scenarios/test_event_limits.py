@@ -15,16 +15,16 @@ def sent(shared_service: Service) -> Transfer:
     return transfer(shared_service.chain)
 
 
-def test_more_absences_than_a_receipt_counts_are_cut_into_calls(
+def test_256_absent_logs_of_a_receipt_are_estimated(
     shared_service: Service, sent: Transfer
 ) -> None:
-    """A witness counts a receipt's absent logs in a byte."""
+    """A witness counts a receipt's absent logs in a byte, so they are split into several calls."""
     absent = [{"transaction": 0, "address": f"0x{index + 1:040x}"} for index in range(256)]
     body = request({31337: {sent.block: {"absent": absent}}})
     assert shared_service.post("/estimate", body).status_code == 200
 
 
-def test_a_job_that_is_no_log_is_unknown(shared_service: Service, sent: Transfer) -> None:
+def test_only_queries_of_logs_are_jobs(shared_service: Service, sent: Transfer) -> None:
     """The queries of all batches are numbered together."""
     chain = shared_service.chain.id
 

@@ -140,7 +140,7 @@ def test_absence_is_proven_in_its_three_kinds(shared_service: Service, sent: Tra
         ({"absent": [{"transaction": 0}]}, "event_exists", "the block has 1 transaction"),
     ],
 )
-def test_what_is_not_so_is_rejected_with_the_reason(
+def test_missing_events_and_false_absences_are_rejected_with_the_reason(
     shared_service: Service, sent: Transfer, items: Any, code: str, words: str
 ) -> None:
     rejection = shared_service.rejection(shared_service.submit({31337: {sent.block: items}}))

@@ -112,7 +112,7 @@ def test_a_consumer_contract_reads_through_a_lookup(native: Service, library: st
     assert selector in error or "LookupFailed" in error
 
 
-def test_the_guides_lines_of_viem_read_a_balance(native: Service, tmp_path: Path) -> None:
+def test_the_guides_viem_code_reads_a_balance(native: Service, tmp_path: Path) -> None:
     """By the lookup's own gateways, of which the first is dead."""
     head = native.chain.mine(20)
     (tmp_path / "node_modules").symlink_to(JS / "node_modules")

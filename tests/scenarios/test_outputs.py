@@ -105,7 +105,7 @@ def test_an_l2_block_is_proven_once_a_dispute_game_covers_it(
     assert int.from_bytes(word) == HOLDER_BALANCE
 
 
-def test_a_recent_l2_block_is_the_newest_known_one(rollup: Rollup) -> None:
+def test_a_recent_lookup_reads_the_newest_recorded_l2_block(rollup: Rollup) -> None:
     block = rollup.l2.mine(60) - 30
     rollup.resolve(rollup.propose(block), valid=True)
     rollup.service.wait(rollup.submit(block))

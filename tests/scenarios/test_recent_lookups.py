@@ -93,9 +93,7 @@ def test_recent_facts_of_the_chain_itself(routes: Service, library: str) -> None
     assert chain.head == head
 
 
-def test_the_guides_lines_of_viem_use_the_lookup_of_their_route(
-    routes: Service, tmp_path: Path
-) -> None:
+def test_the_guides_viem_code_uses_the_lookup_of_its_route(routes: Service, tmp_path: Path) -> None:
     """The server lists lookups of other routes before it."""
     head = routes.chain.mine(20)
     (tmp_path / "node_modules").symlink_to(JS / "node_modules")

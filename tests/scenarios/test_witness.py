@@ -97,7 +97,7 @@ def test_a_witness_has_every_kind_of_fact_and_its_last_valid_block(native: Servi
     assert int(witness["validUntil"]) == block + 8191
 
 
-def test_facts_have_the_order_of_verify(native: Service) -> None:
+def test_witness_facts_have_the_order_that_verify_returns(native: Service) -> None:
     chain = native.chain
     block = chain.mine(20) - 10
     at_time = f"timestamp:{int(chain.header(block + 1)['timestamp'], 16)}"

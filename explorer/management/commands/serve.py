@@ -47,7 +47,10 @@ class Command(BaseCommand):
         if not settings.DEVELOPMENT:
             _check_production_settings()
             if not settings.METRICS_TOKEN:
-                log.info("METRICS_TOKEN is not set, so /metrics refuses all requests.")
+                log.info(
+                    "METRICS_TOKEN is not set, so /metrics refuses requests from other machines "
+                    "and behind a proxy."
+                )
             load_siwe()  # imported once before the processes are forked, so that no visitor waits
         listener = _bind(options["host"], port)
         address = listener.getsockname()[0]

@@ -22,7 +22,7 @@ def headers(age: int = 0) -> dict[str, str]:
     }
 
 
-def test_a_genuine_call_is_read() -> None:
+def test_a_genuine_webhook_is_read() -> None:
     assert verify_webhook(BODY.encode(), headers(), SECRET) == json.loads(BODY)
 
 
@@ -38,6 +38,8 @@ def test_a_genuine_call_is_read() -> None:
         (BODY, {}, SECRET),
     ],
 )
-def test_any_other_call_is_refused(body: str, sent: dict[str, str], secret: str) -> None:
+def test_a_webhook_that_is_not_genuine_is_refused(
+    body: str, sent: dict[str, str], secret: str
+) -> None:
     with pytest.raises(WebhookNotGenuineError):
         verify_webhook(body.encode(), sent, secret)

@@ -78,7 +78,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.no_database
-def test_the_build_is_that_of_the_sources_and_of_openapi(manage: Manage, tmp_path: Path) -> None:
+def test_the_build_matches_the_sources_and_openapi(manage: Manage, tmp_path: Path) -> None:
     ended = manage("build_client", "--output", str(tmp_path), DEVELOPMENT="1")
     assert ended.returncode == 0, ended.stderr
     for name in BUILT:

@@ -131,7 +131,7 @@ def test_no_byte_behind_a_witness_is_a_part_of_it(
     assert verifier.taken(calls) == [call]
 
 
-def test_the_first_of_two_blocks_of_a_number_stays(shared_node: LocalNode) -> None:
+def test_a_second_block_with_the_same_number_is_refused(shared_node: LocalNode) -> None:
     """If the registry's source of hashes contradicts itself."""
     verifier, hash_of = Verifier(shared_node), "transactionHash(uint256,uint256)"
     calls, lists = list[bytes](), (transactions(1), transactions(2))

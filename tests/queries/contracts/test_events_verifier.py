@@ -128,7 +128,7 @@ def facts_of_every_kind(block: RecordedBlock) -> tuple[bytes, bytes]:
     return section, build_group_witness(groups)
 
 
-def test_what_is_stored_can_be_read_and_is_not_written_again(
+def test_stored_facts_can_be_read_and_are_not_written_again(
     verifier: Verifier, block: RecordedBlock
 ) -> None:
     receipt = block.receipts[1]

@@ -161,7 +161,7 @@ def test_a_recent_lookup_retries_three_times(lookup: Lookup) -> None:
 
 
 @pytest.mark.parametrize("name", LIES)
-def test_a_lie_is_refused(lookup: Lookup, name: str) -> None:
+def test_a_false_or_malformed_answer_is_refused(lookup: Lookup, name: str) -> None:
     error, read = LIES[name]
     with pytest.raises(TransactionRevertedError) as reverted:
         read(lookup)

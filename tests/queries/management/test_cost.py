@@ -62,7 +62,9 @@ def test_cost_prints_single_and_bundled_facts_at_a_given_gas_price(setup: LocalS
     assert "  274,000 to each node in 30 days without facts, plus\n  31 for one" in printed
 
 
-def test_cost_includes_what_is_not_deployed_yet(setup: LocalSetup, node: LocalNode) -> None:
+def test_cost_includes_contracts_that_are_not_deployed_yet(
+    setup: LocalSetup, node: LocalNode
+) -> None:
     setup.add_registry("native", CHAIN_ID, CHAIN_ID)
     native = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID)
     deployments = deployment_calldata(native), SALT + verifier_init_code(derived_address(native))

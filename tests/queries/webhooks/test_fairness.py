@@ -114,7 +114,7 @@ def test_a_claim_costs_the_same_however_many_webhooks_of_an_account_are_due(
     assert steps_of_a_claim() <= few + 1
 
 
-def test_after_a_failure_the_accounts_webhooks_wait_as_long_as_it_took(
+def test_after_a_failure_an_accounts_webhooks_wait_as_long_as_the_attempt_took(
     accounts: tuple[Account, Account], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only one row is changed for that, however many are due."""
