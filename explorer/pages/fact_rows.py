@@ -14,7 +14,7 @@ from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, number_parser
 from explorer.pages.sentences import Sentence, batch_sentences, field_name
 from queries.proving.facts import EVENT_KINDS
-from queries.reading.fact_lists import FactListView, ListedFact, QueryReference
+from queries.reading.fact_lists import FactListView, ListedFact, QueryReference, Start
 
 FACTS_PER_PAGE = 50
 MAX_BATCHES = 3  # listed beside facts
@@ -71,22 +71,23 @@ class FactRowsPage:
 def fact_page(
     request: HttpRequest,
     newest: FactListView,
-    read: Callable[[int], FactListView],
+    read: Callable[[Start], FactListView],
     links: PageLinks,
 ) -> FactRowsPage:
     """The page at the cursor: the start of a list, and a fact's place in it."""
-    cursor = cursor_of(request, number_parser(2))
-    start, first = map(int, cursor.key) if cursor else (newest.start, 0)
+    cursor = cursor_of(request, number_parser(len(newest.start) + 1))
+    *key, first = map(int, cursor.key) if cursor else (*newest.start, 0)
+    start = tuple(key)
     facts = newest if start == newest.start else read(start)
     page_starts = _page_starts(facts.facts, FACTS_PER_PAGE)
     end = next((place for place in page_starts if place > first), len(facts.facts))
     older = newer = ""
     if end < len(facts.facts):
-        older = f"{start}.{end}"
-    elif facts.next_start is not None:
-        older = f"{facts.next_start}.0"
+        older = _cursor_text(start, end)
+    elif facts.next_start:
+        older = _cursor_text(facts.next_start, 0)
     if first:
-        newer = f"{start}.{max((place for place in page_starts if place < first), default=0)}"
+        newer = _cursor_text(start, max((n for n in page_starts if n < first), default=0))
     absent_keys = absent_accounts(facts.facts)
     groups = tuple(
         FactGroup(key[-1], tuple(_fact_rows(group, links)), key[1:3] in absent_keys)
@@ -94,6 +95,10 @@ def fact_page(
     )
     batches = {entry.batch for group in groups for row in group.rows for entry in row.requests}
     return FactRowsPage(groups, batch_sentences(batches, links), older, newer)
+
+
+def _cursor_text(start: Start, first: int) -> str:
+    return ".".join(map(str, (*start, first)))
 
 
 def _group_key(entry: ListedFact) -> tuple[int, int, str, str]:

@@ -166,5 +166,5 @@ def confirmation_text(
 
 
 def _fact_count_text(facts: FactListView) -> str:
-    more = "" if facts.next_start is None else "more than "
+    more = "more than " if facts.next_start else ""
     return more + format_count(facts.fact_count, "fact")

@@ -4,7 +4,7 @@ A list merges at most `MAX_QUERIES` queries, which are read by index; `next_star
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from django.db.models import Case, JSONField, Q, QuerySet, When
@@ -14,10 +14,11 @@ from queries.models import Query
 from queries.proving.facts import EVENT_KINDS, EventFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.reading.facts import FactView, fact_identifiers
-from queries.reading.pagination import MAX_LISTED_SLOTS
+from queries.reading.pagination import MAX_LISTED_SLOTS, Cursor, past_cursor
 from queries.statuses import BatchStatus
 
 MAX_QUERIES = 100
+Start = tuple[int, ...]  # the key of a query, by which a list is ordered
 _COLUMNS = (
     "id", "batch_id", "batch__status", "batch__destination", "position", "source", "block",
     "timestamp", "account", "name", "props", "header_fields", "slot_count", "event_count", "values",
@@ -71,14 +72,14 @@ class ListedFact:
 
 @dataclass(frozen=True, slots=True)
 class FactListView:
-    """A part of a list: the facts below `start`, a block or a query id.
+    """A part of a list: the facts before `start`.
 
     A cursor repeats `start`, so that new queries do not move the entries.
     """
 
     facts: tuple[ListedFact, ...] = ()
-    start: int = 0
-    next_start: int | None = None
+    start: Start = ()
+    next_start: Start = ()  # empty: this is the last part
 
     @property
     def proven_facts(self) -> tuple[ListedFact, ...]:
@@ -89,46 +90,46 @@ class FactListView:
         return sum(fact.item_count or 1 for fact in self.proven_facts)
 
 
-def account_facts(address: str, chain: int, start: int | None = None) -> FactListView:
-    """Proven facts of blocks before `start`, newest block first.
+def account_facts(address: str, chain: int, start: Start = ()) -> FactListView:
+    """Proven facts of queries before `start`, newest block first.
 
     Ends with a whole block, unless that has more than `MAX_QUERIES` queries of the account.
     """
     rows = Query.objects.filter(account=address, source=chain, values__isnull=False)
-    if start is not None:
-        rows = rows.filter(block__lt=start)
-    queries = _read_queries(rows.exclude(account=""), "-block", "-id")
-    start = queries[0].block + 1 if start is None and queries else start or 0
-    next_start = None
-    if len(queries) > MAX_QUERIES:
-        last = queries[-1].block
-        queries = [row for row in queries if row.block != last] or queries[:MAX_QUERIES]
-        next_start = queries[-1].block
-    facts = tuple(fact for fact in _merge(queries) if fact.fact.account)
-    return FactListView(facts, start, next_start)
+    listed = _list_facts(rows.exclude(account=""), ("block", "id"), start)
+    return replace(listed, facts=tuple(fact for fact in listed.facts if fact.fact.account))
 
 
-def block_facts(chain: int, number: int, start: int | None = None) -> FactListView:
+def block_facts(chain: int, number: int, start: Start = ()) -> FactListView:
     """Facts that queries before `start` ask for: of the header, of each transaction, of the block,
     then of the accounts.
     """
-    return _list_by_id(Query.objects.filter(source=chain, block=number), start)
+    return _list_facts(Query.objects.filter(source=chain, block=number), ("id",), start)
 
 
-def transaction_facts(transaction_id: int, start: int | None = None) -> FactListView:
+def transaction_facts(transaction_id: int, start: Start = ()) -> FactListView:
     """Facts of the account and header queries that the transaction proved."""
     header_queries = Q(header_transaction=transaction_id, account="", name="")
     rows = Query.objects.filter(Q(account_transaction=transaction_id) | header_queries)
-    return _list_by_id(rows, start)
+    return _list_facts(rows, ("id",), start)
 
 
-def _list_by_id(rows: QuerySet[Query], start: int | None) -> FactListView:
-    if start is not None:
-        rows = rows.filter(id__lt=start)
-    queries = _read_queries(rows, "-id")
-    start = queries[0].id + 1 if start is None and queries else start or 0
-    next_start = queries[MAX_QUERIES - 1].id if len(queries) > MAX_QUERIES else None
-    return FactListView(_merge(queries[:MAX_QUERIES]), start, next_start)
+def _list_facts(rows: QuerySet[Query], columns: tuple[str, ...], start: Start) -> FactListView:
+    """Merge the queries before `start`, newest first by these columns."""
+    if start:
+        rows = rows.filter(past_cursor(columns, Cursor(start)))
+    queries = _read_queries(rows, *(f"-{column}" for column in columns))
+    keys = [tuple(getattr(row, column) for column in columns) for row in queries]
+    if not start:
+        start = (*keys[0][:-1], keys[0][-1] + 1) if keys else (0,) * len(columns)
+    count = len(queries)
+    if count > MAX_QUERIES:
+        count = MAX_QUERIES
+        if columns[0] == "block":
+            whole_blocks = sum(block != keys[-1][0] for block, _ in keys)
+            count = whole_blocks or MAX_QUERIES
+    next_start = keys[count - 1] if count < len(keys) else ()
+    return FactListView(_merge(queries[:count]), start, next_start)
 
 
 def _read_queries(rows: QuerySet[Query], *order: str) -> Sequence[QueryRow]:

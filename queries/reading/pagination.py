@@ -14,7 +14,7 @@ Row = TypeVar("Row", bound=Model)
 View = TypeVar("View")
 OtherView = TypeVar("OtherView")
 MAX_BIGINT = 2**63 - 1  # the largest integer that databases store
-_NUMBERS = re.compile(r"[0-9]{1,19}(\.[0-9]{1,19})?")
+_NUMBERS = re.compile(r"[0-9]{1,19}(\.[0-9]{1,19}){0,2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def read_page(
     """Read a page in one statement, by an index on the columns."""
     backwards = cursor is not None and cursor.towards_newer
     if cursor is not None:
-        rows = rows.filter(_past_cursor(columns, cursor))
+        rows = rows.filter(past_cursor(columns, cursor))
     order = [column if backwards else f"-{column}" for column in columns]
     page = list(rows.order_by(*order)[: limit + 1])
     has_more, page = len(page) > limit, page[:limit]
@@ -69,7 +69,7 @@ def read_page(
     )
 
 
-def _past_cursor(columns: tuple[str, ...], cursor: Cursor) -> Q:
+def past_cursor(columns: tuple[str, ...], cursor: Cursor) -> Q:
     """Rows on the cursor's side, compared by the columns in their order.
 
     The first column's bound is repeated alone, because databases seek by it.

@@ -87,7 +87,7 @@ PAGES = (
     PublicPage("batch in progress, unchanged", "/explorer/query/{moving}", refresh=batch_refresh),
     PublicPage("fact", "/explorer/fact/{source}/{block}/{account}/BALANCE", is_bounded=True),
     PublicPage("account", "/explorer/account/{account}", is_bounded=True),
-    PublicPage("its facts, an old page", ACCOUNT + "&before={middle}.1", is_bounded=True),
+    PublicPage("its facts, an old page", ACCOUNT + "&before={middle}.0.1", is_bounded=True),
     PublicPage("its facts as a file", "/explorer/account/{account}/facts.csv?chain={source}"),
     PublicPage("block", "/explorer/block/{source}/{block}", is_bounded=True),
     PublicPage("transaction", "/explorer/transaction/{destination}/{transaction}", is_bounded=True),

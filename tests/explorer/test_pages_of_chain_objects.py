@@ -205,6 +205,15 @@ def test_each_fact_is_on_one_page_and_pages_end_with_a_block(
         )
 
 
+def test_facts_of_many_queries_for_one_block_continue_on_the_next_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fact_lists, "MAX_QUERIES", 2)
+    for slot in ("0x1", "0x2", "0x3", "0x4", "0x5"):
+        prove(submit_accounts({ADDRESS: {"slots": [slot]}}, BLOCK))
+    assert sorted(_all_facts(ACCOUNT)) == [f"0 {slot}" for slot in range(1, 6)]
+
+
 @pytest.mark.parametrize(
     ("changes", "status"),
     [
