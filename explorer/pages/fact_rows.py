@@ -16,7 +16,7 @@ from explorer.pages.sentences import Sentence, batch_sentences, field_name
 from queries.proving.facts import EVENT_KINDS
 from queries.reading.fact_lists import FactListView, ListedFact, QueryReference, Start
 
-FACTS_PER_PAGE = 50
+FACTS_PER_PAGE = 25
 MAX_BATCHES = 3  # listed beside facts
 MAX_CELL_LENGTH = 34  # characters; a longer one has a line of its own
 
