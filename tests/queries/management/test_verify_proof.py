@@ -166,7 +166,7 @@ def test_a_node_that_does_not_have_the_block_is_reported(file: Path, node: Local
 def test_a_file_that_is_not_a_proof_is_refused(file: Path) -> None:
     assert "cannot be read: No such file or directory." in refusal(file)
     file.write_text("{}")
-    assert refusal(file) == "Nothing is proven. The proof has no batch."
+    assert refusal(file) == "Nothing is proven. The file has no batch."
 
 
 WITHOUT_NETWORK = """

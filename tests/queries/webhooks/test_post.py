@@ -101,7 +101,7 @@ def test_all_addresses_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> 
         begin = time.monotonic()
         with pytest.raises(NotDeliveredError, match="no connection could be made in time"):
             post(f"http://a.example:{port}/", {}, b"{}", allow_private=True)
-    assert 0.9 < time.monotonic() - begin < 2
+    assert 0.9 < time.monotonic() - begin < 3  # nine connections would take 3.6
 
 
 @pytest.mark.parametrize(
