@@ -21,7 +21,14 @@ from queries.statuses import StepName
 from queries.transactions.costs import close_and_charge
 from queries.transactions.destination_reorgs import finalize_or_reopen
 from queries.transitions import Failure
-from tests.queries.prover.service import CHAIN_ID, HOLDER, SIGNER_KEY, Service, running_service
+from tests.queries.prover.service import (
+    CHAIN_ID,
+    ETHER,
+    HOLDER,
+    SIGNER_KEY,
+    Service,
+    running_service,
+)
 from tests.queries.prover.two_chains import TwoChains, ask_balance
 from tests.rigs.relay import relay
 
@@ -179,6 +186,27 @@ def test_waiting_for_a_transaction_of_another_batch_counts_towards_batch_max_age
         service.mine()
         service.work(first)
         assert service.status(first)["queryStatus"] == "DONE"
+
+
+def test_a_job_whose_call_exceeds_the_funds_does_not_wait_for_a_transaction(
+    node: LocalNode,
+) -> None:
+    """The calls of two jobs are too large to be joined, and the funds cover one."""
+    with running_service(node, gas_cap=150_000) as service:
+        service.mine(4)
+        service.work(service.ask_balance(HOLDER, service.head() - 4))
+        row = SentTransaction.objects.get()
+        funds = row.gas_limit * int(row.max_fee, 16) * 3 // 2
+        node.rpc.ask("anvil_setBalance", row.sender, hex(funds))
+        account = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+        blocks = {f"block:{service.head() - n}": account for n in (2, 3)}
+        batch = service.submit({str(CHAIN_ID): blocks})
+        service.work_until(lambda: SentTransaction.objects.count() == 2)
+        codes = {query["waitCode"] for query in service.status(batch)["queries"]}
+        assert codes == {None, "transaction_pending"}
+        node.rpc.ask("anvil_setBalance", row.sender, hex(ETHER))
+        service.work(batch)
+        assert service.status(batch)["queryStatus"] == "DONE"
 
 
 def test_a_batch_that_is_rejected_between_proof_and_signature_does_not_pay(
