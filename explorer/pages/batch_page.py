@@ -154,7 +154,7 @@ class BatchPage:
     cost: Cost
     hint: WaitHint | None
     table: FactTable
-    block_time: datetime | None  # of the first block, once it is known
+    block_time: datetime | None  # if there is a single block, once it is known
     proof: FactProof | None  # of the first fact, if there is a single query
     picture: ProofPicture | None  # of the proof, if there is a single fact
     is_owner: bool
@@ -213,10 +213,11 @@ def batch_page(
     if table_range.is_linked:
         table_range = TableRange(_table_start(summary, table_range.position))
     table = _fact_table(batch, summary, progress, table_range, links)
-    key, block_time = reading.first_query_key_and_time(batch)
-    proof = picture = None
-    if table.first_fact and summary.query_count == 1:
-        proof = read_fact_proof(key, table.first_fact)
+    block_time = proof = picture = None
+    if summary.block_count == 1:
+        key, block_time = reading.first_query_key_and_time(batch)
+        if table.first_fact and summary.query_count == 1:
+            proof = read_fact_proof(key, table.first_fact)
     if proof and table.first_fact and summary.fact_count == 1:
         value = decode_fact(table.first_fact, links.currency(summary.first.source)).short
         registry = links.registry(summary.first.source, batch.destination)

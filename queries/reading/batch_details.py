@@ -6,10 +6,11 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Case, Count, JSONField, Max, Min, Q, When
+from django.db.models import Case, JSONField, When
 
 from accounts.models import Account
-from queries.models import IS_BLOCK_QUERY, Batch, Query, Share
+from queries.database import bulk_sql
+from queries.models import Batch, Query, Share
 from queries.reading.batches import BatchView, QueryView, batch_view, query_page, query_view
 from queries.statuses import StepName
 
@@ -94,32 +95,42 @@ class Progress:
         return next((step.completed_at for step in self.steps if step.name is name), None)
 
 
+_PROGRESS_COLUMNS = {
+    "queries": "COUNT(*)",
+    "account_queries": "COUNT(*) FILTER (WHERE account <> '' OR name <> '')",
+    "lost": 'COUNT(*) FILTER (WHERE NOT has_ended AND "values" IS NOT NULL)',
+    "failed_count": "COUNT(*) FILTER (WHERE failed)",
+    "first_failed": "MIN(position) FILTER (WHERE failed)",
+    **{
+        key.format(step): expression.format(step.began_column, step.completed_column)
+        for step in StepName
+        for key, expression in (
+            ("{}_begun", "COUNT({0})"),
+            ("{}_completed", "COUNT({1})"),
+            ("{}_began_at", "MIN({0})"),
+            ("{}_completed_at", "MAX({1})"),
+        )
+    },
+}
+_PROGRESS_TIMES = {key: bulk_sql.parse_time for key in _PROGRESS_COLUMNS if key.endswith("_at")}
+_SELECT_PROGRESS = bulk_sql.select_statement(
+    ("batch_id",),
+    "query",
+    f", {', '.join(_PROGRESS_COLUMNS.values())} FROM queries_query AS query "
+    "WHERE batch_id = %s GROUP BY batch_id",
+)
+
+
 def batch_progress(batch: BatchView) -> Progress:
     """Read in one statement."""
-    columns = {
-        key: aggregate
-        for step in StepName
-        for key, aggregate in (
-            (f"{step}_begun", Count(step.began_column)),
-            (f"{step}_completed", Count(step.completed_column)),
-            (f"{step}_began_at", Min(step.began_column)),
-            (f"{step}_completed_at", Max(step.completed_column)),
-        )
-    }
-    row = Query.objects.filter(batch=batch.id).aggregate(
-        queries=Count("pk"),
-        account_queries=Count("pk", filter=~IS_BLOCK_QUERY),
-        lost=Count("pk", filter=Q(has_ended=False, values__isnull=False)),
-        failed_count=Count("pk", filter=Q(failed=True)),
-        first_failed=Min("position", filter=Q(failed=True)),
-        **columns,
-    )
-    steps = (_step_progress(row, step) for step in StepName)
+    names = ("batch_id", *_PROGRESS_COLUMNS)
+    (row,) = bulk_sql.fetch_rows(_SELECT_PROGRESS, (batch.id,), names, _PROGRESS_TIMES)
+    steps = (_step_progress(vars(row), step) for step in StepName)
     return Progress(
         steps=tuple(step for step in steps if step.total),
-        lost_queries=row["lost"],
-        failed_queries=row["failed_count"],
-        first_failed=row["first_failed"],
+        lost_queries=row.lost,
+        failed_queries=row.failed_count,
+        first_failed=row.first_failed,
     )
 
 
