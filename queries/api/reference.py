@@ -80,6 +80,7 @@ def _first_sentence(text: str) -> str:
     return f"{text.partition('. ')[0].rstrip('.')}."
 
 
+@cache
 def endpoint_sections() -> str:
     """A section for each endpoint, and one for each kind of object in their bodies."""
     common = (
