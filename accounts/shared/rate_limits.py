@@ -20,7 +20,7 @@ from accounts.models import UsageCounter
 from accounts.shared.errors import ErrorCode, RefusalError
 from accounts.shared.wording import format_count
 
-LOCK_TIMEOUT = 2  # seconds
+LOCK_TIMEOUT = 5  # seconds
 
 
 @contextmanager
