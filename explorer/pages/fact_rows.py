@@ -1,7 +1,7 @@
 """A page of a list of facts, in groups of one block and account."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -37,6 +37,7 @@ class FactRow:
     """Facts with the same batches and destinations."""
 
     cells: tuple[FactCell, ...]
+    repeats_batches: bool  # the row above has the same batches
 
     @property
     def first(self) -> ListedFact:
@@ -88,11 +89,7 @@ def fact_page(
         older = _cursor_text(facts.next_start, 0)
     if first:
         newer = _cursor_text(start, max((n for n in page_starts if n < first), default=0))
-    absent_keys = absent_accounts(facts.facts)
-    groups = tuple(
-        FactGroup(key[-1], tuple(_fact_rows(group, links)), key[1:3] in absent_keys)
-        for key, group in groupby(facts.facts[first:end], _group_key)
-    )
+    groups = tuple(_fact_groups(facts.facts[first:end], absent_accounts(facts.facts), links))
     batches = {entry.batch for group in groups for row in group.rows for entry in row.requests}
     return FactRowsPage(groups, batch_sentences(batches, links), older, newer)
 
@@ -120,9 +117,18 @@ def _page_starts(facts: Iterable[ListedFact], limit: int) -> list[int]:
     return starts
 
 
-def _fact_rows(group: Iterable[ListedFact], links: PageLinks) -> Iterator[FactRow]:
-    for _, entries in groupby(group, lambda entry: (entry.requests, entry.destinations)):
-        yield FactRow(tuple(fact_cell(entry, links) for entry in entries))
+def _fact_groups(
+    entries: Iterable[ListedFact], absent_keys: Container[tuple[int, str]], links: PageLinks
+) -> Iterator[FactGroup]:
+    last_batches: list[str] = []
+    for key, group in groupby(entries, _group_key):
+        rows = []
+        for _, part in groupby(group, lambda entry: (entry.requests, entry.destinations)):
+            cells = tuple(fact_cell(entry, links) for entry in part)
+            batches = [request.batch for request in cells[0].entry.requests]
+            rows.append(FactRow(cells, batches == last_batches))
+            last_batches = batches
+        yield FactGroup(key[-1], tuple(rows), key[1:3] in absent_keys)
 
 
 def fact_cell(entry: ListedFact, links: PageLinks) -> FactCell:

@@ -96,7 +96,8 @@ def test_a_page_of_facts_links_to_the_one_before(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_account_page_begins_with_the_newest_balance() -> None:
-    prove(submit_balances(blocks=3))
+    batch = submit_balances(blocks=3)
+    prove(batch)
     prove(submit_accounts({OTHER: {"props": ["BALANCE"]}}, BLOCK + 9))
     text, words = _get(ACCOUNT).text, page_text(ACCOUNT)
     sentence = f"0xd8dA…6045 on Sepolia: balance 23 ETH at block {BLOCK + 2:,}, the newest proven"
@@ -108,6 +109,7 @@ def test_an_account_page_begins_with_the_newest_balance() -> None:
     assert _facts(ACCOUNT) == [
         f"{n} {name}" for n in (2, 1, 0) for name in ("NONCE", "BALANCE", "1")
     ]
+    assert text.count(f'href="/explorer/query/{batch}') == 1  # not repeated for each block
     assert f"rose by 2 ETH from block {BLOCK:,} to block {BLOCK + 2:,}, to 23 ETH" in words
     assert f'href="https://scan.example/address/{ADDRESS}' in text
     assert f'/dashboard/new-batch?source={SEPOLIA}&amp;account={ADDRESS}"' in text
