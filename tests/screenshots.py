@@ -1,20 +1,21 @@
-"""`make screenshots`: the README's picture, of a batch in a real service, and the card that link
+"""`make screenshots`: the README's picture, of the demo's first batch, and the card that link
 previews show."""
 
+import re
+import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from signal import SIGINT
 
 from playwright.sync_api import Browser, FloatRect, Locator, Page, ViewportSize
 
 from tests import browser
-from tests.rigs.anvil import Chain
-from tests.rigs.service import HOLDER, OWNERS, REPOSITORY, Service
+from tests.commands import free_port
+from tests.rigs.service import REPOSITORY
 
 PICTURES = REPOSITORY / "static" / "pictures"
-UNUSED_ADDRESS = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"  # not used on the chain
 WIDTH, BOTTOM_MARGIN = 1200, 40
 MAX_BYTES = 150_000
 CARD = Path(__file__).with_name("card.svg")
@@ -26,37 +27,30 @@ def main() -> None:
     executable = browser.executable_path()
     if executable is None:
         sys.exit(f"There is {browser.NOT_INSTALLED}")
-    with (
-        TemporaryDirectory(prefix="tacitus-") as folder,
-        closing(Chain()) as chain,
-        closing(Service(Path(folder), f"sqlite:///{folder}/tacitus.sqlite3")) as service,
-        browser.running(executable) as chromium,
-    ):
-        service.manage("migrate", "--verbosity", "0")
-        service.keys = (service.manage("create_api_key", "--owner", OWNERS[0]).stdout.strip(),)
-        service.add_chain(chain, name="Demo A")
-        service.add_registry("native", chain, chain)
-        service.serve()
-        service.prove()
-        with _page(
-            chromium, f"{service.url}/explorer/query/{_proven_batch(service, chain)}"
-        ) as page:
+    with _demo_batch() as address, browser.running(executable) as chromium:
+        with _page(chromium, address) as page:
             PICTURES.mkdir(exist_ok=True)
             _take(page, page.locator("#batch"), "batch")
         _take_card(chromium)
 
 
-def _proven_batch(service: Service, chain: Chain) -> str:
-    chain.set_balance(HOLDER, 123 * 10**18)
-    accounts = {
-        HOLDER: {"props": ["BALANCE", "NONCE"], "slots": ["0x0"]},
-        service.registries[chain.id, chain.id]: {"props": ["CODE_HASH", "STORAGE_ROOT"]},
-        UNUSED_ADDRESS: {"props": ["BALANCE"]},
-    }
-    entry = {"accounts": accounts, "header": ["TIMESTAMP", "STATE_ROOT"]}
-    batch = service.submit({chain.id: {chain.mine(3) - 1: entry}})
-    service.wait(batch)
-    return batch
+@contextmanager
+def _demo_batch() -> Iterator[str]:
+    """Run the demo; yields the address of its first batch."""
+    command = [sys.executable, "-u", "manage.py", "demo", f"--port={free_port()}"]
+    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as demo:
+        try:
+            output = ""
+            for line in demo.stdout or ():
+                output += line
+                if "stays up until" in line:
+                    break
+            proof = re.search(r"(\S+/explorer/query/\w+)/proof\.json", output)
+            if proof is None:
+                sys.exit(f"The demo has failed:\n{output}")
+            yield proof[1]
+        finally:
+            demo.send_signal(SIGINT)
 
 
 @contextmanager
@@ -65,7 +59,7 @@ def _page(chromium: Browser, address: str) -> Iterator[Page]:
         viewport={"width": WIDTH, "height": 900}, reduced_motion="reduce"
     )
     page = context.new_page()
-    page.goto(address, wait_until="networkidle")
+    page.goto(address, wait_until="load")
     yield page
     context.close()
 

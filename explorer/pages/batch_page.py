@@ -15,6 +15,7 @@ from explorer.pages.events import requested_events
 from explorer.pages.links import PageLinks
 from explorer.pages.proof_picture import ProofPicture, proof_picture
 from explorer.pages.sentences import Sentence, batch_sentence, field_name
+from explorer.pages.snippets import fact_call
 from explorer.pages.time_line import Stage, time_line
 from explorer.pages.wait_hints import WaitHint, wait_hint
 from queries.config.registries import Registry
@@ -124,6 +125,12 @@ class FactTable:
         return self.has_several_blocks and not (self.has_previous_page or self.next)
 
     @property
+    def block_range(self) -> tuple[int, int]:
+        """The first and last block."""
+        blocks = [row.query.block for row in self.rows if row.query.block is not None]
+        return min(blocks), max(blocks)
+
+    @property
     def histories(self) -> tuple[History, ...]:
         """Each fact's history from block to block, if this page has all facts of one account."""
         is_whole = not (self.has_several_accounts or self.has_previous_page or self.next)
@@ -190,6 +197,16 @@ class BatchPage:
         return self.table.first_fact if self.summary.fact_count == 1 else None
 
     @property
+    def read_call(self) -> str:
+        """The call that reads the only fact; of several facts, the one of the first, by its
+        parameters. Empty before it is proven.
+        """
+        if not self.table.first_fact:
+            return ""
+        call = fact_call(self.table.first_fact)
+        return call.expression if self.only_fact else call.signature
+
+    @property
     def has_table(self) -> bool:
         return self.summary.fact_count != 1 or self.summary.query_count > 1
 
@@ -230,7 +247,7 @@ def batch_page(
         tuple(filter(None, registries)),
         tuple(time_line(batch, progress, shares, now)),
         Cost(shares, is_free=bool(chain and chain.free)),
-        wait_hint(batch, links, now),
+        wait_hint(batch, progress, links, now),
         table,
         datetime_from_unix(block_time) if block_time else None,
         proof,

@@ -85,7 +85,7 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
         "blocks": {entry.fact.block for entry in facts.facts},
         "balance": fact_cell(balances[0], links) if balances else None,
         "is_absent": bool(balances) and (balances[0].fact.block, checksum_address) in absent_keys,
-        "balance_change": balance_change(balances, links.currency(chain)),
+        "balance_change": balance_change(facts, links.currency(chain)),
         "page": fact_page(request, facts, read, links),
     }
     return render(request, "account.html", context)

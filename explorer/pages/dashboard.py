@@ -19,6 +19,7 @@ from explorer.pages.formatting import age
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, parse_ulid
 from explorer.pages.sentences import batch_sentences
+from explorer.pages.wait_hints import remaining_texts
 from queries.intake.cancel import cancel
 from queries.intake.submit import daily_facts
 from queries.reading.batches import listed_batches
@@ -44,6 +45,7 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "failed_deliveries": [delivery for delivery in failures if not delivery.next_attempt],
         "retried_deliveries": [delivery for delivery in failures if delivery.next_attempt],
         "sentences": batch_sentences(ids, links),
+        "remaining_texts": remaining_texts(batches.rows, links, timezone.now()),
     }
     if not batches.rows:
         context["example_key"] = _example_key(active_keys(account))

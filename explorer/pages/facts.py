@@ -17,7 +17,7 @@ from explorer.pages.events import event_details
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
 from explorer.pages.proof_picture import proof_picture
-from explorer.pages.sentences import fact_sentence, key_sentence
+from explorer.pages.sentences import batch_sentences, fact_sentence, key_sentence
 from explorer.pages.snippets import snippets
 from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
 from queries.config.registries import verifier_address
@@ -32,6 +32,7 @@ from queries.reading.facts import (
     FactView,
     facts_mentioning,
     find_fact,
+    open_batch,
     transaction_of_fact,
 )
 from queries.schema.bodies import ADDRESS
@@ -145,6 +146,7 @@ def _unknown_fact(request: HttpRequest, key: FactKey, links: PageLinks) -> HttpR
     context = {
         "sentence": key_sentence(key, links),
         "is_provable": key.source in links.sources,
+        "open_batch": open_batch(key),
         "form": urlencode({name: value for name, value in form.items() if value != ""}),
     }
     return render(request, "unknown_fact.html", context, status=HTTPStatus.NOT_FOUND)
@@ -184,6 +186,7 @@ def _fact_context(
         "snippets": snippets(fact, reader) if reader else (),
         "details": event_details(fact),
         "transaction": transaction,
+        "sentences": batch_sentences(match.batches, links),
         "mentions": [answer_context(other, links) for other in mentions if other.name != fact.name],
     }
 

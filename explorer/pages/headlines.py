@@ -39,8 +39,9 @@ def proven_balances(facts: FactListView) -> list[ListedFact]:
     return [entry for entry in facts.facts if entry.fact.name == "BALANCE"]
 
 
-def balance_change(balances: Sequence[ListedFact], currency: str) -> str:
+def balance_change(facts: FactListView, currency: str) -> str:
     """Describe the balance from the oldest to the newest block; empty if that is one block."""
+    balances = proven_balances(facts)
     if len(balances) <= 1:
         return ""
     newest, oldest = balances[0].fact, balances[-1].fact
@@ -48,7 +49,8 @@ def balance_change(balances: Sequence[ListedFact], currency: str) -> str:
     change = int(newest.word, 16) - int(oldest.word, 16)
     value = format_wei(int(newest.word, 16), currency)
     if len({balance.fact.word for balance in balances}) == 1:
-        return f"The balance was {value} in all {len(balances):,} blocks proven {blocks}"
+        which = "the newest" if facts.next_start else "all"
+        return f"The balance was {value} in {which} {len(balances):,} blocks proven, {blocks}"
     if not change:
         return f"The balance changed and came back to {value} {blocks}"
     verb = "rose" if change > 0 else "fell"

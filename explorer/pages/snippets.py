@@ -63,6 +63,15 @@ class ContractCall:
     note: str  # what an argument means
 
     @property
+    def signature(self) -> str:
+        return f"{self.function}({', '.join(argument.name for argument in self.arguments)})"
+
+    @property
+    def expression(self) -> str:
+        """The call in Solidity."""
+        return f"{self.function}({', '.join(argument.solidity for argument in self.arguments)})"
+
+    @property
     def return_type(self) -> str:
         """The type, if the view returns a single value; otherwise empty."""
         return self.returns[0].type if len(self.returns) == 1 else ""

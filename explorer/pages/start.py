@@ -12,6 +12,7 @@ from explorer.pages.links import PageLinks
 from explorer.pages.reach import ReachForm
 from explorer.pages.sentences import batch_sentences
 from explorer.pages.status import problems
+from explorer.pages.wait_hints import remaining_texts
 from queries.reading.batches import listed_batches
 from queries.reading.figures import all_time_totals, duration_quantile, newest_proven_blocks
 from queries.reading.service_status import chain_statuses
@@ -51,11 +52,12 @@ def _changes(request: HttpRequest, part: str, **content: Mapping[str, object]) -
 
 
 def newest_batches(links: PageLinks) -> Mapping[str, object]:
-    """`digest` changes if a status, a sentence or what is waited for does."""
+    """`digest` changes if a status, a sentence, what is waited for or what is left of it does."""
     batches = listed_batches(limit=NEWEST_BATCHES).rows
     sentences = batch_sentences([batch.id for batch in batches], links)
-    digest = _digest(batches, *map(str, sentences.values()))
-    return {"batches": batches, "sentences": sentences, "digest": digest}
+    texts = remaining_texts(batches, links, timezone.now())
+    digest = _digest(batches, *map(str, sentences.values()), texts)
+    return {"batches": batches, "sentences": sentences, "remaining_texts": texts, "digest": digest}
 
 
 def chain_states(links: PageLinks) -> Mapping[str, object]:

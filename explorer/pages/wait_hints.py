@@ -8,6 +8,7 @@ from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
+from queries.reading.batch_details import Progress
 from queries.reading.batches import BatchView
 from queries.reading.figures import duration_quantile
 from queries.reading.waits import AwaitedBlock, awaited_blocks, missing_signers
@@ -33,12 +34,17 @@ class WaitHint:
     overdue_sentence: str  # a sentence, if the batch takes much longer than usual
 
 
-def wait_hint(batch: BatchView, links: PageLinks, now: datetime) -> WaitHint | None:
+def wait_hint(
+    batch: BatchView, progress: Progress, links: PageLinks, now: datetime
+) -> WaitHint | None:
     reason = batch.waits_for
     if batch.ended_at or not reason:
         return None
     remaining_text = remaining_texts([batch], links, now).get(batch.id, "")
-    return WaitHint(remaining_text, _overdue_sentence(batch, reason.code, now))
+    # The steps before may have waited for a block to be final, however long that takes.
+    step_ends = filter(None, (step.completed_at for step in progress.steps))
+    seconds = (now - max(step_ends, default=batch.submitted_at)).total_seconds()
+    return WaitHint(remaining_text, _overdue_sentence(reason.code, seconds, now))
 
 
 def remaining_texts(
@@ -76,8 +82,7 @@ def _remaining_text(block: AwaitedBlock, batch: BatchView, links: PageLinks, now
     return f"{text}, about {rough_duration(block.seconds_left)}" if block.seconds_left else text
 
 
-def _overdue_sentence(batch: BatchView, code: str, now: datetime) -> str:
-    wait_seconds = (now - batch.submitted_at).total_seconds()
+def _overdue_sentence(code: str, wait_seconds: float, now: datetime) -> str:
     if code in EXPECTED_WAITS or wait_seconds < MIN_LONG_WAIT:
         return ""
     usual = duration_quantile(now.date())

@@ -135,6 +135,21 @@ def keep_hashes_whole(text: str) -> SafeString:
     return mark_safe(html)  # noqa: S308  (escaped before)
 
 
+LONG_NUMBER = re.compile("[1-9][0-9]{0,2}(,[0-9]{3}){5,}")
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@register.filter
+def round_long_numbers(text: str) -> str:
+    """Round integers of 16 digits and more, in powers of ten: for places without room for them."""
+
+    def rounded(number: re.Match[str]) -> str:
+        digits, exponent = f"{int(number[0].replace(',', '')):.2e}".split("e+")
+        return f"≈ {float(digits):g} \u00d7 10{str(int(exponent)).translate(SUPERSCRIPTS)}"
+
+    return LONG_NUMBER.sub(rounded, text)
+
+
 CODE = re.compile("`([^`]+)`")
 
 

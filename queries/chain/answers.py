@@ -53,8 +53,7 @@ class ChainHead:
         """The reason why the block may not be proven yet; None if it is final."""
         if block <= self.final_number:
             return None
-        sentence = f"Block {block:,} is not final yet: the last final one is {self.final_number:,}."
-        return Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
+        return Reason(WaitCode.BLOCK_NOT_FINAL, f"Block {block:,} is not final yet.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,6 +177,13 @@ def find_fact(key: FactKey) -> tuple[FactMatch, ...]:
     )
 
 
+def open_batch(key: FactKey) -> str:
+    """The newest batch whose facts of this account and block are being proven, or empty."""
+    rows = Query.objects.filter(account=key.account, source=key.source, block=key.block)
+    rows = rows.filter(has_ended=False, values__isnull=True).order_by("-id")
+    return rows.values_list("batch_id", flat=True).first() or ""
+
+
 def _matching_queries(key: FactKey) -> QuerySet[Query]:
     """Queries that ask for the fact and have values, newest first."""
     rows = Query.objects.filter(source=key.source, block=key.block, values__isnull=False)

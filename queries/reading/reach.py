@@ -34,6 +34,7 @@ class ReachCode(StrEnum):
     SILENT = "silent"  # no node of the chain `silent_chain` answers
     # What stored rows do not decide:
     UNKNOWN_PACE = "unknown_pace"  # the time between blocks
+    BEFORE_FIRST_BLOCK = "before_first_block"  # as the present time between blocks makes it
     UNKNOWN_WINDOW = "unknown_window"  # no node was measured
     HOPS = "hops"  # the block is reached from a later one, if nodes have the states between
     GAME_OVERDUE = "game_overdue"  # a dispute game should be valid by now
@@ -127,7 +128,9 @@ class _RouteState:
         if self.head.block_seconds is None:
             return Reach(ReachCode.UNKNOWN_PACE, self.head)
         blocks_ago = ceil((self.head.timestamp - timestamp) / self.head.block_seconds)
-        block = max(self.head.number - blocks_ago, 0)
+        block = self.head.number - blocks_ago
+        if block < 0:
+            return Reach(ReachCode.BEFORE_FIRST_BLOCK, self.head)
         # The next header shows that the block was the last one at that time.
         return self._existing_block_reach(block, block + 1, timestamp)
 

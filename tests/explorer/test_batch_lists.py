@@ -12,7 +12,7 @@ from accounts.shared.wallets import short_hash
 from explorer.pages import batches
 from explorer.pages.formatting import age
 from queries.database import daily_counts
-from queries.models import Batch
+from queries.models import Batch, Query
 from queries.statuses import BatchStatus
 from tests.explorer.page_text import visible_text
 from tests.explorer.stored_batches import ADDRESS, OTHER, prove, submit_accounts, submit_balances
@@ -154,6 +154,15 @@ def test_lists_and_the_start_page_say_why_a_batch_waits_and_whom_to_trust() -> N
     set_status(waiting, BatchStatus.REJECTED)
     assert "Block 7 is not final yet." not in Client().get("/").text
     assert "Block 7 is not final yet." not in _list().text
+
+
+def test_a_large_number_is_rounded_instead_of_cut() -> None:
+    batch = submit_accounts({ADDRESS: {"slots": ["0x1"]}})
+    prove(batch)
+    for number, text in ((25 * 10**22, "≈ 2.5 \u00d7 10²³"), (10**15 - 1, "999,999,999,999,999")):
+        Query.objects.filter(batch=batch).update(slot_values={f"{1:064x}": f"{number:064x}"})
+        assert f"<bdi>{text}</bdi>" in _list().text
+        assert f"{number:,}" in Client().get(f"/explorer/query/{batch}").text
 
 
 def test_ages_are_words() -> None:

@@ -68,7 +68,7 @@ def test_the_answers_of_each_kind_of_route(source: int, destination: int) -> Non
         attest(FINAL, signers=2)
     path = "/dashboard/new-batch"
     now = ask(source, FINAL, destination)
-    assert "Now." in now
+    assert "Yes, now." in now
     assert f"{path}?source={source}&amp;block={FINAL}&amp;to={destination}" in now
     oldest = ask(source, HEAD - 1_001, destination)
     assert f"No. The oldest block that works is {HEAD - 1_000:,}." in oldest
@@ -84,7 +84,7 @@ def test_the_answers_of_each_kind_of_route(source: int, destination: int) -> Non
 
 def test_a_block_that_is_not_final_waits() -> None:
     """On a native route it is final one block later; elsewhere when its nodes call it so."""
-    assert "Now." in ask(SEPOLIA, HEAD - 1, SEPOLIA)
+    assert "Yes, now." in ask(SEPOLIA, HEAD - 1, SEPOLIA)
     assert "It waits about 12 seconds, until it is final." in ask(SEPOLIA, HEAD, SEPOLIA)
     assert "It waits about 4 minutes, until it is final." in ask(SEPOLIA, FINAL + 20, OPTIMISM)
     assert "It waits about 40 seconds, until it is final." in ask(OPTIMISM, FINAL + 20, SEPOLIA)
@@ -96,12 +96,12 @@ def test_an_attested_route_waits_for_its_signers() -> None:
     attest(FINAL, signers=1)
     assert waits in ask(OPTIMISM, FINAL, SEPOLIA)
     attest(FINAL, signers=2)
-    assert "Now." in ask(OPTIMISM, FINAL - 100, SEPOLIA)  # headers lead down to it
+    assert "Yes, now." in ask(OPTIMISM, FINAL - 100, SEPOLIA)  # headers lead down to it
 
 
 def test_what_a_route_has_proven_leads_to_older_blocks() -> None:
     prove(submit_accounts({ADDRESS: {"props": ["BALANCE"]}}, FINAL - 10, source=OPTIMISM))
-    assert "Now." in ask(OPTIMISM, FINAL - 20, SEPOLIA)
+    assert "Yes, now." in ask(OPTIMISM, FINAL - 20, SEPOLIA)
     assert "until it is attested" in ask(OPTIMISM, FINAL, SEPOLIA)
 
 
@@ -125,7 +125,7 @@ def test_silent_nodes_are_noticed_as_on_the_status_page() -> None:
     NodeRecord.objects.filter(chain=OPTIMISM).update(fault="nodes_unreachable")
     assert "Not now. No node of OP Mainnet answers." in ask(SEPOLIA, FINAL, OPTIMISM)
     assert "Not now. No node of OP Mainnet answers;" in ask(OPTIMISM, FINAL, SEPOLIA)
-    assert "Now." in ask(SEPOLIA, FINAL, SEPOLIA)
+    assert "Yes, now." in ask(SEPOLIA, FINAL, SEPOLIA)
     ChainRecord.objects.update(recorded_at=timezone.now() - timedelta(hours=1))
     answer = ask(SEPOLIA, FINAL, SEPOLIA)
     assert f"its newest block seen here is {HEAD:,}, 1 hour ago . A batch waits" in answer
@@ -140,7 +140,7 @@ def test_a_lowered_horizon_refuses_later_blocks() -> None:
     assert "past the registry\N{RIGHT SINGLE QUOTATION MARK}s horizon" in ask(
         SEPOLIA, FINAL, SEPOLIA
     )
-    assert "Now." in ask(SEPOLIA, HEAD - 600, SEPOLIA)
+    assert "Yes, now." in ask(SEPOLIA, HEAD - 600, SEPOLIA)
 
 
 def test_an_output_route_waits_for_a_dispute_game() -> None:

@@ -168,7 +168,9 @@ def test_usage_is_shown_with_its_limits() -> None:
     with override_settings(REQUESTS_PER_MINUTE=20, FACTS_PER_DAY=8):
         assert send(client, props=["BALANCE", "NONCE"]).status_code == 302
         text = page_text("/dashboard/usage", client)
-    assert re.search(r"Facts +in a day, with all keys +2 of 8 *, reset in (1 day|23 hours)", text)
+    assert re.search(
+        r"Facts +in 24 hours, with all keys +2 of 8 *, all free again in (1 day|23 hours)", text
+    )
     assert re.search(r"requests in a minute +1 of 20", text)
     assert "2 facts requested in 14 days, all on" in text
 

@@ -91,7 +91,7 @@ def test_the_names_of_the_same_header_field_are_one_fact() -> None:
     batch = submit_accounts({ADDRESS: {"props": ["NONCE"]}}, header=["PROPOSER"])
     prove(batch)
     Query.objects.filter(batch=batch, account="").update(values={"PROPOSER": f"{1:064x}"})
-    assert batch in page_text(f"{FACTS}/header/COINBASE")
+    assert f"/explorer/query/{batch}" in _get(f"{FACTS}/header/COINBASE").text
 
 
 def test_times_of_the_same_block_are_facts_of_their_own() -> None:
@@ -103,7 +103,7 @@ def test_times_of_the_same_block_are_facts_of_their_own() -> None:
         batches[seconds] = batch
     address = f"{FACTS}/header/BLOCK_AT_TIMESTAMP"
     for seconds, batch in batches.items():
-        text = page_text(f"{address}?at={seconds}")
+        text = _get(f"{address}?at={seconds}").text
         assert [other in text for other in batches.values()] == [
             other == batch for other in batches.values()
         ]
@@ -115,8 +115,11 @@ def test_times_of_the_same_block_are_facts_of_their_own() -> None:
 def test_an_unknown_fact_leads_to_the_form() -> None:
     answer = _get(SLOT)
     assert answer.status_code == 404
+    assert "/explorer/query/" not in answer.text
     link = re.search(r'href="(/dashboard/new-batch\?[^"]+)"', answer.text)
     assert link
     query = f"source={SEPOLIA}&amp;block={BLOCK}&amp;account={ADDRESS}&amp;slot=0x{1:064x}"
     assert link[1] == f"/dashboard/new-batch?{query}"
+    batch = submit_accounts({ADDRESS: {"slots": ["0x1"]}})
+    assert f'<a href="/explorer/query/{batch}">A batch</a>' in _get(SLOT).text
     assert "Prove it" not in _get(f"/explorer/fact/77/1/{ADDRESS}/BALANCE").text

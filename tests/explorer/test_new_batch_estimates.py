@@ -66,12 +66,12 @@ def test_a_block_that_is_not_ready_shows_what_batches_took(
     request = _request(service.head() + 9)
     before = str(check(client, **request).text)
     assert "will wait for its block" in before
-    assert "a balance takes about 170,480 gas" in before
+    assert "a lone balance takes about 170,480 gas" in before
     assert "0 in 0 transactions" not in before
     done = send(client, **_request(service.head() - 1), fee=str(10**18))
     service.work(done["Location"].rpartition("/")[2])
     after = str(check(client, **request).text)
-    assert re.search(r"a fact took 0\.0\d+ ETH lately", after)
+    assert re.search(r"a fact took 0\.0\d+ ETH on average lately", after)
     assert re.search(r"the one batch took \d+ seconds?", after)
     far = str(check(client, **_request(service.head() + 10**6)).text)
     assert "is not on chain" in far

@@ -115,7 +115,7 @@ def test_an_account_page_begins_with_the_newest_balance() -> None:
     assert f'/dashboard/new-batch?source={SEPOLIA}&amp;account={ADDRESS}"' in text
     assert "style=" not in text
     Query.objects.filter(account=ADDRESS).update(values={"BALANCE": f"{21 * 10**18:064x}"})
-    sentence = f"The balance was 21 ETH in all 3 blocks proven from block {BLOCK:,} to block"
+    sentence = f"The balance was 21 ETH in all 3 blocks proven, from block {BLOCK:,} to block"
     assert sentence in page_text(ACCOUNT)
 
 
