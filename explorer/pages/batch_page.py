@@ -198,13 +198,8 @@ class BatchPage:
 
     @property
     def read_call(self) -> str:
-        """The call that reads the only fact; of several facts, the one of the first, by its
-        parameters. Empty before it is proven.
-        """
-        if not self.table.first_fact:
-            return ""
-        call = fact_call(self.table.first_fact)
-        return call.expression if self.only_fact else call.signature
+        """The call that reads the only fact; empty before it is proven."""
+        return fact_call(self.only_fact).expression if self.only_fact else ""
 
     @property
     def has_table(self) -> bool:

@@ -63,10 +63,6 @@ class ContractCall:
     note: str  # what an argument means
 
     @property
-    def signature(self) -> str:
-        return f"{self.function}({', '.join(argument.name for argument in self.arguments)})"
-
-    @property
     def expression(self) -> str:
         """The call in Solidity."""
         return f"{self.function}({', '.join(argument.solidity for argument in self.arguments)})"

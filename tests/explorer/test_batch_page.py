@@ -75,6 +75,7 @@ def test_the_sentence_and_the_value_of_a_single_fact_come_first() -> None:
     time = format_timestamp(1_700_000_000 + 12 * BLOCK)
     assert f"block {BLOCK:,} · {time}" in _words(answer)
     assert "Read it in your contract" in _words(answer)
+    assert f"accountField({ADDRESS}, {BLOCK}, 1)" in _words(answer)
 
 
 def test_facts_are_in_one_table_in_pages() -> None:
