@@ -75,7 +75,7 @@ def test_every_page_links_to_the_api_the_status_and_the_operators_source(
     settings: LazySettings,
 ) -> None:
     footer = Client().get("/docs").text.partition("<footer")[2]
-    assert re.findall('href="([^"]*)"', footer) == ["/openapi.json", "/status", "/docs"]
+    assert re.findall('href="([^"]*)"', footer) == ["/docs/api", "/status", "/docs"]
     settings.SOURCE_URL = "https://code.example/tacitus"
     footer = Client().get("/docs").text.partition("<footer")[2]
     assert 'href="https://code.example/tacitus"' in footer
