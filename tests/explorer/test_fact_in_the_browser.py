@@ -61,7 +61,7 @@ def test_events_are_readable_at_all_widths(
     expect(page.locator("#checked")).to_contain_text("The events verifier says the same, read on")
     page.get_by_text("cast", exact=True).click()
     expect(page.locator("#code-cast")).to_contain_text("isLog(uint256,uint256,uint256,address,")
-    page.get_by_role("link", name="Receipt").click()
+    page.get_by_role("link", name="Receipt of transaction").click()
     expect(page.locator(".answer")).to_contain_text("succeeded, 1 log")
 
 

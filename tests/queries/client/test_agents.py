@@ -62,8 +62,10 @@ def test_an_agent_proves_facts_and_reads_them_on_chain(
         assert route["registry"] == shared_service.registries[CHAIN_ID, CHAIN_ID]
         assert route["sourceName"] == route["destinationName"] != ""
         assert {
-            name: connection[name] for name in ("lookup", "newestBlock", "finalBlock", "blocksBack")
+            name: connection[name] for name in ("lookup", "blocksBack")
         }.items() <= route.items()
+        for name in ("newestBlock", "finalBlock"):  # the prover may have seen a newer one
+            assert int(connection[name]) <= int(route[name])
         assert max(block, int(route["finalBlock"])) <= int(route["newestBlock"])
         assert listed["abi"] == f"{shared_service.url}/contracts/IFactsRegistry.sol"
 
