@@ -108,6 +108,7 @@ def test_what_a_route_has_proven_leads_to_older_blocks() -> None:
 def test_a_time_is_answered_by_an_estimated_block() -> None:
     answer = ask(SEPOLIA, ASKED_TIME, SEPOLIA)
     assert f"the last block was about {HEAD - 100:,}. The block is final" in answer
+    assert "Sepolia had no block then." in ask(SEPOLIA, "timestamp:1", SEPOLIA)
     in_an_hour = NOW + 3_000
     assert "That time has not come yet." in ask(SEPOLIA, f"timestamp:{in_an_hour}", SEPOLIA)
 
