@@ -268,12 +268,10 @@ class ChainClient(NodePool):
         max_fee = min(2 * max(base, 1) + tip, limit)
         return Fees(max_fee, min(tip, max_fee), min(_next_base_fee(base) + tip, max_fee))
 
-    def fees_after_block(self, block: int) -> Fees:
-        """Fees that the next block accepts, whatever its base fee."""
-        tip = self._tip()
+    def gas_price_after_block(self, block: int) -> int:
+        """A gas price that the next block accepts, whatever its base fee."""
         base = self.fetch(GET_BLOCK, (hex(block), False), read_base_fee)
-        fee_cap = _next_base_fee(base) + tip
-        return Fees(fee_cap, tip, fee_cap)
+        return _next_base_fee(base) + self._tip()
 
     def data_fees(self, payloads: Sequence[bytes]) -> list[int]:
         """The L1 data fee of each call on an OP-stack chain now, in wei; 0 on other chains."""

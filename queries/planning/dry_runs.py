@@ -25,6 +25,10 @@ class GasEstimate:
     gas: int
     data_fee: int = 0
 
+    def cost(self, gas_price: int) -> int:
+        """The cost in wei at this gas price, and at the L1's present price."""
+        return self.gas * gas_price + self.data_fee
+
     def max_cost(self, fees: Fees) -> int:
         """The maximum cost in wei. The gas price of the L1 may double as well."""
         return self.gas * fees.max_fee + 2 * self.data_fee

@@ -19,7 +19,7 @@ from queries.config.registries import Registry
 from queries.contracts.abi import selector
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
-from queries.models import BlockJob, Query, SentTransaction
+from queries.models import Batch, BlockJob, Query, SentTransaction
 from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon import history_request, horizon_evidence
@@ -27,8 +27,13 @@ from queries.planning.plan import BlockPlan
 from queries.prover.context import JobPass, Outcome, Reject
 from queries.prover.readback import wait_for_effect
 from queries.statuses import StepName
-from queries.transactions.budget import DailyBudgetSpentError, FeeTooLowError, price_calls
-from queries.transactions.costs import split_among_batches, underfunded_batches
+from queries.transactions.budget import (
+    DailyBudgetSpentError,
+    FeeTooLowError,
+    price_calls,
+    underfunded_batches,
+)
+from queries.transactions.costs import split_among_batches
 from queries.transactions.follow import unconfirmed_transactions
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
@@ -273,13 +278,15 @@ def _wait_or_reject_underfunded(
     estimator, fees_needed = next(iter(passes.values())).estimator, error.fees_needed
 
     def find_underfunded(node: ChainClient, batch_ids: frozenset[str]) -> frozenset[str]:
-        fees, costs = node.fees_after_block(block), Counter[str]()
+        gas_price, costs = node.gas_price_after_block(block), Counter[str]()
         estimates = replace(estimator, destination=node).estimate_and_split(calls)
         for call, estimate in estimates.items():
             if not isinstance(estimate, GasEstimate):
                 raise estimate
-            costs.update(split_among_batches(call, estimate.max_cost(fees), paying_queries))
-        return batch_ids & underfunded_batches(costs)
+            costs.update(split_among_batches(call, estimate.cost(gas_price), paying_queries))
+        # Batches with unconfirmed shares may have more left once these are charged.
+        batches = Batch.objects.filter(pk__in=batch_ids).exclude(shares__paid="")
+        return frozenset(underfunded_batches(batches, costs))
 
     try:
         block = estimator.destination.latest_head().number

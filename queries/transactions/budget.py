@@ -1,7 +1,7 @@
 """Price calls, and limit them to the fees of their batches and to the daily budget."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -26,6 +26,7 @@ class PricedCall:
     gas_limit: int
     fees: Fees
     max_cost: int  # wei
+    next_block_cost: int  # wei, if the next block contains it
     funds_needed: int  # wei of the signer: pools require them for the whole gas limit
     shares: Mapping[str, int]  # by batch id, the wei that it may have to pay
 
@@ -40,9 +41,12 @@ def price_calls(
     fees, priced_calls = destination.fees(head), list[PricedCall]()
     for call, estimate in estimates.items():
         gas_limit, cost = destination.gas_limit(estimate.gas), estimate.max_cost(fees)
+        next_block_cost = estimate.cost(fees.next_block_fee)
         funds_needed = cost + (gas_limit - estimate.gas) * fees.max_fee
         shares = split_among_batches(call, cost, paying_queries)
-        priced_calls.append(PricedCall(call, gas_limit, fees, cost, funds_needed, shares))
+        priced_calls.append(
+            PricedCall(call, gas_limit, fees, cost, next_block_cost, funds_needed, shares)
+        )
     return priced_calls
 
 
@@ -61,20 +65,26 @@ def check_fees(priced_calls: Sequence[PricedCall], paying_batches: Sequence[Batc
     reserves: dict[str, int] = defaultdict(int)
     next_block_costs: dict[str, int] = defaultdict(int)
     for priced_call in priced_calls:
-        fees = priced_call.fees
         for batch_id, wei in priced_call.shares.items():
             reserves[batch_id] += wei
-            next_block_costs[batch_id] += -(-wei * fees.next_block_fee // fees.max_fee)
-    fees_left = remaining_fees(paying_batches)
-    underfunded_ids = {key for key, wei in next_block_costs.items() if fees_left[key] < wei}
+            part = -(-wei * priced_call.next_block_cost // priced_call.max_cost)
+            next_block_costs[batch_id] += part
+    underfunded_ids = underfunded_batches(paying_batches, next_block_costs)
     if not underfunded_ids:
         return
+    fees_left = remaining_fees(paying_batches)
     unconfirmed_shares = Share.objects.filter(batch__in=underfunded_ids, paid="")
     unconfirmed_ids = set(unconfirmed_shares.values_list("batch", flat=True))
     spent_fees = {batch.pk: int(batch.fee, 16) - fees_left[batch.pk] for batch in paying_batches}
     reported_ids = underfunded_ids - unconfirmed_ids or underfunded_ids
     fees_needed = {key: spent_fees[key] + reserves[key] for key in reported_ids}
     raise FeeTooLowError(fees_needed, is_temporary=underfunded_ids == unconfirmed_ids)
+
+
+def underfunded_batches(batches: Iterable[Batch], costs: Mapping[str, int]) -> set[str]:
+    """Ids of the batches that have less of their fee left than these costs."""
+    fees_left = remaining_fees(batches)
+    return {batch_id for batch_id, wei in fees_left.items() if wei < costs[batch_id]}
 
 
 class DailyBudgetSpentError(Exception):

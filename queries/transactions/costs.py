@@ -99,12 +99,6 @@ def lock_batches(ids: Iterable[str]) -> list[Batch]:
     return list(Batch.objects.filter(pk__in=set(ids)).order_by("pk").select_for_update())
 
 
-def underfunded_batches(costs: Mapping[str, int]) -> frozenset[str]:
-    """Ids of batches with a remaining fee below these costs and no unconfirmed shares."""
-    fees_left = remaining_fees(Batch.objects.filter(pk__in=costs).exclude(shares__paid=""))
-    return frozenset(batch_id for batch_id, wei in fees_left.items() if wei < costs[batch_id])
-
-
 def remaining_fees(batches: Iterable[Batch]) -> dict[str, int]:
     """The fee of each batch, by id, less what it has paid and what its unconfirmed shares reserve.
 

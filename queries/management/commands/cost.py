@@ -31,6 +31,7 @@ from queries.config.registries import (
 from queries.config.routes import GWEI
 from queries.management.base import OperatorCommand, configured_routes
 from queries.management.commands.deploy_registry import estimate_deployment
+from queries.planning.dry_runs import GasEstimate
 from queries.planning.readers import DRY_RUN_SENDER
 
 MONTH = 30  # days
@@ -72,7 +73,7 @@ class Command(OperatorCommand):
 def _cost_lines(registry: Registry, destination: ChainClient, price: int | None) -> Iterator[str]:
     chain = destination.chain
     if price is None:
-        price = destination.fees_after_block(destination.latest_head().number).next_block_fee
+        price = destination.gas_price_after_block(destination.latest_head().number)
         yield f"Gas at {gwei(price)}, enough for the next block."
     else:
         yield f"Gas at {gwei(price)}."
@@ -84,7 +85,7 @@ def _cost_lines(registry: Registry, destination: ChainClient, price: int | None)
     for count in MEASURED_ACCOUNTS:
         balance = account_cost(registry.kind, count)
         gas, data_fee = round(balance.gas), _data_fee(destination, balance)
-        costs.append(gas * price + data_fee)
+        costs.append(GasEstimate(gas, data_fee).cost(price))
         fee = f", {_amount(data_fee)} of it the L1 data fee" if data_fee else ""
         yield f"{ROW_NAMES[count]:22}{gas:>10,} gas  {_amount(costs[-1])} {chain.currency}{fee}"
     if (budget := chain.daily_budget) is not None:
@@ -118,10 +119,9 @@ def _deployment_line(registry: Registry, destination: ChainClient, price: int) -
         needs = [estimate_deployment(destination, DRY_RUN_SENDER, data) for data in calls]
     except CallRevertedError:
         return f"Deploying {subject} would revert."
-    gas = sum(need.gas for need in needs)
-    wei = gas * price + sum(need.data_fee for need in needs)
-    cost = short_amount(wei, destination.chain.currency)
-    return f"Deploying {subject}, once: {gas:,} gas, {cost}."
+    total = GasEstimate(sum(need.gas for need in needs), sum(need.data_fee for need in needs))
+    cost = short_amount(total.cost(price), destination.chain.currency)
+    return f"Deploying {subject}, once: {total.gas:,} gas, {cost}."
 
 
 def _amount(wei: int) -> str:

@@ -183,7 +183,7 @@ class Command(OperatorCommand):
         estimate = estimate_deployment(destination, signer.address, data)
         fees = destination.fees()
         currency = destination.chain.currency
-        cost = short_amount(estimate.gas * fees.next_block_fee + estimate.data_fee, currency)
+        cost = short_amount(estimate.cost(fees.next_block_fee), currency)
         max_cost = replace(estimate, gas=destination.gas_limit(estimate.gas)).max_cost(fees)
         self.report(
             f"It takes {estimate.gas:,} gas: {cost} at {gwei(fees.next_block_fee)}, and at most "
