@@ -392,16 +392,24 @@ class Poll(Generic[Answer]):
 
     def quorum(self) -> Answer:
         """The answer that `ask_quorum` describes."""
+        return self.equal_answers()[0]
+
+    def equal_answers(self) -> list[Answer]:
+        """The two answers that make the quorum, or the single one that counts. They are equal, but
+        equality may leave out or round what honest nodes report differently.
+        """
         while not self._has_quorum and self._ask_next():
             pass
         if self._has_quorum:
-            return _return_or_raise(self._answers[-1])
+            last = _return_or_raise(self._answers[-1])
+            answers = [answer for answer in self._answers if not isinstance(answer, ChainError)]
+            return [answer for answer in answers if answer == last]
         cutoff = time.monotonic() - self._chain.limits.quorum_wait
         is_single_answer = len(self._unavailable_since) == len(self._nodes) - 1
         if not self._answers or (
             is_single_answer and all(start <= cutoff for start in self._unavailable_since)
         ):
-            return self.first()
+            return [self.first()]
         raise NoQuorumError.create(self._chain.name)
 
     def _ask_next(self) -> bool:

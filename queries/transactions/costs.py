@@ -12,6 +12,7 @@ from itertools import accumulate, pairwise
 
 from django.db import transaction
 
+from queries.chain.answers import TransactionReceipt
 from queries.database.clock import shared_now
 from queries.database.daily_counts import GAS, add_counts, route_gas_key
 from queries.models import Batch, ChainCost, JobTransaction, Query, SentTransaction, Share
@@ -110,11 +111,29 @@ def remaining_fees(batches: Iterable[Batch]) -> dict[str, int]:
     return fees_left
 
 
+def cheapest_receipt(receipts: Iterable[TransactionReceipt | None]) -> TransactionReceipt | None:
+    """Of equal receipts, return the one with the lowest data fee; None if there is none."""
+    return min(filter(None, receipts), key=lambda receipt: receipt.cost, default=None)
+
+
+def set_receipt(row: SentTransaction, receipt: TransactionReceipt) -> bool:
+    """Set the row's receipt columns without storing them. Returns whether they change."""
+    previous = [getattr(row, name) for name in NOT_MINED]
+    row.mined_block, row.gas_used = receipt.block, receipt.gas_used
+    row.succeeded = receipt.succeeded
+    # At most what was signed, if only one node answers.
+    row.gas_price = f"{min(receipt.gas_price, int(row.max_fee, 16)):064x}"
+    row.data_fee = f"{receipt.data_fee:064x}"
+    return previous != [getattr(row, name) for name in NOT_MINED]
+
+
 def store_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:
-    """Store the row's receipt columns. If another worker has confirmed or replaced the transaction
-    since the row was read, read it again and return False.
+    """Store the row's receipt columns. If another worker has confirmed, reopened or replaced the
+    transaction since the row was read, read it again and return False.
     """
-    unchanged_rows = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, confirmed=False)
+    unchanged_rows = SentTransaction.objects.filter(
+        pk=row.pk, raw=row.raw, confirmed=row.confirmed, final=False
+    )
     columns = {name: getattr(row, name) for name in (*NOT_MINED, "nonce_used_block")}
     if unchanged_rows.update(confirmed=confirmed, **columns):
         row.confirmed = confirmed
@@ -124,7 +143,8 @@ def store_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:
 
 
 def close_and_charge(row: SentTransaction, *, free: bool) -> None:
-    """Close a transaction that is deep enough or will never be mined, and charge its batches.
+    """Close a transaction that is deep enough or will never be mined, and charge its batches. Call
+    it again if a reorg changes the receipt: the shares are overwritten.
 
     A batch pays at most its fee. On a `free` destination, which accepts batches without a fee, its
     share of the whole cost is recorded. If a reorg undoes the transaction, its batches stay charged

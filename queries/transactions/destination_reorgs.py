@@ -9,12 +9,19 @@ from contextlib import suppress
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef
 
+from queries.chain.answers import TransactionReceipt
 from queries.chain.client import ChainClient
 from queries.chain.errors import NoQuorumError
 from queries.database.clock import shared_now
 from queries.database.leases import make_due
 from queries.models import BlockJob, JobTransaction, SentTransaction
-from queries.transactions.costs import NOT_MINED, count_final_cost
+from queries.transactions.costs import (
+    NOT_MINED,
+    cheapest_receipt,
+    close_and_charge,
+    count_final_cost,
+    set_receipt,
+)
 from queries.transactions.lane import Lane
 from queries.transitions import reopen_queries
 
@@ -33,11 +40,15 @@ def reopen_undone_rows(lane: Lane) -> None:
 
 
 def finalize_or_reopen(lane: Lane) -> None:
-    """Mark transactions of final blocks as final and count their cost; reopen undone ones."""
+    """Mark transactions of final blocks as final and count their cost; reopen undone ones.
+
+    If a reorg mined a transaction again, in another block or at another price, charge it again.
+    """
     rows = SentTransaction.objects.filter(chain=lane.chain_id, confirmed=True, final=False)
     if not rows.exclude(mined_block=None).exists():
         return
-    final_rows = rows.filter(mined_block__lte=lane.destination.head().final_number)
+    final_number = lane.destination.head().final_number
+    final_rows = rows.filter(mined_block__lte=final_number)
     order = F("last_final_check").asc(nulls_first=True), "mined_block"
     rows_to_check = list(final_rows.order_by(*order).defer("raw")[: lane.limits.max_batch_calls])
     last_block = max((row.mined_block or 0 for row in rows_to_check), default=0)
@@ -51,16 +62,27 @@ def finalize_or_reopen(lane: Lane) -> None:
         # Stored first: a row that cannot be checked goes behind the others.
         rows.filter(pk=row.pk).update(last_final_check=shared_now())
         with suppress(NoQuorumError):  # about this transaction: check the others
-            if is_undone(lane, row):
+            receipt = _fetch_receipt_by_quorum(lane, row)
+            if receipt is None or receipt.succeeded != row.succeeded:
                 reopen(row)
-            else:
+                continue
+            if set_receipt(row, receipt):
+                log.warning("A reorg mined %s again: charging it again.", row.mined_hash)
+                close_and_charge(row, free=lane.destination.chain.free)
+            if receipt.block <= final_number:
                 count_final_cost(row)
 
 
 def is_undone(lane: Lane, row: SentTransaction) -> bool:
     """Whether, by quorum, the transaction is no longer mined, or its status has changed."""
-    receipt = lane.destination.ask_quorum(ChainClient.receipt, row.mined_hash)
+    receipt = _fetch_receipt_by_quorum(lane, row)
     return receipt is None or receipt.succeeded != row.succeeded
+
+
+def _fetch_receipt_by_quorum(lane: Lane, row: SentTransaction) -> TransactionReceipt | None:
+    return cheapest_receipt(
+        lane.destination.poll(ChainClient.receipt, row.mined_hash).equal_answers()
+    )
 
 
 def reopen(row: SentTransaction) -> None:

@@ -22,7 +22,13 @@ from queries.chain.signer import Fees, UnsignedTransaction, decode_transaction
 from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.models import BlockJob, SentHash, SentTransaction
-from queries.transactions.costs import NOT_MINED, close_and_charge, store_receipt
+from queries.transactions.costs import (
+    NOT_MINED,
+    cheapest_receipt,
+    close_and_charge,
+    set_receipt,
+    store_receipt,
+)
 from queries.transactions.destination_reorgs import reopen
 from queries.transactions.lane import PERMANENT_SEND_ERRORS, Lane
 
@@ -96,13 +102,8 @@ def _update_receipt(lane: Lane, row: SentTransaction, head: int) -> ReceiptPoll 
         if receipt and receipt.block > head:
             return None  # this node is ahead of the one that reported the head
         if receipt and receipt.gas_used <= row.gas_limit:
-            mined_poll = poll
-            row.mined_hash, row.mined_block = transaction_hash, receipt.block
-            row.succeeded, row.gas_used = receipt.succeeded, receipt.gas_used
-            # At most what was signed, whatever one node says.
-            row.gas_price = f"{min(receipt.gas_price, int(row.max_fee, 16)):064x}"
-            row.data_fee = f"{receipt.data_fee:064x}"
-            row.nonce_used_block = None
+            mined_poll, row.mined_hash, row.nonce_used_block = poll, transaction_hash, None
+            set_receipt(row, receipt)
             break
     else:
         for name, value in NOT_MINED.items():
@@ -117,9 +118,11 @@ def _confirm(lane: Lane, row: SentTransaction, poll: ReceiptPoll) -> None:
 
     Raises `NoQuorumError` otherwise.
     """
-    chain, first, quorum = lane.destination.chain, poll.first(), poll.quorum()
-    if not (first and quorum and quorum.is_deep and quorum.receipt == first.receipt):
+    chain, answers = lane.destination.chain, poll.equal_answers()
+    receipt = cheapest_receipt(answer.receipt for answer in answers if answer and answer.is_deep)
+    if receipt is None:
         raise NoQuorumError.create(chain.name)  # the retry asks another node first
+    set_receipt(row, receipt)
     close_and_charge(row, free=chain.free)
 
 

@@ -112,3 +112,35 @@ def test_the_new_block_is_proven_if_a_reorg_replaces_the_proven_one(served: Serv
     proving_transaction(served, block)
     (event,) = served.events("HeaderAccumulated(uint256,bytes32)", block)
     assert event["data"] == chain.header(block)["hash"]
+
+
+@pytest.mark.parametrize("factor", [0.3, 1.8], ids=["at a lower price", "at a higher price"])
+def test_a_transaction_that_a_reorg_mines_again_is_charged_again(
+    served: Service, blocks: Iterator[int], factor: float
+) -> None:
+    """Other programs may send it again before the prover looks. The batch stays DONE."""
+    chain, block = served.chain, next(blocks)
+    with served.prove():
+        batch = served.submit_balance(block)
+        served.wait_for(batch, "confirming")
+        chain.mine()
+        spent = int(served.wait(batch)["spent"])
+    sent = proving_transaction(served, block)
+    raw = chain.rpc("eth_getRawTransactionByHash", sent)
+    base_fee = int(chain.header(int(chain.receipt(sent)["blockNumber"], 16))["baseFeePerGas"], 16)
+    chain.reorganise(CONFIRMATIONS)
+    chain.rpc("anvil_setNextBlockBaseFeePerGas", hex(round(base_fee * factor)))
+    chain.rpc("eth_sendRawTransaction", raw)
+    chain.mine(4)
+    cost = chain.cost(sent)
+    assert cost != spent
+    with served.prove():
+        wait_until(lambda: int(served.status(batch)["spent"]) == cost, what="the new price")
+        costs = sum(chain.cost(mined["hash"]) for mined in chain.transactions_of(SIGNER))
+        wait_until(lambda: f'tacitus_spent_wei_total{{chain="31337"}} {costs}' in metrics(served))
+    assert served.status(batch)["queryStatus"] == "DONE"
+    assert not page_says_facts_were_lost(served, batch)
+
+
+def metrics(service: Service) -> str:
+    return str(service.get("/metrics").text)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from itertools import islice
 
 import pytest
@@ -276,3 +276,42 @@ def test_a_reverted_transaction_is_repeated_until_three_failed(
     assert paid.is_proven(HOLDER, block) == (end == "DONE")
     rejected = None if end == "DONE" else "transaction_failed"
     assert status.get("rejection", {}).get("code") == rejected
+
+
+# What a lying node says about the cost in a receipt. The true L1 data fee is `L1_FEE`, if any.
+L1_FEE = 10**13
+COST_LIES = {
+    "another L1 data fee": {"l1Fee": hex(ETHER)},
+    "no L1 data fee": {"l1Fee": "0x0"},
+    "a slightly higher L1 data fee": {"l1Fee": hex(L1_FEE * 21 // 20)},
+    "a higher gas price": {"effectiveGasPrice": hex(50 * GWEI)},
+    "a gas price of 0": {"effectiveGasPrice": "0x0"},
+    "less gas": {"gasUsed": hex(21_000)},
+}
+
+
+@pytest.fixture(scope="module")
+def nodes(chain: Chain) -> Iterator[list[Node]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(closing(Node(chain))) for _ in range(3)]
+
+
+def change_receipts(node: Node, changes: dict[str, str]) -> None:
+    """Let the node answer receipts with these fields."""
+    node.falsify("eth_getTransactionReceipt", lambda _, true: true and true | changes)
+
+
+@pytest.mark.parametrize("liar", [0, 1], ids=["first node lies", "second node lies"])
+@pytest.mark.parametrize("l1_fee", [0, L1_FEE], ids=["no L1 fees", "L1 fees"])
+def test_batches_pay_what_two_nodes_say_that_a_transaction_cost(
+    paid: Service, nodes: list[Node], key: str, blocks: Iterator[int], l1_fee: int, liar: int
+) -> None:
+    true_fees = {"l1Fee": hex(l1_fee)} if l1_fee else {}
+    routes = paid.routes_with(nodes=[node.url for node in nodes])
+    with paid.prove(SIGNER_KEY=key, ROUTES_FILE=routes):
+        for name, lie in COST_LIES.items():
+            for index, node in enumerate(nodes):
+                change_receipts(node, true_fees | (lie if index == liar else {}))
+            status = paid.wait(paid.submit_balance(next(blocks), fee=str(ETHER)))
+            sent = sent_by(key, paid.chain)[-1]
+            assert int(status["spent"]) == paid.chain.cost(sent) + l1_fee, name
