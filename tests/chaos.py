@@ -25,7 +25,7 @@ import threading
 import time
 from argparse import ArgumentParser
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -399,6 +399,10 @@ class Faults:
         single: list[Fault] = [
             partial(self._run_node_fault, nodes, 1, begin) for begin in failures + lies
         ]
+        # The first node is asked first, so its receipts are the ones that are stored.
+        single += [
+            partial(self._run_node_fault, nodes[:1], 1, _node_lie(*lie)) for lie in COST_LIES
+        ]
         return single + [partial(self._run_node_fault, nodes, NODES, begin) for begin in failures]
 
     def _run_node_fault(
@@ -432,11 +436,18 @@ LIES: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("eth_maxPriorityFeePerGas", "", lambda _: hex(10_000 * GWEI)),
     ("eth_getTransactionCount", "", _change_digit),
 )
+RECEIPT = "eth_getTransactionReceipt"
+COST_LIES: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
+    (RECEIPT, "l1Fee", lambda _: hex(FEE)),
+    (RECEIPT, "effectiveGasPrice", lambda price: hex(2 * int(price, 16))),
+    (RECEIPT, "effectiveGasPrice", lambda _: "0x0"),
+    (RECEIPT, "gasUsed", lambda gas: hex(int(gas, 16) - 1)),
+)
 
 
 def _node_lie(method: str, field: str, change: Callable[[Any], Any]) -> NodeError:
     def lie(_: list[Any], true: Any) -> Any:
-        return true and (true | {field: change(true[field])} if field else change(true))
+        return true and (true | {field: change(true.get(field))} if field else change(true))
 
     return lambda node: node.falsify(method, lie)
 
@@ -445,6 +456,22 @@ def _node_lie(method: str, field: str, change: Callable[[Any], Any]) -> NodeErro
 
 # Anvil answers 0 for absent accounts.
 EMPTY = {"STORAGE_ROOT": keccak(b"\x80"), "CODE_HASH": keccak(b"")}
+
+
+SHARES = """
+    SELECT share.batch_id, sent.nonce, share.max_cost, share.paid
+    FROM queries_share share JOIN queries_senttransaction sent ON sent.id = share.transaction_id
+    WHERE sent.chain = {chain}
+"""
+
+
+class Share(NamedTuple):
+    """What a batch has reserved and paid for a transaction, in wei."""
+
+    batch: str
+    nonce: int
+    reserved: int
+    paid: int
 
 
 class Checks:
@@ -597,22 +624,52 @@ class Checks:
         return sum(int(float(count.rpartition(" ")[2])) for count in counts)
 
     def _check_costs(self, chain: Chain, sent: list[dict[str, Any]]) -> Iterator[str]:
-        """Batches have paid for every transaction once, and none more than its fee.
+        """To the wei, batches have paid what transactions cost, in proportion to their shares.
 
-        The operator may have paid for an empty transfer, which cancels a nonce.
+        The operator pays for empty transfers without shares, which fill gaps of nonces. The shares
+        are read from the database, because no endpoint lists them all.
         """
-        minimum = sum(
-            chain.cost(transaction["hash"]) for transaction in sent if transaction["input"] != "0x"
-        )
-        maximum = sum(chain.cost(transaction["hash"]) for transaction in sent)
-        batches = [batch for batch in self._listed if batch["destinationChainId"] == str(chain.id)]
-        spent = sum(int(batch["spent"]) for batch in batches)
-        if not minimum <= spent <= maximum:
-            costs = f"{minimum} to {maximum}"
-            yield f"batches paid {spent} wei on {chain.id}, transactions cost {costs}"
-        for batch in batches:
-            if chain.id != A and int(batch["spent"]) > int(batch["fee"]):
-                yield f"{batch['internalId']} has paid {batch['spent']}, its fee is {batch['fee']}"
+        shares: dict[int, list[Share]] = defaultdict(list)  # by nonce
+        paid = Counter[str]()
+        for share in self._read_shares(chain.id):
+            shares[share.nonce].append(share)
+            paid[share.batch] += share.paid
+        for transaction in sent:
+            nonce, cost = int(transaction["nonce"], 16), chain.cost(transaction["hash"])
+            reserved = sum(share.reserved for share in shares[nonce])
+            if not reserved and transaction["input"] != "0x":
+                yield f"no batch has paid for nonce {nonce} on {chain.id}"
+            for share in shares[nonce]:
+                if abs(share.paid * reserved - cost * share.reserved) >= reserved:
+                    due = cost * share.reserved // reserved
+                    yield f"{share.batch} paid {share.paid} for nonce {nonce}, its part is {due}"
+            if reserved and sum(share.paid for share in shares[nonce]) != cost:
+                yield f"batches paid for nonce {nonce} on {chain.id} not {cost}: {shares[nonce]}"
+        yield from self._check_spent(chain, paid)
+
+    def _check_spent(self, chain: Chain, paid: Mapping[str, int]) -> Iterator[str]:
+        """The API's `spent` is the sum of a batch's shares, and at most its fee."""
+        for batch in self._listed:
+            if batch["destinationChainId"] != str(chain.id):
+                continue
+            batch_id, spent = batch["internalId"], int(batch["spent"])
+            if spent != paid[batch_id]:
+                yield f"{batch_id} has spent {spent}, its shares are {paid[batch_id]}"
+            if chain.id != A and spent > int(batch["fee"]):
+                yield f"{batch_id} has paid {spent}, its fee is {batch['fee']}"
+
+    def _read_shares(self, chain: int) -> list[Share]:
+        database, query = self._service.database, SHARES.format(chain=chain)
+        if self._installation.options.database == "postgres":
+            with psycopg.connect(database) as connection:
+                rows = connection.execute(query).fetchall()
+        else:
+            with closing(sqlite3.connect(database.removeprefix("sqlite:///"))) as sqlite:
+                rows = sqlite.execute(query).fetchall()
+        return [
+            Share(batch, nonce, int(reserved, 16), int(paid or "0", 16))
+            for batch, nonce, reserved, paid in rows
+        ]
 
     def _check_repetitions(self, chain: Chain, sent: list[dict[str, Any]]) -> Iterator[str]:
         """Every transaction proves something new of every account that it contains.
