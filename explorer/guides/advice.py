@@ -52,6 +52,7 @@ OPERATOR_ACTS = dict.fromkeys(
         "destination_removed",
         "internal_error",
         "insufficient_funds",
+        "key_used_elsewhere",
         "nodes_refuse",
         "wrong_chain_id",
         "history_missing",

@@ -66,6 +66,9 @@ def chain_state(row: ChainStatus) -> tuple[str, str, str]:
     if row.stalled_since:
         words = f"no new block {silence(row.stalled_since)}"
         return "rejected", words, f"{subject}: it has had {words}, although its nodes answer."
+    if row.is_stopped:
+        cause = "its operator has to check who else uses the signer's key"
+        return "rejected", "stopped", f"Proving on {row.chain.name} has stopped: {cause}."
     if row.budget_left == 0:
         words = "its daily budget is spent"
         return "waiting", words, f"Proving on {row.chain.name} waits: {words}."

@@ -202,6 +202,14 @@ class FeesTooHighError(ChainError):
     template = "Gas on {chain} costs more than the operator is willing to pay."
 
 
+class KeyUsedElsewhereError(ChainError):
+    code = "key_used_elsewhere"
+    template = (
+        "Another transaction of the signer's key, not sent by this service, has used one of its "
+        "nonces on {chain}. Nothing is sent until the operator has checked who else uses the key."
+    )
+
+
 class SourceReorgError(ChainError):
     code = "source_reorg"
     template = "The source chain is reorganising."

@@ -159,8 +159,10 @@ def _prove_missing(job_pass: JobPass, registry_block: RegistryBlock) -> ReadyJob
         sentence = f"{count} failed on chain; the last is {failed_hashes[-1]}."
         step = StepName.HEADER_ACCUMULATED
         return job_pass.reject(Failure(TRANSACTION_FAILED, sentence, step, retryable=True))
+    # Before fetching proofs that could not be sent:
+    job_pass.lane.check_not_stopped()
     if job_pass.context.is_budget_spent(job_pass.registry.destination):
-        return prove.wait_for_budget(job_pass)  # before fetching proofs that could not be sent
+        return prove.wait_for_budget(job_pass)
     if isinstance(result, Preparation):
         return prove.plan_preparation(job_pass, result, has_quorum)
     is_isolated = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.max_refusals

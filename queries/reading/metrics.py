@@ -39,6 +39,7 @@ from queries.models import (
 from queries.reading.chain_objects import facts_by_route
 from queries.statuses import ENDED_STATUSES, BatchStatus
 from queries.transactions.budget import spent_in_24_hours
+from queries.transactions.lane import stopped_lanes
 
 # Before all due times. Databases use the index for "later than", and would not for "not null".
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
@@ -74,6 +75,8 @@ GAUGES = {
     "only final blocks are proven.",
     "daily_budget_spent_ratio": "How much of `daily_budget` is spent or reserved; from 1 on "
     "nothing new is signed.",
+    "sending_stopped": "1 if nothing is sent to a destination, because a transaction that is not "
+    "in the database has used a nonce of the signer; else 0.",
     "signer_balance_wei": "Balance of the address that pays for transactions on a destination.",
     "node_up": "1 if the node answered the last poll.",
     "node_ens_up": "1 if the node answered the ENS check in time; only for chains with an "
@@ -234,7 +237,7 @@ def _chain_samples(
     chains: Collection[int], daily_budgets: Mapping[int, int], now: datetime
 ) -> Iterator[NamedSample]:
     """The state of the chains as provers saw it last."""
-    rows = ChainRecord.objects.in_bulk(chains)
+    rows, stopped = ChainRecord.objects.in_bulk(chains), stopped_lanes()
     for row in (rows[chain_id] for chain_id in chains if chain_id in rows):
         if row.recorded_at:
             age = max(now.timestamp() - row.timestamp, 0.0)
@@ -247,6 +250,9 @@ def _chain_samples(
         yield _sample("chain_proof_window_needed_blocks", row.needed_window, chain=row.chain)
         if row.signer and (budget := daily_budgets.get(row.chain)):
             yield _sample("daily_budget_spent_ratio", budget_spent(row) / budget, chain=row.chain)
+        if row.signer:
+            is_stopped = (row.chain, row.signer) in stopped
+            yield _sample("sending_stopped", is_stopped, chain=row.chain)
         if row.balance:
             balance = int(row.balance, 16)
             yield _sample("signer_balance_wei", balance, chain=row.chain, signer=row.signer)

@@ -15,6 +15,7 @@ from queries.reading.figures import duration_quantile
 from queries.reading.metrics import budget_spent
 from queries.reading.waits import PROVER_TIMEOUT
 from queries.statuses import ENDED_STATUSES, BatchStatus
+from queries.transactions.lane import stopped_lanes
 from queries.wait_reasons import EXPECTED_WAITS
 
 MAX_COUNTED = 1_000  # batches, so that a long queue does not slow the page
@@ -29,6 +30,7 @@ class ChainStatus:
     polled_at: datetime | None
     nodes: tuple[NodeRecord, ...]  # by their position in the routes file, from 1
     budget_left: int | None  # wei; None if there is no budget, or it was not asked for
+    is_stopped: bool  # nothing is sent until the operator has checked who else uses the key
 
     @property
     def is_polled(self) -> bool:
@@ -63,14 +65,15 @@ def chain_statuses(
     ids = [chain.id for chain in chains]
     heads, records = chain_heads(ids), ChainRecord.objects.in_bulk(ids)
     nodes = list(NodeRecord.objects.filter(chain__in=ids).order_by("chain", "position"))
-    statuses = []
+    statuses, stopped = [], stopped_lanes()
     for chain in chains:
         record = records.get(chain.id) or ChainRecord()
         chain_nodes = tuple(node for node in nodes if node.chain == chain.id)
         budget = chain.daily_budget if with_budgets and record.signer else None
         budget_left = None if budget is None else max(budget - budget_spent(record), 0)
         head, polled_at = heads.get(chain.id), record.polled_at
-        statuses.append(ChainStatus(chain, head, polled_at, chain_nodes, budget_left))
+        is_stopped = (chain.id, record.signer) in stopped
+        statuses.append(ChainStatus(chain, head, polled_at, chain_nodes, budget_left, is_stopped))
     return tuple(statuses)
 
 

@@ -128,7 +128,8 @@ def _confirm(lane: Lane, row: SentTransaction, poll: ReceiptPoll) -> None:
 
 def _handle_unmined(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     """Send an unmined transaction to all nodes again: at a higher fee if it is stuck, and at once
-    if a reorg undid it. Abandon that of a former signer, and cancel one that nodes refuse.
+    if a reorg undid it. Abandon that of a former signer, and cancel one that nodes refuse. If the
+    lane is stopped, sign nothing.
     """
     now, limits = shared_now(), lane.limits
     resend_after = timedelta(seconds=limits.resend_after)
@@ -136,11 +137,12 @@ def _handle_unmined(lane: Lane, row: SentTransaction, *, is_undone: bool) -> Non
         return
     seconds_waited = (now - (row.replaced_at or row.signed_at)).total_seconds()
     is_own = row.sender == lane.signer.address
-    is_stuck = is_own and seconds_waited >= limits.replace_after
+    is_stuck = is_own and seconds_waited >= limits.replace_after and not lane.is_stopped
     if not is_own and seconds_waited >= limits.abandon_after:
         log.error(
             "Abandoning nonce %s of former signer %s on chain %s.", row.nonce, row.sender, row.chain
         )
+        row.nonce_used_block = None  # whether the nonce is used does not matter any more
         lane.give_up(row)
         return
     was_sent = row.sent_at is not None

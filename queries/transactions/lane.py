@@ -3,6 +3,10 @@
 SIGNED (stored, not sent) → SENT → MINED → confirmed, at the operator's depth → final. `follow` does
 what comes after SENT, and `destination_reorgs` reopens transactions that a reorg removed. Signed
 bytes are stored before they are sent, and the same bytes are sent again.
+
+If a transaction that is not in the database uses one of the nonces, another program has the
+signer's key. Then nothing more is signed on that chain until the operator runs `resume_sending`:
+two provers with one key would outbid each other up to the maximum gas price.
 """
 
 import logging
@@ -11,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from django.db import IntegrityError
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 from eth_utils.address import to_checksum_address
 
 from queries.chain.client import ChainClient
@@ -19,6 +23,7 @@ from queries.chain.errors import (
     CallRevertedError,
     ChainRefusalError,
     InsufficientFundsError,
+    KeyUsedElsewhereError,
     NodesRefuseError,
     NonceUsedError,
     NoQuorumError,
@@ -41,6 +46,11 @@ log = logging.getLogger("tacitus.prover")
 # Without `InsufficientFundsError`, because funds may be added. `NodesRefuseError` is included for
 # messages that no pattern matches.
 PERMANENT_SEND_ERRORS = (TransactionRefusedError, CallRevertedError, NodesRefuseError)
+# Transactions that were given up because another one used their nonce. `resume_sending` clears the
+# block, and a reorg that frees the nonce does too.
+NONCE_USED_ELSEWHERE = Q(
+    confirmed=True, final=False, mined_block=None, nonce_used_block__isnull=False
+)
 
 
 class ConcurrentProverError(Exception):
@@ -63,6 +73,15 @@ class Lane:
     def own_rows(self) -> QuerySet[SentTransaction]:
         return SentTransaction.objects.filter(chain=self.chain_id, sender=self.signer.address)
 
+    @property
+    def is_stopped(self) -> bool:
+        return self.own_rows.filter(NONCE_USED_ELSEWHERE).exists()
+
+    def check_not_stopped(self) -> None:
+        """Raises `KeyUsedElsewhereError` if nothing may be signed."""
+        if self.is_stopped:
+            raise KeyUsedElsewhereError.create(self.destination.chain.name)
+
     def sign_and_send(
         self,
         leases: Sequence[Lease[BlockJob]],
@@ -74,14 +93,15 @@ class Lane:
 
         Returns the calls that were signed. `is_obsolete`: whether another transaction does the
         same; called under the chain's lock. Nothing is stored or sent on `FeeTooLowError`,
-        `DailyBudgetSpentError`, `InsufficientFundsError`, `LeaseLostError` and
-        `ConcurrentProverError`.
+        `DailyBudgetSpentError`, `InsufficientFundsError`, `KeyUsedElsewhereError`,
+        `LeaseLostError` and `ConcurrentProverError`.
         """
         chain, funds = self.destination.chain, self.destination.balance(self.signer.address)
         transaction_count = self._transaction_count()
         try:
             with durable_transaction():
                 lock_costs(chain.id)  # no two workers may use the same nonce or budget
+                self.check_not_stopped()
                 if is_obsolete is not None and is_obsolete():
                     return []
                 priced_calls = cut_at_daily_budget(chain, self.own_rows, priced_calls)
@@ -226,7 +246,7 @@ class Lane:
         SentTransaction.objects.filter(pk=row.pk, confirmed=False).update(sent_at=row.sent_at)
 
     def give_up_if_nonce_used(self, row: SentTransaction) -> None:
-        """Give the row up if another transaction has used its nonce.
+        """Give the row up if another transaction has used its nonce, which stops the row's lane.
 
         Raises `NoQuorumError` until the head at which this was first seen is final: the next
         attempt asks another node, which may have the receipt.
@@ -243,11 +263,27 @@ class Lane:
         ):
             raise NoQuorumError.create(self.destination.chain.name)
         self.give_up(row)
+        if not row.confirmed or row.mined_hash:  # another worker replaced or confirmed it
+            return
+        log.error(
+            "Nonce %s of %s on chain %s was used by a transaction that is not in this database: "
+            "nothing more is sent there until manage.py resume_sending %s.",
+            row.nonce,
+            row.sender,
+            row.chain,
+            row.chain,
+        )
 
     def give_up(self, row: SentTransaction) -> None:
         """Close a transaction that will never be mined. It costs nothing."""
         row.succeeded = False
         close_and_charge(row, free=self.destination.chain.free)
+
+
+def stopped_lanes() -> set[tuple[int, str]]:
+    """The chain and the sender of each lane that is stopped."""
+    rows = SentTransaction.objects.filter(NONCE_USED_ELSEWHERE)
+    return set(rows.values_list("chain", "sender"))
 
 
 def _is_nonce_used_by_another(

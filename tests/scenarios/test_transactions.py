@@ -1,5 +1,6 @@
 """The signer's transactions: dropped, stuck, replaced, or newer than a backup."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from itertools import islice
@@ -10,8 +11,8 @@ from eth_account import Account
 
 from tests.rigs.anvil import ETHER, Chain, RpcError
 from tests.rigs.faulty_node import Node, Question
-from tests.rigs.service import HOLDER, SIGNER_KEY, Service, wait_until
-from tests.scenarios.fixtures import Install, NewService
+from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, wait_until
+from tests.scenarios.fixtures import Install, NewChain, NewService
 
 OTHER_KEY = "0x" + 32 * "5b"
 
@@ -129,7 +130,9 @@ def test_only_the_next_nonce_is_replaced(served: Service, blocks: Iterator[int])
 def test_facts_are_proven_again_if_their_nonce_was_used_elsewhere(
     served: Service, blocks: Iterator[int]
 ) -> None:
-    """Once the other transaction is final, the next nonce proves the facts of the lost one."""
+    """Once the other transaction is final and the operator has resumed sending, the next nonce
+    proves the facts of the lost one.
+    """
     chain, before = served.chain, mined_nonces(served.chain)
     chain.automine(on=False)
     with served.prove():
@@ -139,9 +142,71 @@ def test_facts_are_proven_again_if_their_nonce_was_used_elsewhere(
         pay_elsewhere(chain, nonce=len(before))
         chain.mine()
         chain.rpc("anvil_setIntervalMining", 1)
+        served.wait_for(batch, "key_used_elsewhere")
+        served.manage("resume_sending", "31337", "--yes")
         served.wait(batch)
         chain.automine(on=True)  # this also ends interval mining
     assert mined_nonces(chain) == [*before, len(before), len(before) + 1]
+
+
+def test_two_provers_with_one_key_are_noticed(
+    new_service: NewService, new_chain: NewChain, chain: Chain
+) -> None:
+    """The one that loses a nonce sends nothing more on that chain until its operator resumes it."""
+    first, second, other_chain = new_service(), new_service(), new_chain(31338)
+    for service in (first, second):
+        service.set_limits(resend_after=1, replace_after=600, max_retry_delay=1)
+        service.add_native_chain(chain)
+    second.add_native_chain(other_chain)
+    block, other_block = chain.mine(2) - 2, other_chain.mine(4) - 2
+    for service in (first, second):
+        service.serve()
+    chain.automine(on=False)
+    with first.prove():
+        winner = first.submit_balance(block)
+        wait_until(lambda: pending_hashes(chain))
+        with second.prove():
+            loser = second.submit_balance(block)
+            second.wait_for(loser, "transaction_pending")
+            chain.mine()
+            chain.rpc("anvil_setIntervalMining", 1)
+            first.wait(winner)
+            waiting = second.wait_for(loser, "key_used_elsewhere")
+            assert "who else uses the key" in waiting["waitsFor"]
+    with second.prove():  # also after a restart
+        later = second.submit_balance(block + 1)
+        second.wait_for(later, "key_used_elsewhere")
+        entry = {f"block:{other_block}": accounts(HOLDER)}
+        second.wait(second.submit({31338: entry}, to=31338))
+        assert mined_nonces(chain) == [0]
+        assert 'tacitus_sending_stopped{chain="31337"} 1' in second.get("/metrics").text
+        assert 'tacitus_sending_stopped{chain="31338"} 0' in second.get("/metrics").text
+        assert "Proving on Chain 31337 has stopped" in second.get("/status").text
+        checked = second.manage("check_setup", fails=True)
+        assert re.search("^not ok +.*resume_sending 31337", checked.stdout, re.MULTILINE)
+        second.manage("resume_sending", "31337", "--yes")
+        second.wait(loser, later)
+    second.manage("resume_sending", "31337", "--yes", fails=True)  # nothing is stopped
+
+
+def test_a_former_keys_nonce_that_was_used_elsewhere_stops_nothing(
+    served: Service, blocks: Iterator[int]
+) -> None:
+    chain, other_key = served.chain, "0x" + 32 * "5c"
+    chain.set_balance(Account.from_key(other_key).address, ETHER)
+    nonce = len(mined_nonces(chain))
+    chain.automine(on=False)
+    with served.prove():
+        before = served.submit_balance(next(blocks))
+        (sent,) = wait_until(lambda: pending_hashes(chain))
+    chain.rpc("anvil_dropTransaction", sent)
+    pay_elsewhere(chain, nonce)
+    chain.mine()
+    chain.rpc("anvil_setIntervalMining", 1)
+    with served.prove(SIGNER_KEY=other_key):
+        served.wait(before, served.submit_balance(next(blocks)))
+    chain.automine(on=True)  # this also ends interval mining
+    served.manage("resume_sending", "31337", "--yes")  # the former key may be used again
 
 
 def test_an_outage_cancels_nothing(served: Service, blocks: Iterator[int]) -> None:

@@ -13,6 +13,7 @@ from queries.management.base import OperatorCommand, configured_routes, configur
 from queries.management.setup_check import DEPLOY_ADVICE, CheckResult, check_routes
 from queries.models import SentTransaction
 from queries.transactions.budget import spent_in_24_hours
+from queries.transactions.lane import stopped_lanes
 
 SUBJECT_WIDTH = 44
 
@@ -55,8 +56,16 @@ def _all_checks(routes: Routes) -> Iterator[CheckResult]:
         yield CheckResult("database", ok=False, sentence=NOT_MIGRATED)
         return
     yield CheckResult("database", ok=True, sentence="It is migrated.")
+    stopped = stopped_lanes()
     for chain_id in dict.fromkeys(destination for _, destination in routes.registries):
-        yield from _budget_checks(routes.chains[chain_id], signer)
+        chain = routes.chains[chain_id]
+        if signer is not None and (chain_id, signer.address) in stopped:
+            sentence = (
+                "Another program has used a nonce, so nothing is sent. Stop that program; then run "
+                f"manage.py resume_sending {chain_id}."
+            )
+            yield CheckResult(f"signer's nonces on {chain.name}", ok=False, sentence=sentence)
+        yield from _budget_checks(chain, signer)
 
 
 def _budget_checks(chain: Chain, signer: Signer | None) -> Iterator[CheckResult]:

@@ -16,6 +16,7 @@ from accounts.shared.wording import format_count
 from queries.database.clock import shared_now
 from queries.management.base import OperatorCommand
 from queries.models import Batch, BlockJob, Query, SentTransaction, Share
+from queries.transactions.lane import NONCE_USED_ELSEWHERE
 
 CHUNK_ROWS, CHUNK_BATCHES = 100, 5  # in a database transaction; a batch may have 1,000 queries
 NOUNS = {
@@ -69,11 +70,13 @@ def _unfinished_filter(prefix: str = "") -> Q:
 
 
 def _delete_unneeded(cutoff: datetime) -> Counter[str]:
-    """Delete transactions and jobs without queries. Each sender's last one stays, for its nonce."""
+    """Delete transactions and jobs without queries. Each sender's last transaction stays, for its
+    nonce, and those that stop a lane.
+    """
     same_sender = {"chain": OuterRef("chain"), "sender": OuterRef("sender")}
     later_rows = SentTransaction.objects.filter(**same_sender, nonce__gt=OuterRef("nonce"))
     old_rows = SentTransaction.objects.filter(Exists(later_rows), signed_at__lt=cutoff)
-    finished_rows = old_rows.exclude(_unfinished_filter())
+    finished_rows = old_rows.exclude(_unfinished_filter() | NONCE_USED_ELSEWHERE)
     counts = delete_in_chunks(finished_rows.exclude(job_links__job__queries__isnull=False))
     jobs = BlockJob.objects.filter(due_at=None).exclude(queries__isnull=False)
     return counts + delete_in_chunks(jobs.exclude(transactions__isnull=False))

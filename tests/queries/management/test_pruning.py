@@ -110,6 +110,21 @@ def test_old_batches_are_deleted_with_rows_that_only_they_needed(service: Servic
     assert service.status(repeated)["queryStatus"] == "DONE"
 
 
+def test_pruning_does_not_resume_sending(service: Service) -> None:
+    """The transaction that lost its nonce to another program stays until the operator's command."""
+    batches = [prove(service, service.head() - distance) for distance in (3, 2)]
+    finalize(service)
+    first = SentTransaction.objects.order_by("nonce")[:1]
+    given_up = {"final": False, "mined_block": None, "mined_hash": "", "nonce_used_block": 1}
+    SentTransaction.objects.filter(pk__in=first.values("pk")).update(**given_up)
+    age(*batches)
+    prune()
+    assert not Batch.objects.exists()
+    run("resume_sending", str(CHAIN_ID), "--yes")
+    with pytest.raises(CommandError, match="is not stopped"):
+        run("resume_sending", str(CHAIN_ID), "--yes")
+
+
 def test_a_block_job_that_is_pruned_while_a_batch_joins_it_is_created_again(
     service: Service,
 ) -> None:
