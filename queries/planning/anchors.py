@@ -28,6 +28,7 @@ from queries.chain.errors import (
 from queries.chain.games import Game, Games
 from queries.chain.registry import EMPTY_WORD, HASH_HISTORY, RegistryBlock, RegistryReader
 from queries.chain.registry_checks import BLOCKHASH_WINDOW, HISTORY_WINDOW
+from queries.config.limits import ROWS_PER_PASS
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data, selector
 from queries.models import Attestation, BlockJob, NodeRecord
@@ -208,7 +209,7 @@ class AnchorSearch:
         if self.assumed_preparation:
             return {self.assumed_preparation.next_start: bool(self.assumed_preparation.hops)}
         first, limit = self.target.number, self.destination.chain.limits.max_batch_calls
-        own_blocks = _own_blocks(self.registry, first, limit) if self.use_own_records else []
+        own_blocks = _own_blocks(self.registry, first) if self.use_own_records else []
         candidates = set(own_blocks)
         if self.registry.kind is RegistryKind.OPTIMISM:
             l1_block, _ = self.registry_reader.latest_l1_block()
@@ -358,7 +359,7 @@ class AnchorSearch:
         return OutOfReach(Reason(OutOfReach.code, sentence), distance)
 
 
-def _own_blocks(registry: Registry, first: int, limit: int) -> list[int]:
+def _own_blocks(registry: Registry, first: int) -> list[int]:
     """Blocks within a hop's reach that this server may have accumulated, and attested blocks."""
     jobs = BlockJob.objects.filter(
         **registry.route_filter, block__range=(first, first + HISTORY_RING)
@@ -368,4 +369,5 @@ def _own_blocks(registry: Registry, first: int, limit: int) -> list[int]:
         **registry.route_filter, registry=registry.address, block__gte=first
     )
     attested_blocks = rows.order_by("block").values_list("block", flat=True)
-    return [*jobs.values_list("block", flat=True)[:limit], *attested_blocks[:limit]]
+    own_blocks = jobs.values_list("block", flat=True)
+    return [*own_blocks[:ROWS_PER_PASS], *attested_blocks[:ROWS_PER_PASS]]

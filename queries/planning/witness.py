@@ -10,6 +10,7 @@ from operator import attrgetter, itemgetter
 
 from queries.chain.registry import FactRead, RegistryReader
 from queries.chain.registry_checks import visible_own_hashes
+from queries.config.limits import ROWS_PER_PASS
 from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import call_data
 from queries.models import Attestation, BlockJob, Query
@@ -215,14 +216,10 @@ def recent_block(chains: ChainReaders, registry: Registry, head: int) -> tuple[i
         server_head = chains.latest(registry.destination).number
         l1_block, _ = registry_reader.latest_l1_block(min(head, server_head))
         return min(l1_block, final), l1_block
-    return _newest_known_block(
-        registry_reader, registry, final, chains.limits.max_batch_calls
-    ), None
+    return _newest_known_block(registry_reader, registry, final), None
 
 
-def _newest_known_block(
-    registry_reader: RegistryReader, registry: Registry, final: int, limit: int
-) -> int:
+def _newest_known_block(registry_reader: RegistryReader, registry: Registry, final: int) -> int:
     """The newest block that signers have attested, or that this server has accumulated."""
     route_filter = {**registry.route_filter, "block__lte": final}
     jobs = BlockJob.objects.filter(**route_filter).exclude(header=b"")
@@ -230,7 +227,7 @@ def _newest_known_block(
     blocks = {
         block
         for rows in (jobs, attestations)
-        for block in rows.order_by("-block").values_list("block", flat=True)[:limit]
+        for block in rows.order_by("-block").values_list("block", flat=True)[:ROWS_PER_PASS]
     }
     known_blocks = registry_reader.anchor_blocks(sorted(blocks))
     if not known_blocks:

@@ -18,7 +18,7 @@ from queries.chain.errors import (
     InvalidAnswersError,
     TimeTooEarlyError,
 )
-from queries.config.limits import Limits
+from queries.config.limits import ROWS_PER_PASS, Limits
 from queries.database import bulk_sql, clock
 from queries.database.leases import Lease, Snooze, due_rows, recheck_pause
 from queries.models import Batch, Query
@@ -157,7 +157,7 @@ def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None
             return reason
         lease.extend()
         rows = unresolved_queries.filter(source=source, block=block).order_by("position")
-        queries = list(rows[: context.limits.max_batch_calls])
+        queries = list(rows[:ROWS_PER_PASS])
         try:
             context.set_accounts(context.client(source).header(block), queries)
         except (EnsUnresolvedError, EnsOffChainError) as error:

@@ -12,6 +12,7 @@ from django.db.models import Exists, F, OuterRef
 from queries.chain.answers import TransactionReceipt
 from queries.chain.client import ChainClient
 from queries.chain.errors import NoQuorumError
+from queries.config.limits import ROWS_PER_PASS
 from queries.database.clock import shared_now
 from queries.database.leases import make_due
 from queries.models import BlockJob, JobTransaction, SentTransaction
@@ -32,7 +33,7 @@ def reopen_undone_rows(lane: Lane) -> None:
     """Reopen confirmed transactions that a reorg removed before their blocks were final."""
     # Nonces are mined in order: if the last one has its receipt, those before it have theirs.
     rows = lane.own_rows.filter(confirmed=True, final=False).exclude(mined_block=None)
-    for row in rows.order_by("-nonce").defer("raw")[: lane.limits.max_batch_calls]:
+    for row in rows.order_by("-nonce").defer("raw")[:ROWS_PER_PASS]:
         receipt = lane.destination.receipt(row.mined_hash)
         if (receipt and receipt.succeeded == row.succeeded) or not is_undone(lane, row):
             return
@@ -50,7 +51,7 @@ def finalize_or_reopen(lane: Lane) -> None:
     final_number = lane.destination.head().final_number
     final_rows = rows.filter(mined_block__lte=final_number)
     order = F("last_final_check").asc(nulls_first=True), "mined_block"
-    rows_to_check = list(final_rows.order_by(*order).defer("raw")[: lane.limits.max_batch_calls])
+    rows_to_check = list(final_rows.order_by(*order).defer("raw")[:ROWS_PER_PASS])
     last_block = max((row.mined_block or 0 for row in rows_to_check), default=0)
 
     def has_finalized(node: ChainClient) -> bool:

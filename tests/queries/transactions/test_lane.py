@@ -1,7 +1,6 @@
 """When transactions are sent again, replaced, confirmed and final."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -11,24 +10,17 @@ from django.db.models import F
 
 from explorer.demo.local_node import LocalNode
 from queries import transitions
-from queries.chain.signer import Signer, decode_transaction
-from queries.config.routes import Routes
+from queries.chain.signer import decode_transaction
 from queries.models import Batch, SentTransaction, Share
 from queries.prover import prove, worker
-from queries.prover.context import Outcome, ProverContext
+from queries.prover.context import Outcome
 from queries.prover.worker import work_once
 from queries.statuses import StepName
+from queries.transactions import destination_reorgs
 from queries.transactions.costs import close_and_charge
 from queries.transactions.destination_reorgs import finalize_or_reopen
 from queries.transitions import Failure
-from tests.queries.prover.service import (
-    CHAIN_ID,
-    ETHER,
-    HOLDER,
-    SIGNER_KEY,
-    Service,
-    running_service,
-)
+from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 from tests.queries.prover.two_chains import TwoChains, ask_balance
 from tests.rigs.relay import relay
 
@@ -106,9 +98,21 @@ def test_a_receipt_must_be_deep_enough_for_each_node_of_the_quorum(node: LocalNo
         assert service.status(batch)["queryStatus"] == "DONE"
 
 
-def test_a_transaction_without_a_quorum_does_not_block_the_check_of_others(
+def test_small_node_batches_do_not_slow_down_the_check_of_final_transactions(
     service: Service,
 ) -> None:
+    service = service.with_limits(max_batch_calls=1)
+    for distance in (4, 3):
+        service.work(service.ask_balance(HOLDER, service.head() - distance))
+    service.mine(4)
+    finalize_or_reopen(service.context().lane(CHAIN_ID))
+    assert SentTransaction.objects.filter(final=True).count() == 2
+
+
+def test_a_transaction_without_a_quorum_does_not_block_the_check_of_others(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(destination_reorgs, "ROWS_PER_PASS", 1)  # check one at a time
     for distance in (4, 3):
         service.work(service.ask_balance(HOLDER, service.head() - distance))
     first, second = SentTransaction.objects.order_by("mined_block")
@@ -119,11 +123,7 @@ def test_a_transaction_without_a_quorum_does_not_block_the_check_of_others(
 
     with relay(service.node.url, hide_first) as address:
         other = service.with_nodes(service.node.url, address)
-        limits = replace(other.routes.limits, max_batch_calls=1)  # check one at a time
-        nodes = replace(other.routes.chains[CHAIN_ID], limits=limits)
-        lane = ProverContext(Routes({CHAIN_ID: nodes}, limits=limits), Signer(SIGNER_KEY)).lane(
-            CHAIN_ID
-        )
+        lane = other.context().lane(CHAIN_ID)
         for _ in range(3):
             finalize_or_reopen(lane)
     assert list(SentTransaction.objects.filter(final=True)) == [second]
