@@ -23,7 +23,6 @@ from typing import Protocol
 from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.block_items import (
     BLOOM_BYTES,
-    MAX_TOPICS,
     NEWEST_TYPE,
     STATE_ROOT_STATUS,
     BlockItem,
@@ -332,10 +331,8 @@ class _GroupReader:
 
     def _read_filter(self) -> LogFilter:
         emitter, mask = self.source.take(ADDRESS_BYTES), self.source.number(1)
-        if mask >> MAX_TOPICS:
-            raise WitnessMalformedError(f"an absent log has more than {MAX_TOPICS} topics")
-        positions = range(MAX_TOPICS)
-        topics = [self.source.take(HASH_BYTES) if mask >> i & 1 else None for i in positions]
+        # As in the contract, bits 4 to 7 count too: a log has no such topics, so it does not match.
+        topics = [self.source.take(HASH_BYTES) if mask >> i & 1 else None for i in range(8)]
         return canonical_filter(emitter, topics)
 
 

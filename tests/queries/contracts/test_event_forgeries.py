@@ -237,6 +237,19 @@ def test_gas_is_read_as_by_the_contract(verifier: Verifier) -> None:
     assert (taken(), taken(b"\1"), taken(b"\1", bytes(23)), taken(b"\1", bytes(24))) == (1, 1, 1, 0)
 
 
+@pytest.mark.parametrize("place", range(4, 8))
+def test_a_topic_behind_the_fourth_is_absent(
+    verifier: Verifier, block: RecordedBlock, place: int
+) -> None:
+    """No log has one, so both readings accept each bit of a filter's mask."""
+    log = block.receipts[1].logs[0]
+    absent = LogFilter(log.emitter, (*[None] * place, log.topics[0]))
+    witness = build_group_witness(
+        [ReceiptGroup(block.receipts, {1: ReceiptRequest(absent=(absent,))})]
+    )
+    assert assert_agreement(verifier, block, [RECEIPTS], [witness]) == 1
+
+
 def test_nodes_that_no_list_has_are_refused(verifier: Verifier) -> None:
     """A chain, a branch below an index, and a group without indexes."""
     items = [b"\x02" + bytes(40), b"\x02" + bytes(41)]
