@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {EventFacts, IEventsVerifier, LogFact} from "./interfaces/IEventsVerifier.sol";
 import {
     AccountFact,
+    AccountField,
     Facts,
     HeaderFact,
     HeaderField,
@@ -55,7 +56,7 @@ contract FactsLookup is IFactsLookup {
         view
         returns (bytes32)
     {
-        return _read(Question(ACCOUNT_FIELD, account, blockNumber, field, 0), gateways);
+        return _read(_fieldQuestion(account, blockNumber, field), gateways);
     }
 
     /// @inheritdoc IFactsLookup
@@ -84,6 +85,15 @@ contract FactsLookup is IFactsLookup {
         string[] calldata gateways
     ) external view returns (bytes32) {
         return _read(Question(LOG, address(0), blockNumber, transactionIndex, logIndex), gateways);
+    }
+
+    function _fieldQuestion(address account, uint256 blockNumber, uint8 field)
+        private
+        pure
+        returns (Question memory)
+    {
+        if (field > AccountField.CODE_HASH) revert FieldUnknown(field);
+        return Question(ACCOUNT_FIELD, account, blockNumber, field, 0);
     }
 
     function _read(Question memory question, string[] calldata gateways)
@@ -129,7 +139,7 @@ contract FactsLookup is IFactsLookup {
         view
         returns (bytes32, uint256)
     {
-        _lookUpRecent(Question(ACCOUNT_FIELD, account, 0, field, 0), maxAge, RETRIES, gateways);
+        _lookUpRecent(_fieldQuestion(account, 0, field), maxAge, RETRIES, gateways);
     }
 
     /// @inheritdoc IFactsLookup
@@ -243,6 +253,7 @@ contract FactsLookup is IFactsLookup {
             }
             return (slot.value, slot.blockNumber);
         }
+        if (question.kind != ACCOUNT_FIELD) revert KindUnknown(question.kind);
         AccountFact memory fact = facts.accounts[0];
         if (fact.account != question.account) revert FactMismatch();
         bytes32[4] memory values = [

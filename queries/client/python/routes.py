@@ -44,7 +44,7 @@ CODE_HASHES = {
     "OutputRegistry": "742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527",
     "AttestedRegistry": "e70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711",
     "EventsVerifier": "95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4",
-    "FactsLookup": "0b3187ca607f2e7b3c45d814f9bd4cda0638154683b0c395aca78e9f4191ed53",
+    "FactsLookup": "3b555f3db9229413fc2e17ce2363768e54a4ff3e9506a9b73ae6822b43564630",
 }
 NAMES_SOURCE_IN_ARGUMENTS = {"output", "attested"}  # in the second argument
 FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")

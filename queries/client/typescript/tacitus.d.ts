@@ -1974,6 +1974,20 @@ export declare const factsLookupAbi: readonly [{
     readonly type: "error";
 }, {
     readonly inputs: readonly [{
+        readonly name: "field";
+        readonly type: "uint8";
+    }];
+    readonly name: "FieldUnknown";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "kind";
+        readonly type: "uint8";
+    }];
+    readonly name: "KindUnknown";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
         readonly name: "registry";
         readonly type: "address";
     }];
@@ -2232,7 +2246,7 @@ export declare const codeHashes: {
     readonly OutputRegistry: "0x742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527";
     readonly AttestedRegistry: "0xe70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711";
     readonly EventsVerifier: "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4";
-    readonly FactsLookup: "0x0b3187ca607f2e7b3c45d814f9bd4cda0638154683b0c395aca78e9f4191ed53";
+    readonly FactsLookup: "0x3b555f3db9229413fc2e17ce2363768e54a4ff3e9506a9b73ae6822b43564630";
 };
 export declare const create2Prefix: "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000";
 /** What not all errors have: `path` is of an invalid value, `step` of a rejection, and `retryAfter` in seconds. */

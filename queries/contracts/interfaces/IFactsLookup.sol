@@ -67,6 +67,12 @@ interface IFactsLookup {
     /// @param blockNumber The source block.
     /// @param age Its age in seconds.
     error BlockTooOld(uint256 blockNumber, uint256 age);
+    /// @notice An account has no such field.
+    /// @param field The field.
+    error FieldUnknown(uint8 field);
+    /// @notice The callback reads no fact of this kind; no reader asks for one.
+    /// @param kind The kind, as in Question.
+    error KindUnknown(uint8 kind);
     /// @notice The lookup was deployed without an events verifier, so it cannot read logs.
     error NoVerifier();
     /// @notice There is no contract at this address.

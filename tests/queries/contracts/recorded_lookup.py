@@ -78,6 +78,16 @@ class Lookup:
         callback = PROVEN_RECENT if "Recent" in signature else PROVEN
         return self.contract.ask(call_data(callback, answer, extra))
 
+    def call_back(self, answer: bytes, callback: str, kind: int, *rest: object) -> bytes:
+        """Call back with a gateway's answer to a question of the caller's own making.
+
+        `rest`: what follows the question in the extra data of a recent read.
+        """
+        question = (kind, self.account(0), NUMBER, BALANCE, 0)
+        types = [QUESTION, *("uint256", "uint256", "string[]")[: len(rest)]]
+        extra = encode(types, [question, *rest])
+        return self.contract.ask(call_data(callback, answer, extra))
+
     def account(self, position: int) -> str:
         return f"0x{(self.accounts[position].address or b'').hex()}"
 
@@ -263,6 +273,14 @@ _LIES: dict[str, dict[str, Callable[[Lookup], bytes]]] = {
         ),
         "a_lookup_of_another_contract": stored_by(looks_up=True),
         "a_revert_that_looks_like_a_value": stored_by(looks_up=False),
+    },
+    "KindUnknown": {
+        "a_balance_as_an_unknown_kind": lambda x: x.call_back(
+            x.of_accounts(0, fields=[BALANCE]), PROVEN, 4
+        ),
+        "a recent balance as a log": lambda x: x.call_back(
+            x.of_recent(0, fields=[BALANCE]), PROVEN_RECENT, 5, MAX_AGE, 0, []
+        ),
     },
     "BlockTooOld": {
         "a_recent_balance_that_is_old": to_recent(

@@ -157,6 +157,16 @@ def test_a_recent_lookup_retries_three_times(lookup: Lookup) -> None:
     assert lookup.contract.refusal(call_data(PROVEN_RECENT, answer, extra)) == "CallReverted"
 
 
+@pytest.mark.parametrize(
+    ("signature", "arguments"), [(READ, (NUMBER, 4)), (RECENT, (255, MAX_AGE))]
+)
+def test_a_field_that_no_account_has_is_refused_before_the_lookup(
+    lookup: Lookup, signature: str, arguments: tuple[int, ...]
+) -> None:
+    data = call_data(signature, lookup.account(0), *arguments, [])
+    assert lookup.contract.refusal(data) == "FieldUnknown"
+
+
 # Lies: the true answer to another question
 
 

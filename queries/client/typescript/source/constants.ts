@@ -139,6 +139,8 @@ export const factsLookupAbi = [
   {"inputs":[{"name":"blockNumber","type":"uint256"},{"name":"age","type":"uint256"}],"name":"BlockTooOld","type":"error"},
   {"inputs":[{"name":"target","type":"address"},{"name":"reason","type":"bytes"}],"name":"CallReverted","type":"error"},
   {"inputs":[],"name":"FactMismatch","type":"error"},
+  {"inputs":[{"name":"field","type":"uint8"}],"name":"FieldUnknown","type":"error"},
+  {"inputs":[{"name":"kind","type":"uint8"}],"name":"KindUnknown","type":"error"},
   {"inputs":[{"name":"registry","type":"address"}],"name":"NoContract","type":"error"},
   {"inputs":[],"name":"NoVerifier","type":"error"},
   {"inputs":[{"name":"sender","type":"address"},{"name":"urls","type":"string[]"},{"name":"callData","type":"bytes"},{"name":"callbackFunction","type":"bytes4"},{"name":"extraData","type":"bytes"}],"name":"OffchainLookup","type":"error"},
@@ -170,7 +172,7 @@ export const codeHashes = {
   "OutputRegistry": "0x742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527",
   "AttestedRegistry": "0xe70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711",
   "EventsVerifier": "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4",
-  "FactsLookup": "0x0b3187ca607f2e7b3c45d814f9bd4cda0638154683b0c395aca78e9f4191ed53"
+  "FactsLookup": "0x3b555f3db9229413fc2e17ce2363768e54a4ff3e9506a9b73ae6822b43564630"
 } as const;
 
 export const create2Prefix = "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000" as const;
