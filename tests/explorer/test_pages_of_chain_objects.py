@@ -373,6 +373,14 @@ def test_pages_and_api_show_a_lowered_horizon() -> None:
         assert (route["stateHorizon"] == "2030-03-17T17:46:40.000Z") is is_lowered
 
 
+def test_a_registrys_page_says_what_a_false_hash_does() -> None:
+    for registry in ROUTES.registries.values():
+        words = page_text(f"/explorer/registry/{registry.destination}/{registry.address}")
+        trust = words.partition("Whom to trust")[2].partition("Read it")[0]
+        is_said = "end the registry for its whole past" in trust
+        assert is_said is (registry.kind != "native"), registry.kind
+
+
 INVALID_URLS = [
     f"/explorer/{page}"
     for page in (

@@ -247,8 +247,8 @@ def state(values: Mapping[int, int], slots: tuple[int, ...], owner: bytes = HIST
     return root, encode_witness(names, leaf(compact_account(account, nodes)))
 
 
-def first_header(number: int = FIRST) -> FakeHeader:
-    return FakeHeader(header_tail(number, TIME - 12), PARENT if number else bytes(32))
+def first_header(number: int = FIRST, time: int = TIME) -> FakeHeader:
+    return FakeHeader(header_tail(number, time - 12), PARENT if number else bytes(32))
 
 
 CHILD = FakeHeader(header_tail(FIRST + 1, TIME), first_header().hash)
@@ -267,11 +267,11 @@ def delayed_state(number: int = FIRST) -> State:
 
 
 def evidence_section(
-    witness: State, number: int = FIRST, mark: int = HeaderFlag.FIELDS
+    witness: State, number: int = FIRST, mark: int = HeaderFlag.FIELDS, time: int = TIME
 ) -> tuple[bytes, ...]:
     """The headers of the block and the next one with this state, and a call that makes it known."""
-    first = first_header(number)
-    last = FakeHeader(header_tail(number + 1, TIME), first.hash, witness[0])
+    first = first_header(number, time)
+    last = FakeHeader(header_tail(number + 1, time), first.hash, witness[0])
     before = first.compact(mark, field_mask(0) if mark else b"")
     section = raw_headers(before, last.compact(HeaderFlag.WITNESS, witness[1], first=False))
     return section, set_hash(number + 1, last.hash)

@@ -37,6 +37,7 @@ from tests.queries.attacks.history_forgeries import (
     STATE_HORIZON,
     delayed_state,
     evidence,
+    evidence_section,
     honest_hop,
 )
 from tests.queries.attacks.registry_attacks import ATTACKS, Deploy
@@ -120,6 +121,19 @@ def test_true_evidence_lowers_the_state_horizon(registry: DeployedContract, numb
     assert all(call.success for call in outcomes)
     assert int.from_bytes(first.data) == HORIZON
     assert [outcomes[index].data for index in (-3, -1)] == [TIME.to_bytes(32)] * 2
+
+
+def test_a_false_hash_ends_a_registry_for_its_whole_past(registry: DeployedContract) -> None:
+    """The time in a header that a liar makes up is the liar's choice."""
+    later_fact = EVIDENCE["a_fact_of_an_ended_block_accumulated_before"]
+    section, false_hash = evidence_section(delayed_state(), time=12)
+    lowered = call_data("endedBy(bytes)", section)
+    *_, accepted, horizon, refused = registry.simulate(
+        [later_fact.setup[-1], false_hash, lowered, STATE_HORIZON, later_fact.calldata]
+    )
+    assert accepted.success
+    assert int.from_bytes(horizon.data) == 12
+    assert error_name("NativeRegistry", refused.data) == "BeyondHorizon"
 
 
 @pytest.mark.parametrize("contract", sorted({attack.contract for attack in ATTACKS.values()}))
