@@ -15,6 +15,10 @@ from typing import Any
 
 from queries.config.registries import Registry, RegistryKind, derived_address
 
+# 2031-01-01: the horizon of these networks' registries. A fork may change what a header says about
+# events, and nothing else ends an events verifier. The same for everyone, so that one registry
+# serves all; at most five years ahead, so a later version has a later one.
+NETWORK_HORIZON = 1_924_992_000
 FINAL_L1, FINAL_L2 = "13 to 20 minutes", "20 to 30 minutes"
 ENS = "0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e"
 
@@ -73,7 +77,8 @@ NETWORKS: Mapping[str, Network] = {network.name: network for network in _NETWORK
 
 def network_registry(source: Network, destination: Network, **options: Any) -> Registry:
     """This version's registry of the route; `options` are the signers and their threshold."""
-    registry = Registry(route_kind(source, destination), source.chain, destination.chain)
+    kind = route_kind(source, destination)
+    registry = Registry(kind, source.chain, destination.chain, horizon=NETWORK_HORIZON)
     if registry.kind is RegistryKind.OUTPUT:
         registry = replace(registry, anchor_state_registry=source.anchor_state_registry)
     elif registry.kind is RegistryKind.ATTESTED:

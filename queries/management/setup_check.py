@@ -359,11 +359,12 @@ def _check_horizon(registry: Registry, destination: ChainClient) -> str:
     if state_horizon != (horizon := format_time(registry.horizon)):
         raise SetupError(
             f"Accounts cannot be proven from {state_horizon} on: a header of that time does not "
-            "commit to the state of its block. Header fields can still be proven."
+            "commit to the state of its block. Header fields and events can still be proven, until "
+            f"{horizon}: check what that fork does to the receipts in a header."
         )
     if registry.horizon <= time.time():
         raise SetupError(f"It has taken no headers since {horizon}. {REPLACE_ADVICE}")
-    return f"takes headers until {horizon}"
+    return f"takes headers until {horizon}; only that ends its events verifier"
 
 
 def _check_hash_source(registry: Registry, source: ChainClient, destination: ChainClient) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from queries.config.networks import NETWORKS
+from queries.config.networks import NETWORK_HORIZON, NETWORKS
 from queries.config.registries import (
     FACTORY,
     SALT,
@@ -14,6 +14,7 @@ from queries.config.registries import (
     RegistryKind,
     constructor_arguments,
     create2_address,
+    format_time,
 )
 from queries.contracts.abi import BUILD
 from queries.contracts.compiler import (
@@ -22,6 +23,7 @@ from queries.contracts.compiler import (
     read_sources,
     standard_json_input,
 )
+from queries.proving.registry_calls import HORIZON
 
 
 class Command(BaseCommand):
@@ -45,7 +47,19 @@ class Command(BaseCommand):
 
 
 def _addresses(contracts: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Registries' addresses: without constructor arguments by kind, of outputs by source."""
+    """Addresses by horizon: of `init` for known networks, and the default."""
+    return {
+        "factory": FACTORY,
+        "salt": f"0x{SALT.hex()}",
+        "horizons": {
+            format_time(horizon): _addresses_until(horizon, contracts)
+            for horizon in (NETWORK_HORIZON, HORIZON)
+        },
+    }
+
+
+def _addresses_until(horizon: int, contracts: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Registries' addresses: without other arguments by kind, of outputs by source."""
 
     def address(registry: Registry) -> str:
         code = bytes.fromhex(contracts[f"{registry.kind.capitalize()}Registry"]["bytecode"])
@@ -55,7 +69,7 @@ def _addresses(contracts: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     outputs = {
         str(network.chain): address(
             Registry(
-                RegistryKind.OUTPUT, network.chain, network.l1 or 0,
+                RegistryKind.OUTPUT, network.chain, network.l1 or 0, horizon=horizon,
                 anchor_state_registry=network.anchor_state_registry,
             )
         )
@@ -63,8 +77,6 @@ def _addresses(contracts: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         if network.anchor_state_registry
     }  # fmt: skip
     return {
-        "factory": FACTORY,
-        "salt": f"0x{SALT.hex()}",
-        **{kind.value: address(Registry(kind, 0, 0)) for kind in kinds},
+        **{kind.value: address(Registry(kind, 0, 0, horizon=horizon)) for kind in kinds},
         "output": outputs,
     }

@@ -69,7 +69,8 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--horizon",
             type=utc_time,
-            help=f"when it stops taking headers ({format_time(HORIZON)})",
+            help=f"when it stops taking headers ({format_time(HORIZON)}); where logs carry value, "
+            "at most five years ahead",
         )
         parser.add_argument(
             "--valid-until",
@@ -133,6 +134,12 @@ class Command(OperatorCommand):
             )
         with closing(ChainClient(chain)) as destination:
             _check_deployable(registry, destination)
+            if not destination.code(registry.address):
+                self.report(
+                    f"The registry will take headers until {format_time(registry.horizon)}. Only "
+                    "that ends its events verifier: no proof can stop it, if a fork changes the "
+                    "receipts in a header."
+                )
             title = f"{registry.kind} registry of {source.name}'s facts"
             data = deployment_calldata(registry)
             self.report(self.deploy(title, registry.address, data, destination, options))

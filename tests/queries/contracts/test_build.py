@@ -5,13 +5,14 @@ import json
 import pytest
 
 from queries.client.python import routes
-from queries.config.networks import NETWORKS
+from queries.config.networks import NETWORK_HORIZON, NETWORKS, network_registry
 from queries.config.registries import (
     FACTORY,
     Registry,
     RegistryKind,
     constructor_arguments,
     derived_address,
+    format_time,
 )
 from queries.contracts.abi import BUILD, load_artifact
 from queries.contracts.compiler import (
@@ -22,6 +23,7 @@ from queries.contracts.compiler import (
     standard_json_input,
 )
 from queries.proving.keccak import keccak256
+from queries.proving.registry_calls import HORIZON
 from tests.builds import compile_cached
 
 pytestmark = pytest.mark.no_database
@@ -60,19 +62,25 @@ def test_the_verifier_is_built_from_the_same_sources_for_size() -> None:
 
 def test_the_published_addresses_are_those_of_the_code() -> None:
     published = json.loads((BUILD / "addresses.json").read_text())
-    for kind in (RegistryKind.NATIVE, RegistryKind.OPTIMISM):
-        assert published[kind] == derived_address(Registry(kind, 1, 1))
-    outputs = {
-        str(network.chain): derived_address(
-            Registry(
-                RegistryKind.OUTPUT, network.chain, 1,
-                anchor_state_registry=network.anchor_state_registry,
+    horizons = {format_time(horizon): horizon for horizon in (NETWORK_HORIZON, HORIZON)}
+    assert published["horizons"].keys() == horizons.keys()
+    for moment, horizon in horizons.items():
+        addresses = published["horizons"][moment]
+        for kind in (RegistryKind.NATIVE, RegistryKind.OPTIMISM):
+            assert addresses[kind] == derived_address(Registry(kind, 1, 1, horizon=horizon))
+        assert addresses["output"] == {
+            str(network.chain): derived_address(
+                Registry(
+                    RegistryKind.OUTPUT, network.chain, 1, horizon=horizon,
+                    anchor_state_registry=network.anchor_state_registry,
+                )
             )
-        )
-        for network in NETWORKS.values()
-        if network.anchor_state_registry
-    }  # fmt: skip
-    assert published["output"] == outputs
+            for network in NETWORKS.values()
+            if network.anchor_state_registry
+        }  # fmt: skip
+    ethereum = NETWORKS["ethereum"]
+    preset = published["horizons"][format_time(NETWORK_HORIZON)]["native"]
+    assert network_registry(ethereum, ethereum).address == preset
     for name, code_hash in routes.CODE_HASHES.items():
         code = load_artifact(name).bytecode
         assert keccak256(code).hex() == code_hash

@@ -97,6 +97,7 @@ def test_an_earlier_end_is_deployed_and_written_to_the_routes_file(
 ) -> None:
     printed = setup.run("deploy_registry", *options, "2027-06-30")
     assert "2027-06-30T00:00:00Z" in printed
+    assert "Only that ends its events verifier" in printed
     end = int.from_bytes(node.call(add_deployed(setup, printed), call_data(reader)))
     assert end == datetime(2027, 6, 30, tzinfo=UTC).timestamp()
 

@@ -3,6 +3,7 @@
 import os
 import pty
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import product
@@ -12,6 +13,7 @@ import pytest
 from django.conf import LazySettings
 
 from explorer.demo.local_node import LocalNode, local_node
+from queries.config.limits import DAY
 from queries.config.networks import NETWORKS
 from queries.config.registries import RegistryKind, has_derived_address
 from queries.config.routes import Routes, read_routes
@@ -27,6 +29,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 NOWHERE = "http://127.0.0.1:1/hunter2"
 TWO_SIGNERS = ",".join(signer.address for signer in SIGNERS[:2])
 BASE_SEPOLIA = 84_532
+FIVE_YEARS = 5 * 365 * DAY
 GAMES = "0xa1Cec548926eb5d69aa3B7B57d371EdBdD03e64b"  # of OP Sepolia, on Sepolia
 # All other pairs of different networks need an attested registry.
 KINDS = {
@@ -63,6 +66,7 @@ def test_every_pair_of_networks_gets_its_kind_of_registry(
     default = RegistryKind.NATIVE if source == destination else RegistryKind.ATTESTED
     assert registry.kind is KINDS.get((source, destination), default)
     assert has_derived_address(registry)
+    assert registry.horizon < time.time() + FIVE_YEARS  # logs carry value
     assert routes.chains[registry.destination].daily_budget
     assert all(chain.explorer for chain in routes.chains.values())
 
