@@ -3,7 +3,7 @@
 The caller writes the detailed sentence and names the field.
 """
 
-from accounts.shared.errors import RETRYABLE, ErrorCode, RefusalError
+from accounts.shared.errors import NOT_RETRYABLE, RETRYABLE, ErrorCode, RefusalError
 from accounts.shared.wording import quote_text
 
 
@@ -120,6 +120,16 @@ class LookupCode(ErrorCode):
     LOOKUP_UNAVAILABLE = (
         "This server cannot prove the fact at present; another gateway may. `error` says why.",
         503,
+    )
+    REGISTRY_UNKNOWN = (
+        "This server has no such registry; another gateway may.",
+        503,
+        NOT_RETRYABLE,
+    )
+    FACT_NOT_PROVABLE = (
+        "This server can never prove the fact; another gateway may. `error` says why.",
+        503,
+        NOT_RETRYABLE,
     )
 
 

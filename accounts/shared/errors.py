@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from django.http import JsonResponse
 
-RETRYABLE = True
+RETRYABLE, NOT_RETRYABLE = True, False
 RETRYABLE_STATUSES = {
     HTTPStatus.TOO_MANY_REQUESTS,
     HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -24,10 +24,10 @@ class ErrorCode(Enum):
         self,
         meaning: str,
         status: int = HTTPStatus.BAD_REQUEST,
-        retryable: bool = False,  # noqa: FBT001, FBT002  (a member's value is a tuple)
+        retryable: bool | None = None,  # noqa: FBT001  (a member's value is a tuple)
     ) -> None:
         self.meaning, self.status = meaning, HTTPStatus(status)
-        self.retryable = retryable or self.status in RETRYABLE_STATUSES
+        self.retryable = self.status in RETRYABLE_STATUSES if retryable is None else retryable
 
     @property
     def code(self) -> str:

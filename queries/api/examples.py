@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
+from queries.api.lookups import balance_call
 from queries.attestations.body import AttestationBody
 from queries.config.routes import Chain, Routes
 from queries.reading.chain_heads import chain_heads, last_final_block
@@ -39,6 +40,13 @@ _FULL_REQUEST: dict[str, Any] = {
     },
 }
 
+
+def _lookup(destination: int, registry: str, block: int) -> str:
+    return f"0x{balance_call(destination, registry, _ACCOUNT, block).hex()}"
+
+
+LOOKUP = _lookup(int(DESTINATION), REGISTRY, int(BLOCK))
+
 BODIES: dict[str, dict[str, dict[str, Any]]] = {
     "BatchRequest": {
         "One balance": {"destinationChainId": DESTINATION, "fee": FEE, "data": _BALANCE},
@@ -48,6 +56,7 @@ BODIES: dict[str, dict[str, dict[str, Any]]] = {
     "SecondGenerationRequest": {
         "One balance": {"destination_chain_id": DESTINATION, "data": _BALANCE}
     },
+    "LookupBody": {"One balance": {"data": LOOKUP}},
     "AttestationBody": {"A signer's attestation": example_of(AttestationBody, "validation")},
 }
 
@@ -92,7 +101,9 @@ def fill_in(content: Any, site: str, example: RouteExample | None) -> Any:
     """Put the server's address and route into an example, or into a document with examples."""
     values: dict[str, object] = {SITE: site}
     if example:
+        block = int(BLOCK) if example.block is None else example.block
         values |= {
+            LOOKUP: _lookup(example.destination.id, example.registry, block),
             SOURCE: example.source.id,
             SOURCE_NAME: example.source.name,
             DESTINATION: example.destination.id,
@@ -100,7 +111,7 @@ def fill_in(content: Any, site: str, example: RouteExample | None) -> Any:
             REGISTRY: example.registry,
             REGISTRY.lower(): example.registry.lower(),
             FEE: example.fee,
-            BLOCK: BLOCK if example.block is None else example.block,
+            BLOCK: block,
             TIME: example.time or TIME,
         }
     json_texts = {old: json.dumps(str(new))[1:-1] for old, new in values.items()}

@@ -7,6 +7,7 @@ could answer is refused with a 4xx.
 import hashlib
 import re
 import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from django.core.cache import cache
@@ -21,11 +22,13 @@ from accounts.shared.rate_limits import DAY, MINUTE, client_network, refuse_over
 from queries.api.estimates import chain_readers
 from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel
+from queries.chain.errors import ChainError
 from queries.config.registries import Registry
 from queries.config.routes import Routes
 from queries.contracts.abi import selector
 from queries.error_codes import RETRY_SOON, LookupCode
 from queries.intake.submit import refuse_blocks_beyond_head
+from queries.models import Query
 from queries.planning.readers import ChainReaders
 from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses, recent_block
 from queries.proving.headers import HeaderField
@@ -47,6 +50,12 @@ RECENT_SELECTOR = selector(f"lookUpRecent({','.join(ARGUMENT_TYPES)})")
 DATA_PATTERN = rf"0[xX][0-9a-fA-F]{{{2 * (4 + 7 * 32)}}}"
 
 
+def balance_call(destination: int, registry: str, account: str, block: int) -> bytes:
+    """The calldata that asks for an account's balance."""
+    question = 1, account, block, AccountField.BALANCE, 0
+    return SELECTOR + encode(ARGUMENT_TYPES, [destination, registry, question])
+
+
 def _question_unknown(sentence: str) -> RefusalError:
     return RefusalError(LookupCode.QUESTION_UNKNOWN, sentence, path="data")
 
@@ -61,9 +70,7 @@ class LookupBody(Body):
     model_config = ConfigDict(extra="ignore")
 
     data: str = Field(
-        pattern=f"^{DATA_PATTERN}$",
-        description="The `callData` of the `OffchainLookup`.",
-        examples=[f"0x{SELECTOR.hex()}{7 * 64 * '0'}"],
+        pattern=f"^{DATA_PATTERN}$", description="The `callData` of the `OffchainLookup`."
     )
     sender: str = Field(default="", description="Ignored: `data` names the registry.")
 
@@ -186,7 +193,10 @@ def _read_question(data: str, routes: Routes) -> tuple[Registry, Question]:
         if registry.destination == destination and registry.address.lower() == address:
             is_recent = call[:4] == RECENT_SELECTOR
             return registry, Question(*question)._replace(is_recent=is_recent)
-    raise _lookup_unavailable(f"This server has no registry {address} on chain {destination}.")
+    raise RefusalError(
+        LookupCode.REGISTRY_UNKNOWN,
+        f"This server has no registry {address} on chain {destination}.",
+    )
 
 
 def _make_answer(
@@ -198,14 +208,10 @@ def _make_answer(
         batch = read_batch(content, routes, limits, needs_fee=False)
         refuse_blocks_beyond_head(batch.blocks, routes.limits)
         with chain_readers(batch, routes, TIMEOUT_SECONDS) as (chains, queries):
-            block, l1_block = question.block, None
-            if question.is_recent:
-                block, l1_block = recent_block(chains, registry, question.block)
-                for query in queries:
-                    query.block = block
-            (result,) = make_witnesses(chains, registry.destination, queries, l1_block)
-            seconds = _cache_seconds(chains, result, block, is_recent=question.is_recent)
+            result, seconds = _prove(chains, registry, question, queries)
     except NotProvableError as error:
+        if error.is_permanent:
+            raise RefusalError(LookupCode.FACT_NOT_PROVABLE, str(error)) from error
         raise _lookup_unavailable(str(error)) from error
     except RefusalError as refusal:
         if refusal.retryable:
@@ -215,6 +221,24 @@ def _make_answer(
     for event in result.event_witnesses:
         section, witness = event.piece.section, event.piece.witness
     return encode(["bytes", "bytes"], [section, witness]), seconds
+
+
+def _prove(
+    chains: ChainReaders, registry: Registry, question: Question, queries: Sequence[Query]
+) -> tuple[RegistryWitness, int]:
+    """The proof, and for how many seconds it may be cached."""
+    block, l1_block = question.block, None
+    try:
+        if question.is_recent:
+            block, l1_block = recent_block(chains, registry, question.block)
+            for query in queries:
+                query.block = block
+        (result,) = make_witnesses(chains, registry.destination, queries, l1_block)
+        return result, _cache_seconds(chains, result, block, is_recent=question.is_recent)
+    except ChainError as error:
+        if error.retryable:
+            raise
+        raise NotProvableError(str(error), is_permanent=True) from error
 
 
 def _cache_seconds(

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import requests
+from eth_abi.abi import encode
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 from eth_utils.crypto import keccak
@@ -298,9 +299,21 @@ def use_up_attestations(place: ServerUnderTest) -> requests.Response:
         return repeat_until_refused(partial(session.get, address, timeout=30), 150)
 
 
-# `lookUp` for a registry that is not on this server.
-LOOK_UP = "lookUp(uint256,address,(uint8,address,uint256,uint256,uint256))"
-UNROUTED_QUESTION = f"0x{keccak(text=LOOK_UP)[:4].hex()}{7 * 64 * '0'}"
+LOOKUP_TYPES = ("uint256", "address", "(uint8,address,uint256,uint256,uint256)")
+
+
+def look_up(block: int, source: int = 31337, registry: str = "") -> Send:
+    """Ask the gateway for the holder's balance; `registry` may be one that the server lacks."""
+
+    def send(place: ServerUnderTest) -> requests.Response:
+        address = registry or place.service.registries[source, 31337]
+        question = encode(LOOKUP_TYPES, [31337, address, (1, HOLDER, block, 1, 0)])
+        call = keccak(text=f"lookUp({','.join(LOOKUP_TYPES)})")[:4] + question
+        return place.service.get(f"/ccip/{HOLDER}/0x{call.hex()}")
+
+    return send
+
+
 SLOTS = [hex(slot) for slot in range(5)]
 TOO_MANY = {f"0x{number:040x}": {"props": ["NONCE"]} for number in range(201)}
 NONCE = {"header": ["NONCE"]}
@@ -334,7 +347,9 @@ REFUSED: dict[str, tuple[int, str, Send]] = {
     "event_malformed": (400, f"{BLOCK}.logs[0]", block({"logs": [{"transaction": 0}]})),
     "too_many_events": (400, f"{BLOCK}.logs", block({"logs": [{"logIndex": n} for n in range(5)]})),
     "question_unknown": (404, "data", get(f"/ccip/{HOLDER}/0x00")),
-    "lookup_unavailable": (503, "", get(f"/ccip/{HOLDER}/{UNROUTED_QUESTION}")),
+    "registry_unknown": (503, "", look_up(5, registry=HOLDER)),
+    "fact_not_provable": (503, "", look_up(0)),
+    "lookup_unavailable": (503, "", look_up(5, source=5)),
     "missing_field": (400, "fee", post({"destinationChainId": "31337", "data": {}})),
     "unknown_field": (400, f"{ACCOUNT}.prop", account({"prop": ["NONCE"]})),
     "number_malformed": (400, "data.-1", batch({"-1": {"block:5": NONCE}})),

@@ -175,6 +175,11 @@ def test_the_examples_of_openapi_json_work_on_this_server(shared_service: Servic
             content = answer.json()
             batches += {content.get("internalId"), content.get("request_id")} - {None}
     assert len(batches) == 3
+    lookup = document["paths"]["/ccip"]["post"]["requestBody"]["content"]["application/json"]
+    for example in lookup["examples"].values():
+        answer = requests.post(f"{shared_service.url}/ccip", json=example["value"], timeout=30)
+        assert answer.status_code == 200, answer.text
+        assert len(answer.json()["data"]) > 1_000
     shared_service.chain.mine(4)
     shared_service.wait(*batches)
     routes = document["paths"]["/chain-connections"]["get"]["responses"]["200"]["content"]

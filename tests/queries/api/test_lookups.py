@@ -56,8 +56,6 @@ def test_what_no_gateway_could_answer_is_404(name: str) -> None:
 
 
 ELSEWHERE = {
-    "another registry": data_of(registry=WALLET),
-    "another chain": data_of(chain=5),
     "a chain without nodes": data_of(),
     "a block to come": data_of((1, WALLET, 2**63, 1, 0)),
 }
@@ -70,6 +68,16 @@ def test_what_another_gateway_could_answer_is_503(name: str) -> None:
         assert (answer.status_code, content["code"]) == (503, "lookup_unavailable")
         assert content["message"] == content["error"]
         assert (answer["Cache-Control"], content["retryable"]) == ("no-store", True)
+
+
+@pytest.mark.parametrize("data", [data_of(registry=WALLET), data_of(chain=5)])
+def test_a_registry_of_another_server_is_503_without_a_retry(data: str) -> None:
+    for answer in (get(data), post(data)):
+        content = answer.json()
+        assert (answer.status_code, content["code"]) == (503, "registry_unknown")
+        assert content["message"] == content["error"]
+        assert not content["retryable"]
+        assert "Retry-After" not in answer
 
 
 def test_an_address_has_a_number_of_lookups_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
