@@ -1,7 +1,10 @@
 """Markdown tables that are generated from the code, by the names used in the guides."""
 
+import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import product
+from operator import itemgetter
 
 from django.conf import settings
 
@@ -13,8 +16,10 @@ from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost, calls
 from queries.config.networks import NETWORKS, provable_after, route_kind
 from queries.config.registries import RegistryKind, has_derived_address
 from queries.config.routes import Routes
+from queries.contracts.abi import selector
 from queries.schema.batch_checks import BatchLimits
 
+CONTRACTS = settings.BASE_DIR / "queries" / "contracts"
 LIMIT_COLUMNS = ("name", "default", "allowed", "meaning")  # of `[limits]` in the routes file
 
 
@@ -36,6 +41,7 @@ def guide_tables(
         "api-error": reference.error_example,
         "statuses": reference.status_table,
         "batch-codes": lambda: reference.batch_code_table(OPERATOR_ACTS | ADVICE),
+        "contract-errors": _contract_error_table,
         "error-codes": lambda: reference.error_code_table(REQUEST_ADVICE),
         "webhook-headers": reference.webhook_headers,
         "webhook-event": lambda: fill_in(reference.webhook_event(), site, example),
@@ -44,7 +50,7 @@ def guide_tables(
 
 
 def _example(name: str) -> str:
-    contract = settings.BASE_DIR / "queries" / "contracts" / "examples" / f"{name}.sol"
+    contract = CONTRACTS / "examples" / f"{name}.sol"
     return f"```solidity\n{contract.read_text().strip()}\n```"
 
 
@@ -62,6 +68,31 @@ def _registry_table(routes: Routes) -> str:
                 "yes" if has_derived_address(registry) else "**no: unverifiable**",
             )
             for (source, destination), registry in routes.registries.items()
+        ),
+    )
+
+
+# An error's comment, name and parameters in Solidity.
+ERROR_RE = re.compile(r"((?:^ *///.*\n)+) *error (\w+)\(([^)]*)\);", re.MULTILINE)
+
+
+@cache
+def _contract_error_table() -> str:
+    """The errors of all contracts, each once, with the notices of the sources."""
+    rows = {}
+    for path in (*CONTRACTS.glob("*.sol"), *CONTRACTS.glob("interfaces/*.sol")):
+        for comment, name, parameters in ERROR_RE.findall(path.read_text()):
+            types = (parameter.split()[0] for parameter in parameters.split(",") if parameter)
+            # An argument that is a contract is encoded as its address.
+            abi_types = (re.sub("^I[A-Z].*", "address", solidity_type) for solidity_type in types)
+            notice = re.sub("///|@notice", "", comment.partition("@param")[0])
+            code = selector(f"{name}({','.join(abi_types)})").hex()
+            rows[f"0x{code}"] = name, parameters, notice
+    return reference.table(
+        ("selector", "error", "meaning"),
+        (
+            (f"`{code}`", f"`{name}({' '.join(parameters.split())})`", " ".join(notice.split()))
+            for code, (name, parameters, notice) in sorted(rows.items(), key=itemgetter(1))
         ),
     )
 

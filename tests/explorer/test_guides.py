@@ -9,6 +9,8 @@ from markdown_it import MarkdownIt
 from accounts.shared.errors import PageCode
 from explorer.guides.render import GUIDES, guide_path
 from queries.api.rejection_codes import rejection_codes, wait_codes
+from queries.config.registries import RegistryKind, registry_artifact
+from queries.contracts.abi import load_artifact, selector
 from tests.guides import code_blocks
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
 
@@ -85,6 +87,24 @@ def test_each_batchs_code_has_a_row_to_link_to(client: Client) -> None:
     for code in {*wait_codes(), *rejection_codes(), *(code.code for code in PageCode)}:
         row = page.partition(f'<tr id="{code}">')[2].partition("</tr>")[0]
         assert len(re.findall("<td[^>]*>[^<]", row)) == 3, code
+
+
+def test_each_error_of_a_contract_can_be_found_by_its_selector(client: Client) -> None:
+    page = client.get("/docs/status").text
+    contracts = ("FactsLookup", "FactsRouter", "EventsRouter", "EventsVerifier")
+    kinds = [registry_artifact(kind).name for kind in RegistryKind]
+    errors = {
+        selector(f"{entry['name']}({','.join(word['type'] for word in entry['inputs'])})"): entry
+        for contract in (*contracts, *kinds)
+        for entry in load_artifact(contract).abi
+        if entry["type"] == "error"
+    }
+    names = {code.hex(): entry["name"] for code, entry in errors.items()}
+    assert names["5a4ec0dc"] == "BlockTooOld"
+    for code, name in names.items():
+        row = page.partition(f"<code>0x{code}</code>")[2].partition("</tr>")[0]
+        assert f"{name}(" in re.sub("<wbr>|&.*?;", "", row), name
+        assert re.search('<td data-name="meaning">.{10}', row), name
 
 
 def test_code_is_highlighted(client: Client) -> None:
