@@ -10,13 +10,14 @@ from typing import Any
 
 import requests
 from eth_abi.abi import encode
+from eth_utils.abi import function_signature_to_4byte_selector
 
 from queries.config.registries import Registry, RegistryKind, derived_address
 from tests.commands import free_port, run_program
 from tests.rigs.anvil import Chain
 from tests.rigs.certificates import self_signed_certificate
 from tests.rigs.quiet_server import QuietHandler, handler_server
-from tests.rigs.service import HOLDER, Service
+from tests.rigs.service import HOLDER, REPOSITORY, Service
 
 JS = Path(__file__).parents[1] / "js"
 DEAD = f"http://127.0.0.1:{free_port()}/{{sender}}/{{data}}"
@@ -50,6 +51,14 @@ def lookup_of(service: Service, source: int = 31337) -> str:
     )
 
 
+def link_packages(folder: Path) -> None:
+    """Make viem and the server's TypeScript client available to programs in the folder."""
+    modules = folder / "node_modules"
+    modules.mkdir()
+    (modules / "viem").symlink_to(JS / "node_modules" / "viem")
+    (modules / "tacitus").symlink_to(REPOSITORY / "queries" / "client" / "typescript")
+
+
 def gateway(service: Service, ending: str = ".json") -> str:
     return f"{service.url}/ccip/{{sender}}/{{data}}{ending}"
 
@@ -65,6 +74,12 @@ def read(
     assert result.returncode == 0, result.stdout + result.stderr
     results: list[Any] = json.loads(result.stdout)
     return results
+
+
+def is_error(result: str, error: str) -> bool:
+    """Whether a library's message names the error."""
+    selector = function_signature_to_4byte_selector(error).hex()
+    return error.partition("(")[0] in result or selector in result
 
 
 @contextmanager

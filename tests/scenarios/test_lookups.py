@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import requests
 from eth_abi.abi import encode
-from eth_utils.abi import function_signature_to_4byte_selector
 
 from queries.config.registries import RegistryKind
 from tests.builds import contract_for_tests
@@ -22,7 +21,6 @@ from tests.scenarios.fixtures import Install, NewChain
 from tests.scenarios.lookups import (
     DEAD,
     HEADER,
-    JS,
     LIBRARIES,
     LOG,
     NO_PROOF_ERRORS,
@@ -32,6 +30,8 @@ from tests.scenarios.lookups import (
     ask,
     gateway,
     https_gateway,
+    is_error,
+    link_packages,
     lookup_of,
     lying_gateway,
     read,
@@ -108,29 +108,30 @@ def test_a_consumer_contract_reads_through_a_lookup(native: Service, library: st
         false = [HOLDER, block, 4, [url]]
         share, error = read(library, native, (SHARE, asked), (SHARE, false), contract=consumer)
     assert int(share) == HOLDER_BALANCE // 4
-    selector = function_signature_to_4byte_selector("LookupFailed(bytes)").hex()
-    assert selector in error or "LookupFailed" in error
+    assert is_error(error, "LookupFailed(bytes)")
 
 
 def test_the_guides_viem_code_reads_a_balance(native: Service, tmp_path: Path) -> None:
-    """By the lookup's own gateways, of which the first is dead."""
+    """By the lookup's own gateways, of which the first is dead. An old block's error has a name."""
     head = native.chain.mine(20)
-    (tmp_path / "node_modules").symlink_to(JS / "node_modules")
+    link_packages(tmp_path)
     code = code_of(native.url, "contracts", "readRecent")
     node = f"https://your-node-of-chain-{native.chain.id}.example"  # the server cannot name one
     assert node in code
-    printed = run("js", code.replace(node, native.chain.url), tmp_path)
+    code = code.replace(node, native.chain.url)
+    printed = run("js", code, tmp_path)
     assert printed == f"{native.chain.balance(HOLDER, head - 4)} wei in block {head - 4}\n"
+    assert "600n" in code
+    with pytest.raises(AssertionError, match=r"BlockTooOld\(uint256 blockNumber, uint256 age\)"):
+        run("js", code.replace("600n", "0n"), tmp_path)
 
 
 def test_the_typescript_readmes_lookup_example_reads_a_balance(
     native: Service, tmp_path: Path
 ) -> None:
-    modules, client = tmp_path / "node_modules", REPOSITORY / "queries" / "client" / "typescript"
-    modules.mkdir()
-    (modules / "viem").symlink_to(JS / "node_modules" / "viem")
-    (modules / "tacitus").symlink_to(client)
-    blocks = re.findall(r"```ts\n(.*?)```", (client / "README.md").read_text(), re.DOTALL)
+    link_packages(tmp_path)
+    readme = (tmp_path / "node_modules" / "tacitus" / "README.md").read_text()
+    blocks = re.findall(r"```ts\n(.*?)```", readme, re.DOTALL)
     (code,) = [block for block in blocks if "factsLookupAbi" in block]
     head = native.chain.mine(20)
     for example, value in (
@@ -205,13 +206,13 @@ def test_the_registrys_page_shows_how_to_read(native: Service, tmp_path: Path) -
     (code,) = [block for block in code_blocks(text) if "readRecent" in block]
     assert f'<code id="lookup">{lookup_of(native)}</code>' in text
     program = f"""\
-import {{ createPublicClient, http, parseAbi }} from "viem";
+import {{ createPublicClient, http }} from "viem";
 const client = createPublicClient({{ transport: http("{chain.url}") }});
 const account = "{HOLDER}";
 {code}
-console.log(`${{balance}} ${{block}}`);"""
+console.log(`${{BigInt(balance)}} ${{block}}`);"""
     head = chain.mine(20)
-    (tmp_path / "node_modules").symlink_to(JS / "node_modules")
+    link_packages(tmp_path)
     assert run("js", program, tmp_path) == f"{chain.balance(HOLDER, head - 4)} {head - 4}\n"
 
 
@@ -253,8 +254,24 @@ def test_a_lying_gateway_is_refused(native: Service, library: str, name: str) ->
     block = native.chain.mine(20) - 10
     with lying_gateway(native, partial(lie, native)) as url:
         (result,) = read(library, native, (READ, [HOLDER, block, BALANCE, [url]]))
-    selector = function_signature_to_4byte_selector(error).hex()
-    assert selector in result or error.partition("(")[0] in result, result
+    assert is_error(result, error), result
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_false_proof_ends_a_lookup_until_its_gateway_is_left_out(
+    native: Service, library: str
+) -> None:
+    """As the guide says: clients ask no other gateway after the contract refused a proof."""
+    block, honest = native.chain.mine(20) - 10, gateway(native)
+    with lying_gateway(native, lambda *_: NO_PROOF_ERRORS) as url:
+        refused, value = read(
+            library,
+            native,
+            (READ, [HOLDER, block, BALANCE, [url, honest]]),
+            (READ, [HOLDER, block, BALANCE, [honest]]),
+        )
+    assert is_error(refused, "FactMismatch()")
+    assert int(value, 16) == HOLDER_BALANCE
 
 
 # The endpoint

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from eth_account import Account as Key
-from eth_utils.abi import function_signature_to_4byte_selector
 
 from queries.config.registries import RegistryKind
 from tests.builds import contract_for_tests
@@ -17,13 +16,14 @@ from tests.rigs.service import BALANCE, HOLDER, Service, accounts
 from tests.scenarios.fixtures import Install
 from tests.scenarios.lookups import (
     HEADER_RECENT,
-    JS,
     LIBRARIES,
     RECENT,
     SLOT_RECENT,
     add_route,
     ask,
     gateway,
+    is_error,
+    link_packages,
     lookup_of,
     lying_gateway,
     read,
@@ -67,12 +67,6 @@ def routes(install: Install, chains: dict[int, Chain]) -> Iterator[Service]:
         yield service
 
 
-def is_error(result: str, error: str) -> bool:
-    """Whether a library's message names the error."""
-    selector = function_signature_to_4byte_selector(error).hex()
-    return error.partition("(")[0] in result or selector in result
-
-
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_recent_facts_of_the_chain_itself(routes: Service, library: str) -> None:
     """Four blocks before the newest: the callback may reach a node that is behind."""
@@ -96,7 +90,7 @@ def test_recent_facts_of_the_chain_itself(routes: Service, library: str) -> None
 def test_the_guides_viem_code_uses_the_lookup_of_its_route(routes: Service, tmp_path: Path) -> None:
     """The server lists lookups of other routes before it."""
     head = routes.chain.mine(20)
-    (tmp_path / "node_modules").symlink_to(JS / "node_modules")
+    link_packages(tmp_path)
     code = code_of(routes.url, "contracts", "readRecent")
     for pattern, value in (
         (r'ChainId === "\d+"', f'ChainId === "{L2}"'),
