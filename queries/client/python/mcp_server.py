@@ -1,7 +1,6 @@
 """An MCP server (modelcontextprotocol.io): tools with which agents request and read facts."""
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Annotated, Any
 
 from queries.client.python.batches import BlockQuery, Doc, build_batch
@@ -192,6 +191,11 @@ def _argument_problem(problem: Any) -> str:
     return f"{path}: {problem['msg']}."
 
 
+def _error_text(error: TacitusError, url: str) -> str:
+    path = f" (at {error.path})" if error.path else ""
+    return f"{error.sentence}{path} Code: {error.code}. See {url}/docs/status#{error.code}"
+
+
 def run_mcp_server(url: str, connect: Callable[[], Tacitus]) -> None:
     """Serve over stdin and stdout until stdin ends."""
     try:
@@ -203,32 +207,24 @@ def run_mcp_server(url: str, connect: Callable[[], Tacitus]) -> None:
             "tacitus.py mcp needs one more package: python -m pip install 'mcp>=2.3,<3'"
         ) from None
 
-    def with_tool_errors(tool: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-        @wraps(tool)
-        def call(*arguments: Any, **options: Any) -> dict[str, Any]:
-            try:
-                return tool(*arguments, **options)
-            except TacitusError as error:
-                path = f" (at {error.path})" if error.path else ""
-                docs = f"{url}/docs/status#{error.code}"
-                raise ToolError(f"{error.sentence}{path} Code: {error.code}. See {docs}") from error
-
-        return call
-
     class Server(MCPServer):
         async def call_tool(self, name: str, *arguments: Any, **options: Any) -> Any:
-            """Refuse invalid arguments with a sentence for each."""
+            """Refuse with the error's sentence, or with one for each invalid argument."""
             try:
                 return await super().call_tool(name, *arguments, **options)
             except ToolError as error:
-                problems = getattr(error.__cause__, "errors", None)  # if pydantic refused them
+                cause = error.__cause__
+                problems = getattr(cause, "errors", None)  # if pydantic refused them
+                if isinstance(cause, TacitusError):
+                    raise ToolError(_error_text(cause, url)) from cause
                 if problems is None:
                     raise
-                raise ToolError(" ".join(map(_argument_problem, problems()))) from error
+                raise ToolError(" ".join(map(_argument_problem, problems()))) from cause
 
     ArgModelBase.model_config["extra"] = "forbid"
     tools = AgentTools(url, connect)
-    server = Server("tacitus", instructions=INSTRUCTIONS, version=__version__)
+    # At INFO it would log each refusal, which the agent reads anyway.
+    server = Server("tacitus", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     for tool in (tools.routes, tools.estimate, tools.submit, tools.status, tools.slot):
-        server.add_tool(with_tool_errors(tool))
+        server.add_tool(tool)
     server.run("stdio")

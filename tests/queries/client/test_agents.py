@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -23,14 +24,17 @@ Conversation = Callable[[Client], Awaitable[None]]
 
 
 def talk(service: Service, conversation: Conversation, key: str | None = None) -> None:
-    """Run the command, as an agent's configuration does, and talk to it."""
+    """Run the command, as an agent's configuration does, and talk to it. It logs nothing."""
     key = service.keys[0] if key is None else key
+    log = service.folder / "mcp.log"
+    program = [sys.executable, "-W", "error", service.client_file, "mcp"]
     command = StdioServerParameters(
-        command=sys.executable,
-        args=["-W", "error", service.client_file, "mcp"],
+        command="sh",
+        args=["-c", f"exec {shlex.join(map(str, program))} 2>{shlex.quote(str(log))}"],
         env={"TACITUS_URL": service.url, "TACITUS_KEY": key},
     )
     converse(command, conversation)
+    assert log.read_text() == ""
 
 
 async def answer(client: Client, tool: str, **arguments: Any) -> Any:
@@ -42,7 +46,10 @@ async def answer(client: Client, tool: str, **arguments: Any) -> Any:
 async def refusal(client: Client, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
     assert result.is_error
-    return str(result.content)
+    (content,) = result.content
+    assert content.type == "text"
+    assert "executing tool" not in content.text
+    return str(content.text)
 
 
 def test_an_agent_proves_facts_and_reads_them_on_chain(
@@ -183,6 +190,9 @@ def test_refusals_and_rejections_name_their_code_and_where_it_is_explained(
         text = await refusal(client, "submit", **query(block=1, header=["SHOE_SIZE"]))
         assert f"{shared_service.url}/docs/status#unknown_header_field" in text
         assert "header[0]" in text
+        text = await refusal(client, "status", batch_id="01J2VM6JSA6VKKZ0ENWGYYPR18")
+        assert text.startswith("No query found. There is no batch with the id")
+        assert "batch_unknown" in text
         text = await refusal(client, "submit", **query(header=["GAS_USED"]))
         assert "either by its number or by a timestamp" in text
         unknown = {"account": [HOLDER], "prop": ["BALANCE"], "header": ["GAS_USED"]}
