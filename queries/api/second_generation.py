@@ -58,7 +58,7 @@ class LaterQueryResponse(_LaterProgress):
     status: Annotated[str, enum_schema(["COMPLETED", "FAILED", "IN_PROGRESS"])]
     typ: Literal["ACCOUNT", "HEADER"]
     created_at: Moment
-    completed_at: Moment | None
+    completed_at: Moment | None = Field(description="When it was COMPLETED or FAILED.")
 
 
 class LaterQueryListResponse(ApiModel):
@@ -74,7 +74,7 @@ class LaterActionResponse(_LaterProgress):
     status: Annotated[str, enum_schema(["COMPLETED", "FAILED", "IN_PROGRESS", "PENDING"])]
     typ: StepName
     created_at: Moment | None
-    completed_at: Moment | None
+    completed_at: Moment | None = Field(description="When it was COMPLETED or FAILED.")
     transaction_hash: TransactionHash | None
 
 
@@ -111,7 +111,6 @@ def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> LaterQue
             internal_id=f"{batch.id}-{query.position}",
             typ="ACCOUNT" if query.is_account_query else "HEADER",
             created_at=batch.submitted_at,
-            completed_at=query.completed_at,
             **_status_members(batch, query.completed_at, has_failed=query.has_failed),
         )
         for query in progress[:limit]
@@ -134,12 +133,11 @@ def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> LaterActi
             internal_id=f"{batch.id}-{query.position}-{step.name}",
             typ=step.name,
             created_at=step.began_at,
-            completed_at=step.completed_at,
             transaction_hash=step.transaction_hash or None,
             **(
                 _status_members(batch, step.completed_at, has_failed=has_failed)
                 if step.began_at
-                else {"status": "PENDING"}
+                else {"status": "PENDING", "completed_at": None}
             ),
         )
         for step in query.steps
@@ -154,15 +152,22 @@ def is_alive(_request: HttpRequest) -> AliveResponse:
 def _status_members(
     batch: BatchView, completed_at: datetime | None, *, has_failed: bool
 ) -> dict[str, Any]:
-    """The status of a query or step that has begun; this API has FAILED in place of REJECTED.
+    """The status of a query or step that has begun, and when it ended; this API has FAILED in place
+    of REJECTED.
 
     A query without an error of its own ends with its batch, and can be submitted again.
     """
     if completed_at:
-        return {"status": "COMPLETED"}
+        return {"status": "COMPLETED", "completed_at": completed_at}
     if batch.error is None:
-        return {"status": "IN_PROGRESS"}
+        return {"status": "IN_PROGRESS", "completed_at": None}
     cause = batch.error
     message = cause.sentence if has_failed else f"Another query failed: {cause.sentence}"
     retryable = cause.retryable or not has_failed
-    return {"status": "FAILED", "message": message, "code": cause.code, "retryable": retryable}
+    return {
+        "status": "FAILED",
+        "completed_at": batch.ended_at,
+        "message": message,
+        "code": cause.code,
+        "retryable": retryable,
+    }

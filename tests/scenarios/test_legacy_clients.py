@@ -272,9 +272,11 @@ def test_the_second_generation_api_submits_and_polls(place: LegacyService) -> No
         assert {name: query[name] for name in ("message", "code", "retryable")} == {
             name: rejection[name] for name in ("message", "code", "retryable")
         }
+        assert query["completed_at"] >= query["created_at"]
         first, *others = call("GET", f"/get_actions/{query['internal_id']}")["actions"]
         assert (first["status"], first["code"]) == ("FAILED", "time_too_early")
-        assert {other["status"] for other in others} == {"PENDING"}
+        assert first["completed_at"] == query["completed_at"]
+        assert {(other["status"], other["completed_at"]) for other in others} == {("PENDING", None)}
         assert not any("code" in other for other in others)
     # A query that ends only with its batch can be submitted again.
     data = {
