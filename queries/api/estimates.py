@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from threading import Lock
+from typing import Any
 
 from django.http import HttpRequest
 from django.utils import timezone
@@ -26,6 +27,8 @@ from queries.api.responses import (
     Gas,
     HexBytes,
     Selector,
+    WaitCode,
+    WaitsFor,
     WarningResponse,
     Wei,
     Word,
@@ -43,6 +46,7 @@ from queries.planning.witness import NotProvableError, RegistryWitness, WitnessF
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.checked_batch import CheckedBatch, selector_of
 from queries.schema.json_schema import example_of
+from queries.wait_reasons import Reason
 
 ESTIMATES_PER_MINUTE = 30  # for an account, whichever of its keys is used
 ESTIMATE_SECONDS, WITNESS_SECONDS = 10.0, 30.0
@@ -74,11 +78,12 @@ class BlockEstimateResponse(ApiModel):
     last_final_block: BlockNumber
     readiness: Readiness = Field(
         description="Whether the block could be proven now. A submitted batch waits for a block "
-        "that is NOT_FINAL, or NOT_KNOWN to the destination, and is rejected for one that is "
-        "OUT_OF_REACH or FAILS.",
+        "that is NOT_FINAL, or NOT_KNOWN to the destination (`waitCode` says why), and is rejected "
+        "for one that is OUT_OF_REACH or FAILS.",
         examples=["READY"],
     )
-    waits_for: str | None
+    waits_for: WaitsFor
+    wait_code: WaitCode
     error: str | None
     code: str | None
     distance: BlockNumber | None = Field(examples=[None])
@@ -252,15 +257,17 @@ def _warnings(batch: CheckedBatch) -> list[WarningResponse]:
 
 def _block_response(block: BlockEstimate) -> BlockEstimateResponse:
     selectors = (selector_of(query.block, query.timestamp) for query in block.queries)
+    is_waiting = block.sentence and not block.is_rejected
+    reason = Reason(block.code, block.sentence) if is_waiting else None
+    wait_members: dict[str, Any] = {"waits_for": reason, "wait_code": reason}
     return BlockEstimateResponse(
         origin_chain_id=block.source,
         selectors=list(dict.fromkeys(selectors)),
         block=block.block,
         last_final_block=block.last_final,
         readiness=block.readiness,
-        waits_for=None if block.code else block.sentence or None,
-        error=block.sentence if block.code else None,
-        code=block.code or None,
+        error=block.sentence if block.is_rejected else None,
+        code=block.code if block.is_rejected else None,
         distance=block.distance,
         hops=block.hops,
         proven=[
@@ -269,6 +276,7 @@ def _block_response(block: BlockEstimate) -> BlockEstimateResponse:
             if (facts := [display_name(name) for name in names if name != BLOCK_AT_TIME])
         ],
         price=PriceResponse.model_validate(block.price) if block.price else None,
+        **wait_members,
     )
 
 

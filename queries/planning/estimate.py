@@ -20,7 +20,7 @@ from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders, fact_reads
 from queries.proving.registry_calls import block_leaf
-from queries.wait_reasons import WaitCode
+from queries.wait_reasons import Reason, WaitCode
 
 HEADER_FIRST = "The header is sent first, and the accounts in transactions after it."
 # Errors of nodes that do not support state overrides.
@@ -75,7 +75,7 @@ class BlockEstimate:
     last_final: int
     readiness: Readiness = Readiness.READY
     sentence: str = ""  # why it waits or fails
-    code: str = ""  # if it fails
+    code: str = ""  # if it waits or fails
     distance: int | None = None  # if it is out of reach
     proven_facts: Sequence[Sequence[str]] = ()  # by query, the facts in the registry
     hops: int = 0
@@ -93,6 +93,13 @@ class BlockEstimate:
     def price(self) -> Price | None:
         """The price without other blocks."""
         return self.facts_price and sum(self.preparations.values(), self.facts_price)
+
+    @property
+    def is_rejected(self) -> bool:
+        return self.readiness in {Readiness.OUT_OF_REACH, Readiness.FAILS}
+
+    def wait(self, readiness: Readiness, reason: Reason) -> None:
+        self.readiness, self.code, self.sentence = readiness, reason.code, reason.sentence
 
     def fail(self, error: ChainError) -> None:
         """Mark the estimate as failed. Raises the error instead if a retry may help."""
@@ -166,7 +173,7 @@ def _estimate_blocks(
                 query.block = block
             if block is not None or reason is None:
                 continue
-            block_estimate.readiness, block_estimate.sentence = Readiness.NOT_FINAL, reason.sentence
+            block_estimate.wait(Readiness.NOT_FINAL, reason)
         yield block_estimate
     for (source, _), group in _group_queries(queries, "block").items():
         registry = chains.routes.registries[source, destination]
@@ -199,7 +206,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
         estimate.last_final = head.final_number
     last = (estimate.block or 0) + has_time  # a time is proven with the header after the block's
     if reason := head.wait_reason(last):
-        estimate.readiness, estimate.sentence = Readiness.NOT_FINAL, reason.sentence
+        estimate.wait(Readiness.NOT_FINAL, reason)
     if last > head.number:
         return
     plan = BlockPlan.read(chains, registry, estimate.block or 0, estimate.queries)
@@ -209,7 +216,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
         for query in estimate.queries
     ]
     if plan.registry_block.is_complete:
-        estimate.readiness, estimate.sentence = Readiness.PROVEN, ""
+        estimate.readiness, estimate.code, estimate.sentence = Readiness.PROVEN, "", ""
         estimate.facts_price = Price()
         return
     leaves: dict[int, bytes] = {}
@@ -231,7 +238,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
         estimate.readiness, estimate.distance = Readiness.OUT_OF_REACH, anchor.distance
         estimate.code, estimate.sentence = anchor.reason.code, anchor.reason.sentence
     elif estimate.readiness is not Readiness.NOT_FINAL:
-        estimate.readiness, estimate.sentence = Readiness.NOT_KNOWN, anchor.reason.sentence
+        estimate.wait(Readiness.NOT_KNOWN, anchor.reason)
 
 
 def _estimate_facts(

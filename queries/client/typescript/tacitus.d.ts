@@ -81,9 +81,12 @@ export type BlockEstimateResponse = {
     selectors: ReadonlyArray<string>;
     block: string | null;
     lastFinalBlock: string;
-    /** Whether the block could be proven now. A submitted batch waits for a block that is NOT_FINAL, or NOT_KNOWN to the destination, and is rejected for one that is OUT_OF_REACH or FAILS. */
+    /** Whether the block could be proven now. A submitted batch waits for a block that is NOT_FINAL, or NOT_KNOWN to the destination (`waitCode` says why), and is rejected for one that is OUT_OF_REACH or FAILS. */
     readiness: Readiness;
+    /** The reason for waiting, in a sentence. */
     waitsFor: string | null;
+    /** The code of `waitsFor`, for programs: one of the codes of a batch. */
+    waitCode: string | null;
     error: string | null;
     code: string | null;
     distance: string | null;

@@ -78,6 +78,8 @@ def test_a_block_that_is_not_final_is_reported_with_the_last_final_block(node: L
         assert {block["lastFinalBlock"] for block in blocks} == {str(head - 5)}
         newest, beyond, late = blocks
         assert newest["waitsFor"].startswith(f"Block {head:,} is not final yet")
+        assert newest["waitCode"] == beyond["waitCode"] == "block_not_final"
+        assert late["waitCode"] == "time_not_reached"
         assert int(newest["price"]["gas"]) > 50_000
         assert beyond["price"] is late["price"] is None
         assert (estimate["complete"], estimate["free"]) == (False, True)
@@ -100,6 +102,7 @@ def test_a_native_route_waits_for_finality_only_for_times(node: LocalNode) -> No
         }.items():
             estimate = _estimate_block(service, selector)
             assert (estimate["block"], estimate["readiness"]) == (str(block), readiness)
+            assert bool(estimate["waitCode"]) == (readiness == "NOT_FINAL")
 
 
 def test_a_block_that_the_destination_does_not_know_waits(service: Service) -> None:
@@ -111,6 +114,7 @@ def test_a_block_that_the_destination_does_not_know_waits(service: Service) -> N
     service.routes.registries[CHAIN_ID, CHAIN_ID] = attested  # type: ignore[index]
     block = _estimate_block(service, f"block:{service.head()}")
     assert (block["readiness"], block["price"], block["code"]) == ("NOT_KNOWN", None, None)
+    assert block["waitCode"] == "not_attested"
     assert block["waitsFor"].startswith("Too few signers have attested a block")
 
 
