@@ -6,7 +6,7 @@ from functools import cache
 
 from pydantic import BaseModel
 
-from accounts.shared.errors import ErrorCode, KeyCode, PageCode
+from accounts.shared.errors import BodyCode, ErrorCode, KeyCode, PageCode
 from accounts.shared.rate_limits import MINUTE
 from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
 from queries.api.endpoints import ENDPOINTS
@@ -85,7 +85,8 @@ def endpoint_sections() -> str:
     """A section for each endpoint, and one for each kind of object in their bodies."""
     common = (
         f"Any endpoint that needs a key may answer with {_code_links(KeyCode)}; one that takes a "
-        f"batch, with {_code_links(RequestCode)}."
+        f"body, with {_code_links(BodyCode)}; one that takes a batch, with "
+        f"{_code_links(RequestCode)}."
     )
     sections = (part for endpoint in ENDPOINTS for part in _section(endpoint))
     return "\n\n".join((common, *sections, *_object_sections()))
@@ -107,31 +108,32 @@ def _section(endpoint: Endpoint) -> Iterable[str]:
             yield f"<!-- fold: Request: {title[0].lower()}{title[1:]} -->"
             yield _json_block(example)
         yield "<!-- fold: Fields of the request -->"
-        yield _model_table(endpoint.body, "validation")
+        yield _model_members(endpoint.body, "validation")
     yield "<!-- fold: Answer -->"
     yield _json_block(endpoint.example)
     yield "<!-- fold: Fields of the answer -->"
-    yield _model_table(endpoint.response, "serialization")
+    yield _model_members(endpoint.response, "serialization")
     errors = endpoint.own_errors
-    if set(RequestCode) <= set(errors):
-        yield "A malformed batch is refused with the codes above."
-        errors = tuple(code for code in errors if not isinstance(code, RequestCode))
+    for codes, sentence in (
+        (BodyCode, "A malformed body is refused with the codes above."),
+        (RequestCode, "A malformed batch is refused with the codes above."),
+    ):
+        if set(codes) <= set(errors):
+            yield sentence
+            errors = tuple(code for code in errors if not isinstance(code, codes))
     if errors:
         yield "<!-- fold: Errors -->"
-        yield table(
-            ("status", "codes"),
-            (
-                (f"{status.value}", _code_links(codes))
-                for status, codes in group_by_status(errors).items()
-            ),
+        yield "\n".join(
+            f"- {status.value}: {_code_links(codes)}"
+            for status, codes in group_by_status(errors).items()
         )
 
 
-def _model_table(model: type[BaseModel], mode: Mode) -> str:
+def _model_members(model: type[BaseModel], mode: Mode) -> str:
     schemas, name = schemas_of([model], mode), model.__name__
     if name in _nested_objects():
         return f"Its fields: see [{name}](#{name.lower()})."
-    return _member_table(schemas[name], schemas, is_request=mode == "validation")
+    return _member_list(schemas[name], schemas, is_request=mode == "validation")
 
 
 @cache
@@ -155,7 +157,7 @@ def _object_sections() -> Iterable[str]:
     for name, schema in sorted(_nested_objects().items()):
         yield f"#### {name}"
         yield schema.get("description", "")
-        yield _member_table(schema, _all_schemas(), is_request=name.endswith("Body"))
+        yield _member_list(schema, _all_schemas(), is_request=name.endswith("Body"))
 
 
 def _code_links(codes: Iterable[ErrorCode]) -> str:
@@ -174,16 +176,17 @@ def _json_block(content: object) -> str:
     return f"```json\n{json.dumps(content, indent=2, ensure_ascii=False)}\n```"
 
 
-def _member_table(schema: Schema, schemas: Mapping[str, Schema], *, is_request: bool) -> str:
-    rows = []
+def _member_list(schema: Schema, schemas: Mapping[str, Schema], *, is_request: bool) -> str:
+    """A list, because a table's markup is larger than its text."""
+    lines = []
     for member in members_of(schema, schemas):
         kind, meaning = _type_and_meaning(member)
         requirement = ", required" if is_request and member.required else ""
-        rows.append((f"`{member.name}`", f"{kind}{requirement}", meaning))
-    return table(("field", "type", "meaning"), rows)
+        lines.append(f"- `{member.name}` ({kind}{requirement}){meaning and f': {meaning}'}")
+    return "\n".join(lines)
 
 
-MAX_TYPE_LENGTH = 20  # characters, in a column beside the meaning
+MAX_TYPE_LENGTH = 20  # characters, before the meaning
 
 
 def _type_and_meaning(member: Member) -> tuple[str, str]:
