@@ -34,6 +34,7 @@ from queries.reading.batches import BatchView, QueryView
 from queries.reading.fact_proof import FactProof, read_fact_proof
 from queries.reading.facts import FactView, query_facts, requested_facts
 from queries.statuses import BatchStatus, StepName, StepStatus
+from queries.webhooks.log import BatchWebhook
 
 ROWS_PER_PAGE = 50
 MAX_COLUMNS = 3  # of values; queries with more facts have a row for each
@@ -165,11 +166,12 @@ class BatchPage:
     proof: FactProof | None  # of the first fact, if there is a single query
     picture: ProofPicture | None  # of the proof, if there is a single fact
     is_owner: bool
+    webhook: BatchWebhook | None  # for the owner alone
 
     @cached_property
     def digest(self) -> str:
         """A digest of everything that a refresh may change, except a running stage's seconds."""
-        if self.has_ended:  # no page polls it any more
+        if not self.is_live:  # no page polls it any more
             return self.batch.status
         stages = tuple(Stage(stage.name, stage.mark) for stage in self.stages)
         return blake2s(repr(replace(self, stages=stages)).encode(), digest_size=6).hexdigest()
@@ -177,6 +179,11 @@ class BatchPage:
     @property
     def has_ended(self) -> bool:
         return self.batch.ended_at is not None
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the page polls: until the end, and until the owner's webhook was tried."""
+        return not self.has_ended or bool(self.webhook and self.webhook.awaits_first_attempt)
 
     @property
     def steps_completed(self) -> int:
@@ -212,7 +219,12 @@ class BatchPage:
 
 
 def batch_page(
-    batch: BatchView, links: PageLinks, table_range: TableRange, *, is_owner: bool
+    batch: BatchView,
+    links: PageLinks,
+    table_range: TableRange,
+    *,
+    is_owner: bool,
+    webhook: BatchWebhook | None,
 ) -> BatchPage:
     summary, progress = batch_summaries([batch.id])[batch.id], batch_progress(batch)
     shares = transaction_shares(batch.id)
@@ -248,6 +260,7 @@ def batch_page(
         proof,
         picture,
         is_owner,
+        webhook,
     )
 
 

@@ -20,6 +20,7 @@ from explorer.pages.wait_hints import remaining_texts
 from queries.reading import batches as reading
 from queries.reading.proof_file import build_proof_file
 from queries.statuses import BatchStatus
+from queries.webhooks.log import batch_webhook
 
 BATCHES_PER_PAGE = 25
 STOP_POLLING = 286  # at this status htmx stops polling
@@ -35,9 +36,9 @@ def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse
 def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     """The page's content; an empty response if its digest is still `seen`."""
     page = _read_page(request, batch_id, links)
-    status = STOP_POLLING if page.has_ended else 200
+    status = 200 if page.is_live else STOP_POLLING
     if request.GET.get("seen") == page.digest:
-        return HttpResponse(status=STOP_POLLING if page.has_ended else 204)
+        return HttpResponse(status=204 if page.is_live else STOP_POLLING)
     return render(request, "parts/batch.html", _context(page, links), status=status)
 
 
@@ -57,9 +58,10 @@ def _read_page(request: HttpRequest, batch_id: str, links: PageLinks) -> BatchPa
         table_range = TableRange(int(start[1]), int(start[2] or 0))
     if linked_start := TABLE_START.fullmatch(request.GET.get("query", "")):
         table_range = TableRange(int(linked_start[1]), is_linked=True)
-    user = request.user
-    is_owner = user.is_authenticated and reading.owns_batch(signed_in_account(request), batch_id)
-    page = batch_page(batch, links, table_range, is_owner=is_owner)
+    account = signed_in_account(request) if request.user.is_authenticated else None
+    is_owner = account is not None and reading.owns_batch(account, batch_id)
+    webhook = batch_webhook(account, batch_id) if account else None
+    page = batch_page(batch, links, table_range, is_owner=is_owner, webhook=webhook)
     if not page.table.rows:
         raise Http404
     return page

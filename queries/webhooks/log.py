@@ -12,7 +12,7 @@ from django.db.models import F, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from accounts.models import Account
-from queries.models import WebhookAttempt, WebhookDelivery
+from queries.models import Batch, WebhookAttempt, WebhookDelivery
 from queries.reading.pagination import Cursor, Page, read_page
 from queries.webhooks.post import ACCEPTED_STATUSES
 
@@ -70,6 +70,30 @@ class DeliveryView:
     def has_failed(self) -> bool:
         """The last attempt was not accepted; another one may follow."""
         return bool(self.attempts) and not self.attempts[0].is_accepted
+
+
+@dataclass(frozen=True, slots=True)
+class BatchWebhook:
+    """A batch's webhook, and its deliveries: none before the batch ends, more after a reorg."""
+
+    url: str
+    deliveries: tuple[DeliveryView, ...]  # newest first
+
+    @property
+    def awaits_first_attempt(self) -> bool:
+        """The newest delivery is due, and was never tried."""
+        newest = next(iter(self.deliveries), None)
+        return bool(newest and newest.next_attempt and not newest.attempts)
+
+
+def batch_webhook(owner: Account, batch_id: str) -> BatchWebhook | None:
+    """The webhook of this batch; None if it has none, or another owner."""
+    batches = Batch.objects.filter(pk=batch_id, owner=owner).exclude(webhook_url="")
+    url = batches.values_list("webhook_url", flat=True).first()
+    if url is None:
+        return None
+    rows = owned_deliveries(owner).filter(batch=batch_id).order_by("-pk")
+    return BatchWebhook(url, delivery_views(list(rows)))
 
 
 def delivery_page(

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
+from django.conf import settings
+from django.test import Client
+from django.test.utils import override_settings
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
@@ -16,9 +19,17 @@ from queries.prover.worker import work_once
 from queries.statuses import StepName
 from queries.transitions import Failure
 from tests.accessibility import assert_accessible
-from tests.browser import assert_fits
+from tests.browser import Pictures, assert_fits
 from tests.explorer.proven_facts import HOLDER, proven_batch
-from tests.queries.prover.service import CHAIN_ID, ETHER, Service, running_service
+from tests.queries.prover.service import (
+    CHAIN_ID,
+    ETHER,
+    Service,
+    deliver_all,
+    ended_batch,
+    running_service,
+)
+from tests.rigs.receiver import receiver
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -157,6 +168,41 @@ def test_facts_of_several_blocks_are_in_a_table(
     expect(table.locator(".exact:visible")).to_contain_text(f"{123 * ETHER}")
     balance.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("balance of 0xd8dA…6045")
+
+
+@override_settings(ALLOW_PRIVATE_WEBHOOKS=True)
+def test_the_owner_sees_what_became_of_the_webhook(
+    page: Page, plain_page: Page, live_server: LiveServer, service: Service, pictures: Pictures
+) -> None:
+    with receiver(500, 204) as hook:
+        batch = ended_batch(service, hook.url)
+        owner = Client()
+        owner.force_login(Batch.objects.get(pk=batch).owner)
+        name = settings.SESSION_COOKIE_NAME
+        cookie = {"name": name, "value": owner.cookies[name].value, "url": live_server.url}
+        for tab in (page, plain_page):
+            tab.context.add_cookies([cookie])  # type: ignore[list-item]
+            tab.goto(_batch_url(live_server, batch))
+        webhook = page.get_by_role("region", name="Webhook")
+        expect(webhook).to_contain_text("to be sent")
+        expect(page.get_by_text("live", exact=True)).to_be_visible()
+        deliver_all(service)
+        expect(webhook).to_contain_text("The receiver answered 500 Internal Server Error")
+        expect(page.get_by_text("live", exact=True)).to_have_count(0)
+        webhook.get_by_text("1 attempt").click()
+        _check_layout(page)
+        pictures.check_fit(page, "batch-webhook")
+        plain_page.reload()
+        plain_page.get_by_role("button", name="Send now").click()
+        expect(plain_page.locator(".message.success")).to_be_visible()
+        deliver_all(service)
+    page.reload()
+    expect(webhook).to_contain_text("delivered")
+    expect(webhook).to_contain_text("answered 204")
+    webhook.get_by_role("link", name="All your webhooks").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Webhooks")
+    _check_layout(page)
+    pictures.check_fit(page, "own-webhooks")
 
 
 def test_a_rejected_batch_shows_reason_and_advice_with_hostile_names_escaped(

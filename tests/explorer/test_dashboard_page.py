@@ -16,7 +16,7 @@ from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
 from queries.proving.witnesses import AccountField
 from queries.webhooks.signatures import webhook_secret
 from tests.explorer.batch_form import send, signed_in, wallet_account
-from tests.explorer.page_text import page_text
+from tests.explorer.page_text import page_text, visible_text
 from tests.queries.api.served_api import HERE, OTHER_WALLET, SEPOLIA, WALLET, make_key, submitted
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
@@ -146,6 +146,93 @@ def test_the_dashboard_says_which_webhook_failed_and_why() -> None:
     assert "failed." not in text.replace("The request failed", "")
     WebhookAttempt.objects.update(status=200)
     assert "failed" not in client.get("/dashboard").text
+
+
+def _submitted_batch() -> Batch:
+    content = {
+        "destinationChainId": str(SEPOLIA),
+        "fee": "0",
+        "data": {str(SEPOLIA): {"block:7": {"header": ["TIMESTAMP"]}}},
+        "webhook": {"url": "https://their.example/hook", "headers": {"X-Mine": "hunter2"}},
+    }
+    return Batch.objects.get(pk=submitted(make_key(), content))
+
+
+def _end(batch: Batch) -> WebhookDelivery:
+    assert signed_in().post(f"/dashboard/batches/{batch.pk}/cancel").status_code == 302
+    return WebhookDelivery.objects.get(batch=batch)
+
+
+def test_the_page_of_a_batch_shows_its_owner_what_became_of_its_webhook() -> None:
+    batch, client = _submitted_batch(), signed_in()
+    address = f"/explorer/query/{batch.pk}"
+
+    def webhook() -> str:
+        text = client.get(address).text
+        assert 'href="/dashboard/webhooks"' in text
+        assert "hunter2" not in text
+        return visible_text(text.partition('id="webhook"')[2].partition("</section>")[0])
+
+    text = webhook()
+    assert "When the batch ends, the server calls https://their.example/hook" in text
+    delivery = _end(batch)
+    assert "to be sent to https://their.example/hook" in webhook()
+    now = timezone.now()
+    WebhookAttempt.objects.create(
+        delivery=delivery, made_at=now, status=500, first_line="no room", milliseconds=12
+    )
+    WebhookDelivery.objects.update(due_at=now + timedelta(seconds=299), failures=1)
+    text = webhook()
+    for part in (
+        "retried, next try in 4 minutes",
+        "The receiver answered 500 Internal Server Error; only 200 to 299 accepts a webhook.",
+        "Its answer began: no room",
+        "1 attempt",
+        "Send now",
+    ):
+        assert part in text, part
+    WebhookDelivery.objects.update(due_at=None)
+    assert "failed" in webhook()
+    assert f'action="/dashboard/webhooks/{delivery.pk}/replay"' in client.get(address).text
+    WebhookAttempt.objects.update(status=204)
+    WebhookDelivery.objects.update(delivered_at=now)
+    text = webhook()
+    assert "delivered" in text
+    assert "Send again" in text
+
+
+def test_nobody_else_sees_the_webhook_of_a_batch() -> None:
+    batch = _submitted_batch()
+    for is_ended in (False, True):
+        if is_ended:
+            _end(batch)
+        for client in (Client(), signed_in(OTHER_WALLET)):
+            for suffix in ("", "/changes"):
+                text = client.get(f"/explorer/query/{batch.pk}{suffix}").text
+                assert "webhook" not in text.lower().replace('href="/docs/webhooks"', "")
+                assert "their.example" not in text
+
+
+def test_the_page_of_an_ended_batch_is_live_until_its_webhook_was_tried() -> None:
+    batch, owner = _submitted_batch(), signed_in()
+    delivery = _end(batch)
+    address = f"/explorer/query/{batch.pk}"
+
+    def refresh(client: Client) -> tuple[int, str]:
+        seen = re.findall(r'data-seen="([^"]+)"', client.get(address).text)[0]
+        return client.get(f"{address}/changes", {"seen": seen}).status_code, seen
+
+    status, seen = refresh(owner)
+    assert status == 204
+    assert 'id="live"' in owner.get(address).text
+    assert refresh(Client())[0] == 286
+    WebhookAttempt.objects.create(
+        delivery=delivery, made_at=timezone.now(), status=500, milliseconds=12
+    )
+    changed = owner.get(f"{address}/changes", {"seen": seen})
+    assert changed.status_code == 286
+    assert "The receiver answered 500" in changed.text
+    assert 'id="live"' not in owner.get(address).text
 
 
 def test_every_page_has_the_tabs_and_keys_are_hidden_until_asked_for() -> None:
