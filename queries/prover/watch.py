@@ -11,7 +11,14 @@ from datetime import timedelta
 from queries.chain import ens
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
-from queries.chain.errors import ChainError, NodesUnreachableError, NoQuorumError, RateLimitedError
+from queries.chain.errors import (
+    BlockUnknownError,
+    ChainError,
+    NodesUnreachableError,
+    NoQuorumError,
+    RateLimitedError,
+    StateNotAvailableError,
+)
 from queries.chain.proof_window import first_block_distance, proof_window
 from queries.chain.registry_checks import HISTORY_WINDOW
 from queries.config.registries import RegistryKind
@@ -24,6 +31,8 @@ from queries.transactions.destination_reorgs import finalize_or_reopen, reopen_u
 from queries.transactions.lane import Lane
 
 log = logging.getLogger("tacitus.prover")
+
+MIN_DISTANCE = 256  # between blocks whose times are stored
 
 
 class Watch:
@@ -65,6 +74,7 @@ class Watch:
         if (seconds := _average_block_seconds(record, best_head)) != record.block_seconds:
             ChainRecord.objects.filter(chain=chain.id).update(block_seconds=seconds)
         if is_full_check and chain.id in self._sources:
+            _store_block_times(pool, record, best_head.final_number)
             window = self._needed_window(chain, best_head)
             ChainRecord.objects.filter(chain=chain.id).update(needed_window=window)
             for number, head in known_heads.items():
@@ -100,6 +110,30 @@ class Watch:
         kinds = {registry.kind for registry in registries if registry.source == chain.id}
         finality = chain.finality_for(chain.id) if kinds == {RegistryKind.NATIVE} else None
         return head.number - head.final_number if finality is None else finality
+
+
+def _store_block_times(client: ChainClient, record: ChainRecord, final: int) -> None:
+    """Store the times of 64 to 128 final blocks at equal distances, and of a new one, from which
+    pages estimate the others: the time between blocks may have changed.
+
+    Asks only for times that are not stored, and only if the new one is missing.
+    """
+    distance = max(1 << max(final.bit_length() - 7, 0), MIN_DISTANCE)
+    newest = final - final % min(distance, HISTORY_WINDOW + 1)
+    times: dict[int, int] = dict(record.block_times)
+    if newest == 0 or newest in times:
+        return
+    # Some chains give their block 0 the time 0.
+    old = {1, *range(distance, newest, distance)}
+    try:
+        with suppress(BlockUnknownError, StateNotAvailableError):  # dropped (EIP-4444)
+            for number in sorted(old - times.keys(), reverse=True):
+                times[number] = client.header(number).timestamp
+        times[newest] = client.header(newest).timestamp
+    except ChainError as error:
+        log.warning("Reading old times of %s failed: %s.", client.chain.name, error.code)
+    block_times = [(number, times[number]) for number in sorted({*old, newest} & times.keys())]
+    ChainRecord.objects.filter(chain=client.chain.id).update(block_times=block_times)
 
 
 def _average_block_seconds(record: ChainRecord, head: ChainHead) -> float | None:

@@ -44,6 +44,7 @@ def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
     nodes = NodeRecord.objects.filter(chain=OuterRef("chain"), proof_window__isnull=False)
     best = nodes.order_by("-proof_window").values("proof_window")[:1]
     rows = ChainRecord.objects.filter(chain__in=chains).annotate(best_window=Subquery(best))
+    rows = rows.defer("block_times")  # the longest column, for few pages
     return {
         row.chain: HeadView(
             row.number,
@@ -58,6 +59,21 @@ def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
         for row in rows
         if row.recorded_at
     }
+
+
+def known_block_times(source: int, head: HeadView) -> list[tuple[int, float]]:
+    """Pairs of number and Unix time, oldest first, the head last; the times of other blocks lie
+    about on the lines through them. Empty if too little is known.
+    """
+    rows = ChainRecord.objects.filter(chain=source).values_list("block_times", flat=True)
+    times = [
+        (number, time)
+        for number, time in rows.first() or ()
+        if number < head.number and time < head.timestamp
+    ]
+    if not times and head.block_seconds is not None:
+        times = [(head.number - 1, head.timestamp - head.block_seconds)]
+    return [*times, (head.number, head.timestamp)] if times else []
 
 
 def last_final_block(head: HeadView, source: Chain, destination: int) -> int:

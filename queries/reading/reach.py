@@ -1,8 +1,11 @@
 """Whether a block can be proven on a route, from what provers have stored. Asks no node."""
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import ceil
+from math import ceil, floor
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, QuerySet
@@ -11,7 +14,7 @@ from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Routes
 from queries.models import Attestation, BlockJob, Query
 from queries.proving.registry_calls import HISTORY_RING
-from queries.reading.chain_heads import HeadView, last_final_block, state_horizon
+from queries.reading.chain_heads import HeadView, known_block_times, last_final_block, state_horizon
 from queries.reading.service_status import chain_statuses
 from queries.schema.checked_batch import Selector
 
@@ -34,7 +37,7 @@ class ReachCode(StrEnum):
     SILENT = "silent"  # no node of the chain `silent_chain` answers
     # What stored rows do not decide:
     UNKNOWN_PACE = "unknown_pace"  # the time between blocks
-    BEFORE_FIRST_BLOCK = "before_first_block"  # as the present time between blocks makes it
+    BEFORE_FIRST_BLOCK = "before_first_block"  # by estimate
     UNKNOWN_WINDOW = "unknown_window"  # no node was measured
     HOPS = "hops"  # the block is reached from a later one, if nodes have the states between
     GAME_OVERDUE = "game_overdue"  # a dispute game should be valid by now
@@ -78,7 +81,8 @@ def route_reach(routes: Routes, source: int, destination: int, selector: Selecto
     final = head.final
     if not selector.is_time:
         final = last_final_block(head, routes.chains[source], destination)
-    state = _RouteState(registry, head, final, state_horizon(registry, heads))
+    times = known_block_times(source, head)
+    state = _RouteState(registry, head, final, state_horizon(registry, heads), times)
     newest, max_ahead = (
         (head.timestamp, routes.limits.max_seconds_ahead)
         if selector.is_time
@@ -102,6 +106,11 @@ class _RouteState:
     head: HeadView
     final: int  # the last block that may be proven
     horizon: int
+    block_times: Sequence[tuple[int, float]]
+
+    def time(self, block: int) -> int | None:
+        """The estimated time of a block that exists. None if unknown."""
+        return _interpolate(self.block_times, block) if self.block_times else None
 
     def seconds(self, blocks: int) -> int | None:
         return None if self.head.block_seconds is None else ceil(blocks * self.head.block_seconds)
@@ -119,16 +128,12 @@ class _RouteState:
         return Reach(code, self.head, seconds=selector.number - self.head.timestamp + wait)
 
     def block_reach(self, block: int) -> Reach:
-        age = self.seconds(self.head.number - block)
-        return self._existing_block_reach(
-            block, block, None if age is None else self.head.timestamp - age
-        )
+        return self._existing_block_reach(block, block, self.time(block))
 
     def time_reach(self, timestamp: int) -> Reach:
-        if self.head.block_seconds is None:
+        if not self.block_times:
             return Reach(ReachCode.UNKNOWN_PACE, self.head)
-        blocks_ago = ceil((self.head.timestamp - timestamp) / self.head.block_seconds)
-        block = self.head.number - blocks_ago
+        block = _interpolate([(time, number) for number, time in self.block_times], timestamp)
         if block < 0:
             return Reach(ReachCode.BEFORE_FIRST_BLOCK, self.head)
         # The next header shows that the block was the last one at that time.
@@ -159,8 +164,8 @@ class _RouteState:
         ):
             code = ReachCode.NOT_ATTESTED
         elif kind is RegistryKind.OUTPUT and not self._has_proven_block(last):
-            age = self.seconds(self.head.number - block)
-            seconds = None if age is None else OUTPUT_DELAY - age
+            time = self.time(block)
+            seconds = None if time is None else OUTPUT_DELAY - (self.head.timestamp - time)
             code = ReachCode.NOT_RECORDED if (seconds or 0) >= 0 else ReachCode.GAME_OVERDUE
         return Reach(code, self.head, block, seconds)
 
@@ -183,3 +188,10 @@ class _RouteState:
 
     def _rows_at_or_above(self, rows: QuerySet[Any], block: int) -> QuerySet[Any]:
         return rows.filter(**self.registry.route_filter, block__range=(block, block + HISTORY_RING))
+
+
+def _interpolate(points: Sequence[tuple[float, float]], x: float) -> int:
+    """The y at x, rounded down, on the lines through two points or more, in ascending order."""
+    index = bisect_right(points, x, key=itemgetter(0))
+    (x0, y0), (x1, y1) = points[max(index - 1, 0) :][:2] if index < len(points) else points[-2:]
+    return floor(y0 + (x - x0) * (y1 - y0) / ((x1 - x0) or 1))

@@ -20,6 +20,7 @@ from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import ProverContext
 from queries.prover.watch import Watch
 from tests.explorer.monitoring.exposition import Samples, metric_samples
+from tests.explorer.page_text import visible_text
 from tests.queries.prover.service import (
     CHAIN_ID,
     ETHER,
@@ -42,6 +43,7 @@ def service(shared_node: LocalNode) -> Iterator[Service]:
 
 
 CHAIN = str(CHAIN_ID)
+MINED_AT_ONCE = 100  # within a request's time-out
 NO_NODE = "http://127.0.0.1:1/hunter2"
 
 
@@ -185,6 +187,35 @@ def test_the_proof_window_of_a_young_chain_is_all_its_blocks() -> None:
         service.mine(service.head() + 1)
         oldest = service.head() - 9
         assert shown_window() == "the last 9 blocks"
+
+
+def test_old_times_are_estimated_although_the_chain_changed_its_block_time() -> None:
+    """Also after the chain grew, and from a node that has dropped its oldest blocks."""
+
+    def drop(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        is_block = method == "eth_getBlockByNumber" and params[0].startswith("0x")
+        return {"result": None} if is_block and int(params[0], 16) < 100 else answer
+
+    def estimated_block(number: int) -> int:
+        block = node.rpc.ask("eth_getBlockByNumber", hex(number), False)
+        fields = {"source": CHAIN, "block": f"timestamp:{int(block['timestamp'], 16)}", "to": CHAIN}
+        page = visible_text(service.client.get("/explorer/routes", fields).content.decode())
+        (estimate,) = re.findall(r"the last block was about ([\d,]+)\.", page)
+        return int(estimate.replace(",", ""))
+
+    with (
+        local_node("--slots-in-an-epoch", "1", *day_old_genesis()) as node,
+        running_service(node) as service,
+        relay(node.url, drop) as address,
+    ):
+        watch = _watch(service.with_nodes(address).routes)
+        for last, seconds in ((512, 60), (700, 5), (800, 5)):
+            while missing := last - service.head():
+                node.rpc.ask("anvil_mine", hex(min(missing, MINED_AT_ONCE)), hex(seconds))
+            _let_time_pass()
+            watch.poll_once()
+        for number in (50, 300, 500, 600, 750):
+            assert abs(estimated_block(number) - number) < 10, number
 
 
 def test_a_block_beyond_the_head_is_expected_after_the_chains_block_time(service: Service) -> None:
