@@ -3,9 +3,11 @@
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 from urllib.parse import urlsplit
 
-# Reserved for protocol assignments (RFC 6890). Some clouds have metadata services there, and older
-# Python versions call most of it global.
-PROTOCOL_ASSIGNMENTS = IPv4Network("192.0.0.0/24")
+# Not for the public internet, although Python calls them global, the first in older versions.
+RESERVED = (
+    IPv4Network("192.0.0.0/24"),  # protocol assignments (RFC 6890); metadata services of clouds
+    IPv4Network("192.88.99.0/24"),  # former relays of 6to4 (RFC 7526)
+)
 
 # The only IPv6 range for the public internet. Python also calls some other ranges global, such as
 # site-local ones and several spellings of IPv4, private or not (RFC 4291, RFC 2765).
@@ -31,9 +33,8 @@ def is_public(text: str) -> bool:
     """Whether an IP address, and any IPv4 address embedded in it, is public."""
     address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv4Address):
-        return (
-            address.is_global and not address.is_multicast and address not in PROTOCOL_ASSIGNMENTS
-        )
+        is_reserved = any(address in network for network in RESERVED)
+        return address.is_global and not address.is_multicast and not is_reserved
     if address in NAT64:
         return is_public(str(IPv4Address(address.packed[12:])))
     if address not in GLOBAL_UNICAST or address in DOCUMENTATION or address.teredo is not None:
