@@ -16,11 +16,13 @@ from django.core.servers.basehttp import get_internal_wsgi_application
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
+from gunicorn.http.body import ChunkedReader, LengthReader
 from gunicorn.workers.gthread import ThreadWorker
 
 from queries.http.thread_slots import set_thread_count
 
 ACCEPT_SECONDS = 2.0
+MAX_DISCARDED_BYTES = 65_536  # of a body that is not read; gunicorn keeps the connection below that
 
 
 class WebServer(BaseApplication):  # type: ignore[misc]  # (gunicorn has no types)
@@ -100,12 +102,26 @@ class ThreadPoolWorker(ThreadWorker):  # type: ignore[misc]
         """Handle Ctrl-C like SIGTERM: gunicorn's own handler can deadlock the thread pool."""
         self.handle_exit(sig, frame)
 
+    def handle_request(self, req: Any, conn: Any) -> Any:
+        """Answer `Connection: close` if much of the body was not read. gunicorn would announce
+        keep-alive, and close the connection.
+        """
+        reader, should_close = req.body.reader, req.should_close
+        req.should_close = lambda: should_close() or _has_much_left(reader)
+        return super().handle_request(req, conn)
+
     def accept(self, listener: Any) -> None:
         try:
             super().accept(listener)
         except OSError as error:
             if error.errno != EINVAL:  # the master has closed the port
                 raise
+
+
+def _has_much_left(reader: LengthReader | ChunkedReader) -> bool:
+    if isinstance(reader, LengthReader):
+        return bool(reader.length >= MAX_DISCARDED_BYTES)
+    return reader.parser is not None
 
 
 class LogBridge(Logger):  # type: ignore[misc]

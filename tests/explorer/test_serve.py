@@ -9,7 +9,8 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,42 @@ def _send_malformed(address: str) -> None:
         with socket.create_connection((host, int(port)), timeout=40) as client:
             client.sendall(f"{head}\r\n\r\n".encode())
             assert client.recv(65_536).startswith(b"HTTP/1.1 4"), head
+
+
+@pytest.mark.either_database
+def test_a_connection_is_kept_only_if_the_response_says_so(
+    new_service: Callable[[], Service], settings: LazySettings
+) -> None:
+    service = new_service()
+    service.serve(BATCH_BODY_BYTES="150000")
+    host, key = service.url.removeprefix("http://"), {"api-key": service.keys[0]}
+    body, too_long_body = 100_000 * b"x", 200_000 * b"x"
+    chunks = [settings.DATA_UPLOAD_MAX_MEMORY_SIZE * b"x", body]
+
+    def connection_after(path: str, body: Any, headers: dict[str, str]) -> tuple[int, str | None]:
+        """Return the status and the header. Send another request if the connection is kept."""
+        connection = HTTPConnection(host, timeout=10)
+        with closing(connection):
+            connection.request("POST", path, body, headers)
+            response = connection.getresponse()
+            response.read()
+            if response.headers["Connection"] == "keep-alive":
+                connection.request("GET", "/healthz")
+                assert connection.getresponse().status == 200
+            return response.status, response.headers["Connection"]
+
+    assert [
+        connection_after("/submit-batch-query", body, {}),
+        connection_after("/nowhere", body, key),
+        connection_after("/batch-queries", body, key),
+        connection_after("/submit-batch-query", too_long_body, key),
+        connection_after("/submit-batch-query", iter(chunks), key),
+    ] == [(status, "close") for status in (401, 404, 405, 413, 413)]
+    assert [
+        connection_after("/submit-batch-query", body, key),
+        connection_after("/submit-batch-query", iter([body]), key),
+        connection_after("/nowhere", body[:60_000], key),
+    ] == [(status, "keep-alive") for status in (400, 400, 404)]
 
 
 @pytest.mark.no_database
