@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY as ACCOUNT_KEY
@@ -85,6 +86,8 @@ class SessionActivity:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         session = request.session
+        if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return response  # the database may have failed
         # Check `accessed` first: reading the session makes the response vary by cookie.
         if isinstance(session, SessionStore) and session.accessed and ACCOUNT_KEY in session:
             now = timezone.now()

@@ -13,11 +13,9 @@ from http import HTTPStatus
 from django.conf import settings
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.core.exceptions import DisallowedHost, RequestDataTooBig
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.middleware.security import SecurityMiddleware
 from django.shortcuts import render
-from django.template.loader import render_to_string
 from django.urls import reverse
 from ulid import ULID
 
@@ -35,9 +33,9 @@ from explorer.http.logs import redact_parameters, request_id
 from explorer.pages.errors import batch_too_large
 from explorer.urls import PUBLIC_FILES, is_api_path
 from explorer.wiring import LIMITS
+from queries.error_codes import RETRY_SOON
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
-log = logging.getLogger("tacitus.api")
 requests_log = logging.getLogger("tacitus.requests")
 
 
@@ -154,17 +152,9 @@ class JsonErrors(BaseMiddleware):
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Answer refusals, database errors and too large bodies with their own codes."""
+        """Answer refusals and too large bodies with their own codes."""
         if isinstance(error, RefusalError):
             return error_response(error)
-        if isinstance(error, OperationalError | InterfaceError):
-            log.error("The database does not answer.", exc_info=error)
-            refusal = _database_unavailable()
-            if _wants_json(request):
-                return error_response(refusal)
-            # Rendered without the request, whose account would be read from the database.
-            page = render_to_string("503.html", {"request_id": request_id.get()})
-            return HttpResponse(page, status=refusal.status, headers=refusal.headers)
         if isinstance(error, RequestDataTooBig) and _wants_json(request):
             return error_response(_too_large())
         return None
@@ -247,7 +237,7 @@ def _database_unavailable() -> RefusalError:
     return RefusalError(
         CommonCode.UNAVAILABLE,
         "The service cannot reach its database at the moment. Try again in a few seconds.",
-        headers={"Retry-After": "5"},
+        headers=RETRY_SOON,
     )
 
 

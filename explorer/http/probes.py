@@ -14,7 +14,7 @@ from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.utils.crypto import constant_time_compare
 
-from accounts.shared.database_state import is_migrated
+from accounts.shared.database_state import describe_outage, is_migrated
 from accounts.shared.errors import CommonCode, PageCode, RefusalError, error_response
 from explorer.wiring import ROUTES
 from queries.reading.metrics import Metric, Sample, metrics
@@ -55,8 +55,8 @@ class Probes:
                 cursor.execute("SELECT 1")
             # Once all migrations are applied, they are not checked again.
             self.has_migrations = self.has_migrations or is_migrated()
-        except Error:
-            log.exception("The database does not answer.")
+        except Error as error:
+            log.error(describe_outage(error))  # noqa: TRY400
             return "unreachable"
         return "ok" if self.has_migrations else "migrations are missing: run manage.py migrate"
 
@@ -79,8 +79,8 @@ def _metrics(request: HttpRequest) -> HttpResponse:
         service_metrics = metrics(sorted(ROUTES.chains), budgets)
     except RefusalError as refusal:
         return error_response(refusal)
-    except Error:
-        log.exception("The database does not answer.")
+    except Error as error:
+        log.error(describe_outage(error))  # noqa: TRY400
         return error_response(RefusalError(CommonCode.UNAVAILABLE, "The database does not answer."))
     version = Sample(1, {"version": settings.VERSION})
     info = Metric("info", "gauge", "The running version.", (version,))

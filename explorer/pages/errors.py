@@ -1,5 +1,7 @@
 """Error pages."""
 
+import logging
+import sys
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -9,10 +11,14 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from accounts.shared.database_state import OUTAGE_ERRORS, describe_outage
 from accounts.shared.errors import PageCode, RefusalError, error_response
 from accounts.views import needs_account, redirect_signed_out
 from explorer.http.logs import request_id
+from queries.error_codes import RETRY_SOON
 from queries.schema.batch_checks import BatchLimits
+
+log = logging.getLogger("tacitus")
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -54,7 +60,15 @@ def _form_notice(
     return response
 
 
-def server_error(_request: HttpRequest) -> HttpResponse:
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Log the uncaught exception. The status is 503 in a database outage, otherwise 500."""
+    error = sys.exception()
+    if isinstance(error, OUTAGE_ERRORS):
+        log.error(describe_outage(error))
+        status, headers = HTTPStatus.SERVICE_UNAVAILABLE, RETRY_SOON
+    else:
+        log.error("Unexpected error in %s %s.", request.method, request.path, exc_info=error)
+        status, headers = HTTPStatus.INTERNAL_SERVER_ERROR, {}
     # Render without the request: a context processor may have failed.
-    page = render_to_string("500.html", {"request_id": request_id.get()})
-    return HttpResponse(page, status=500)
+    page = render_to_string(f"{status.value}.html", {"request_id": request_id.get()})
+    return HttpResponse(page, status=status, headers=headers)

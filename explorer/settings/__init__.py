@@ -287,8 +287,8 @@ LOGGING = {
     "loggers": {
         # Django's own handlers are removed; all lines go through ours.
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
-        # Our request log has these requests already.
-        "django.request": {"level": "ERROR"},
+        # Our request log has these requests, and the error page logs exceptions; not with DEBUG.
+        "django.request": {"level": "ERROR" if DEBUG else "CRITICAL"},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},
         # DEBUG lines contain the values of queries and pages.

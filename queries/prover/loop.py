@@ -7,9 +7,10 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, close_old_connections, connections
+from django.db import close_old_connections, connections
 from django.db.models import QuerySet
 
+from accounts.shared.database_state import OUTAGE_ERRORS, describe_outage
 from queries.database.clock import shared_now
 from queries.database.leases import lease_free_condition
 from queries.engines.alarm import Alarm
@@ -120,9 +121,8 @@ def log_errors(pause: Callable[[float], object] = lambda _: None) -> Iterator[No
     """Log what fails inside, so that the thread goes on after a pause."""
     try:
         yield
-    except (OperationalError, InterfaceError) as error:
-        # The database is gone, locked or full: a traceback of our code would not help.
-        log.error("The database cannot be used: %s", " ".join(str(error).split()))  # noqa: TRY400
+    except OUTAGE_ERRORS as error:
+        log.error(describe_outage(error))  # noqa: TRY400
         pause(PAUSE_AFTER_ERROR)
     except Exception:
         log.exception("Unexpected error in the worker loop.")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.db import OperationalError, connection
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 
 from accounts.models import UsageCounter
 from accounts.shared import rate_limits
@@ -75,8 +75,9 @@ def test_requests_are_refused_if_the_key_lookup_or_the_counting_fails(statement:
             raise OperationalError("the database is gone")
         return execute(sql, *rest)
 
+    client = Client(raise_request_exception=False, headers={"api-key": text})
     with connection.execute_wrapper(fail):
-        response = request_with(text)
+        response = client.get("/api-key")
     assert (response.status_code, response.json()["code"]) == (503, "unavailable")
     assert response["Retry-After"] == "5"
     assert response.json()["retryable"] is True

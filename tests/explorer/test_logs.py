@@ -5,8 +5,12 @@ import logging
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
 import pytest
+import requests
+from django.conf import settings
 from django.test import Client
 from pytest_django import Settings
 
@@ -25,6 +29,7 @@ from explorer.http.logs import (
     request_id,
 )
 from tests.accounts.signers import Signer
+from tests.rigs.service import Service
 
 KEY = "0123456789-of-another-service"  # not recognisable as a key by itself
 OWN_KEY = f"{KEY_PREFIX}0123456789_Ab-c"
@@ -255,3 +260,32 @@ def test_no_line_has_identities_addresses_or_secrets(
         assert secret
         assert secret.lower() not in log
         assert secret.lower().removeprefix("0x") not in log
+
+
+@pytest.mark.no_database
+def test_in_a_database_outage_each_request_logs_one_error(tmp_path: Path) -> None:
+    """The error and the request's line have the same id."""
+    key = f"{KEY_PREFIX}{10 * 'a'}_{32 * 'b'}"
+    with closing(Service(tmp_path, "postgres://nobody@127.0.0.1:1/nothing", [key])) as service:
+        server = service.serve()
+        session = {"Cookie": f"{settings.SESSION_COOKIE_NAME}={32 * 'a'}"}
+        for ask in (
+            lambda: service.get("/batch-queries"),
+            lambda: service.post("/submit-batch-query", {}),
+            lambda: requests.get(service.url, headers={"Accept": "text/html"}, timeout=30),
+            lambda: requests.get(f"{service.url}/dashboard", headers=session, timeout=30),
+            lambda: requests.get(f"{service.url}/nowhere", headers=session, timeout=30),
+            lambda: requests.get(f"{service.url}/readyz", timeout=30),
+            lambda: requests.get(f"{service.url}/metrics", timeout=30),
+        ):
+            earlier_lines = server.log.splitlines()
+            response = ask()
+            lines = server.log.splitlines()[len(earlier_lines) :]
+            assert response.status_code == 503, lines
+            error_line, request_line = lines
+            sentence = "ERROR    The database cannot be used: connection failed: "
+            assert sentence in error_line
+            assert " 503 in " in request_line
+            suffix = f"[{response.headers['X-Request-ID'][-6:]}]"
+            assert error_line.endswith(suffix)
+            assert request_line.endswith(suffix)

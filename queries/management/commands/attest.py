@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.management.base import CommandError
-from django.db import InterfaceError, OperationalError, close_old_connections
+from django.db import close_old_connections
 
-from accounts.shared.database_state import require_migrations
+from accounts.shared.database_state import OUTAGE_ERRORS, describe_outage, require_migrations
 from accounts.shared.errors import RefusalError
 from queries.attestations.body import SignedAttestation, read_attestation, read_line
 from queries.attestations.post import AttestationClient, AttestationPostError
@@ -133,8 +133,8 @@ class Command(OperatorCommand):
                     finished_blocks.add(signed_attestation.attestation.block)
             except (ChainError, AttestationPostError) as error:
                 self.stderr.write(add_advice(error))
-            except (OperationalError, InterfaceError) as error:
-                self.stderr.write(f"The database cannot be used: {' '.join(str(error).split())}")
+            except OUTAGE_ERRORS as error:
+                self.stderr.write(describe_outage(error))
                 close_old_connections()
             is_local = isinstance(target, LocalStore)
             time.sleep(DATABASE_POLL_SECONDS if is_local else SERVER_POLL_SECONDS)
