@@ -1,7 +1,7 @@
 """The Celery engine: tasks that do what the threads of `loop` do.
 
 A task that claims rows sends the next task for the time when another row is due. A task that finds
-none sends nothing, so that messages do not multiply.
+none sends nothing, so that messages do not multiply. A task that fails is sent again after a pause.
 """
 
 import math
@@ -35,6 +35,7 @@ QUEUES = {PROVE: (Batch, BlockJob), DELIVER: (WebhookDelivery,)}
 context_factory = cache(start_prover)  # once per worker: forked processes inherit it
 routes = cache(prover_routes)
 thread = threading.local()
+quiet_until: dict[str, float] = {}  # by task, after one was sent because of an error
 
 
 @worker_init.connect  # type: ignore[untyped-decorator]
@@ -80,7 +81,7 @@ def _work(task: str, work: Callable[[OnClaim], bool]) -> None:
         next_task_at = _send_if_earlier(next_task_at, task)
 
     has_worked = False
-    with log_errors():
+    with log_errors(partial(_send_again, task)):
         while work(send_next_task):
             has_worked = True
             if time.monotonic() > end:
@@ -89,6 +90,16 @@ def _work(task: str, work: Callable[[OnClaim], bool]) -> None:
         if has_worked:
             for name in QUEUES:
                 _send_if_earlier(math.inf, name)
+
+
+def _send_again(task: str, seconds: float) -> None:
+    """Send the task for after this pause, but only once in half of it: in an outage beat's messages
+    fail too, and would multiply.
+    """
+    now = time.monotonic()
+    if now >= quiet_until.get(task, 0.0):
+        quiet_until[task] = now + seconds / 2
+        send(task, seconds)
 
 
 def _send_if_earlier(next_task_at: float, task: str) -> float:

@@ -109,6 +109,19 @@ def test_another_prover_goes_on_if_one_is_killed_in_mid_proof(
         assert len(chain.transactions_of(SIGNER)) == 2
 
 
+def test_work_goes_on_without_beat_after_a_claim_failed(
+    new_service: NewService, chain: Chain, broker: str
+) -> None:
+    service = new_service()
+    with installed(service, chain, broker) as start:
+        batch = service.submit_balance(chain.mine(2) - 1)
+        service.execute("ALTER TABLE queries_batch RENAME TO queries_away")
+        prover = start()
+        prover.await_log("queries_batch")  # the error names the missing table
+        service.execute("ALTER TABLE queries_away RENAME TO queries_batch")
+        service.wait(batch)
+
+
 @celery_broker
 def test_beat_finds_due_work_without_a_message(
     new_service: NewService, chain: Chain, broker: str
