@@ -28,6 +28,10 @@ class WaitCode(StrEnum):
         "Proving costs more than the fee right now. A batch with a higher fee is sent sooner.",
     )
     INTERNAL_ERROR = "internal_error", "A prover failed; its log says why."
+    DATABASE_UNAVAILABLE = (
+        "database_unavailable",
+        "A prover could not use its database, and tries again in some seconds.",
+    )
     # The source chain
     BLOCK_NOT_FINAL = "block_not_final", "The block is not final on its chain yet."
     TIME_NOT_REACHED = ("time_not_reached", "The chain has no block after the requested time yet.")

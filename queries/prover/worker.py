@@ -13,9 +13,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import transaction
+from django.db import close_old_connections, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
+from accounts.shared.database_state import OUTAGE_ERRORS
 from queries import transitions
 from queries.chain.errors import ChainError, InvalidAnswersError
 from queries.config.limits import Limits
@@ -142,9 +143,12 @@ def _release_job(
 def _reschedule_on_error(
     leases: Sequence[AnyLease], limits: Limits, findings: Findings | None = None
 ) -> Iterator[None]:
-    """Make these rows due again if the `with` body raises, and store its findings so far."""
+    """Make these rows due again if the `with` body raises, and store its findings so far.
+
+    Raises the error again if it is the database's, for `log_errors`.
+    """
     row_names = ", ".join(str(lease.row) for lease in leases)
-    is_failure = True
+    is_failure, outage = True, None
     try:
         yield
     except (LeaseLostError, ConcurrentProverError, JobPrunedError):  # a concurrent process won
@@ -153,6 +157,10 @@ def _reschedule_on_error(
         log.warning("Will retry %s: %s", row_names, error)
         code = error.code if isinstance(error, ChainError) else InvalidAnswersError.code
         reason = Reason(code, str(error))
+    except OUTAGE_ERRORS as error:
+        reason, outage = WaitCode.DATABASE_UNAVAILABLE.reason, error
+        findings = None
+        close_old_connections()  # a new one may succeed
     except Exception:
         log.exception("Unexpected error while working on %s.", row_names)
         reason = WaitCode.INTERNAL_ERROR.reason
@@ -163,6 +171,8 @@ def _reschedule_on_error(
         wait = Retry(reason, lease.row.failures + 1) if is_failure else Snooze(reason)
         with suppress(LeaseLostError):
             release(lease, wait, limits, findings)
+    if outage:
+        raise outage
 
 
 def store_findings(findings: Findings) -> None:

@@ -3,11 +3,12 @@
 import fcntl
 import os
 import socket
+import sqlite3
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -120,6 +121,39 @@ def test_work_goes_on_without_beat_after_a_claim_failed(
         prover.await_log("queries_batch")  # the error names the missing table
         service.execute("ALTER TABLE queries_away RENAME TO queries_batch")
         service.wait(batch)
+
+
+def test_a_database_that_is_lost_in_mid_proof_is_named_as_the_reason(
+    new_service: NewService, chain: Chain, new_node: NewNode, broker: str
+) -> None:
+    service, node = new_service(), new_node(chain)
+    is_postgres = service.database.startswith("postgres")
+    if is_postgres:
+        error = "terminating connection"
+        end_pass = (
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND query LIKE 'UPDATE \"queries_blockjob\"%'"
+        )
+    else:
+        error = "no such table: queries_noderecord"
+        end_pass = "ALTER TABLE queries_noderecord RENAME TO queries_away"
+
+    def lose_database(_: object, proof: object) -> object:
+        with suppress(sqlite3.OperationalError):  # it is renamed already
+            service.execute(end_pass)
+        return proof
+
+    with installed(service, chain, broker, node.url) as start:
+        node.falsify("eth_getProof", lose_database)
+        prover = start()
+        batch = service.submit_balance(chain.mine(2) - 1)
+        service.wait_for(batch, "database_unavailable")
+        prover.await_log(f"The database cannot be used: {error}")
+        node.recover()
+        if not is_postgres:
+            service.execute("ALTER TABLE queries_away RENAME TO queries_noderecord")
+        service.wait(batch)
+        assert "Unexpected error" not in prover.log
 
 
 @celery_broker
