@@ -51,6 +51,7 @@ OPERATOR_ACTS = dict.fromkeys(
         "no_valid_output",
         "destination_removed",
         "internal_error",
+        "database_unavailable",
         "insufficient_funds",
         "key_used_elsewhere",
         "nodes_refuse",

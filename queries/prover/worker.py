@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import close_old_connections, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from accounts.shared.database_state import OUTAGE_ERRORS
+from accounts.shared.database_state import OUTAGE_ERRORS, describe_outage
 from queries import transitions
 from queries.chain.errors import ChainError, InvalidAnswersError
 from queries.config.limits import Limits
@@ -145,10 +145,10 @@ def _reschedule_on_error(
 ) -> Iterator[None]:
     """Make these rows due again if the `with` body raises, and store its findings so far.
 
-    Raises the error again if it is the database's, for `log_errors`.
+    If the database is gone, making them due raises too, and their leases expire.
     """
     row_names = ", ".join(str(lease.row) for lease in leases)
-    is_failure, outage = True, None
+    is_failure = True
     try:
         yield
     except (LeaseLostError, ConcurrentProverError, JobPrunedError):  # a concurrent process won
@@ -158,8 +158,8 @@ def _reschedule_on_error(
         code = error.code if isinstance(error, ChainError) else InvalidAnswersError.code
         reason = Reason(code, str(error))
     except OUTAGE_ERRORS as error:
-        reason, outage = WaitCode.DATABASE_UNAVAILABLE.reason, error
-        findings = None
+        log.error(describe_outage(error))  # noqa: TRY400
+        reason, findings = WaitCode.DATABASE_UNAVAILABLE.reason, None
         close_old_connections()  # a new one may succeed
     except Exception:
         log.exception("Unexpected error while working on %s.", row_names)
@@ -171,8 +171,6 @@ def _reschedule_on_error(
         wait = Retry(reason, lease.row.failures + 1) if is_failure else Snooze(reason)
         with suppress(LeaseLostError):
             release(lease, wait, limits, findings)
-    if outage:
-        raise outage
 
 
 def store_findings(findings: Findings) -> None:
