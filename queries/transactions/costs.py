@@ -119,9 +119,9 @@ def cheapest_receipt(receipts: Iterable[TransactionReceipt | None]) -> Transacti
 def set_receipt(row: SentTransaction, receipt: TransactionReceipt) -> bool:
     """Set the row's receipt columns without storing them. Returns whether they change."""
     previous = [getattr(row, name) for name in NOT_MINED]
-    row.mined_block, row.gas_used = receipt.block, receipt.gas_used
-    row.succeeded = receipt.succeeded
+    row.mined_block, row.succeeded = receipt.block, receipt.succeeded
     # At most what was signed, if only one node answers.
+    row.gas_used = min(receipt.gas_used, row.gas_limit)
     row.gas_price = f"{min(receipt.gas_price, int(row.max_fee, 16)):064x}"
     row.data_fee = f"{receipt.data_fee:064x}"
     return previous != [getattr(row, name) for name in NOT_MINED]

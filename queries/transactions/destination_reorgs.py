@@ -48,8 +48,7 @@ def finalize_or_reopen(lane: Lane) -> None:
     rows = SentTransaction.objects.filter(chain=lane.chain_id, confirmed=True, final=False)
     if not rows.exclude(mined_block=None).exists():
         return
-    final_number = lane.destination.head().final_number
-    final_rows = rows.filter(mined_block__lte=final_number)
+    final_rows = rows.filter(mined_block__lte=lane.destination.head().final_number)
     order = F("last_final_check").asc(nulls_first=True), "mined_block"
     rows_to_check = list(final_rows.order_by(*order).defer("raw")[:ROWS_PER_PASS])
     last_block = max((row.mined_block or 0 for row in rows_to_check), default=0)
@@ -68,9 +67,9 @@ def finalize_or_reopen(lane: Lane) -> None:
                 reopen(row)
                 continue
             if set_receipt(row, receipt):
-                log.warning("A reorg mined %s again: charging it again.", row.mined_hash)
+                log.warning("The receipt of %s has changed: charging it again.", row.mined_hash)
                 close_and_charge(row, free=lane.destination.chain.free)
-            if receipt.block <= final_number:
+            if receipt.block <= last_block:  # otherwise it may not be final yet
                 count_final_cost(row)
 
 
