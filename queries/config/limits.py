@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from queries.config.routes_file import bounded, raise_routes_error, read_table
 
 DAY = 86_400
-ROWS_PER_PASS = 100  # that a pass reads from the database; the next pass reads the rest
+ROWS_PER_PASS = 100  # that a pass reads from the database at most
 
 
 @dataclass(frozen=True, slots=True)

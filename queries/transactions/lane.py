@@ -47,7 +47,7 @@ log = logging.getLogger("tacitus.prover")
 # messages that no pattern matches.
 PERMANENT_SEND_ERRORS = (TransactionRefusedError, CallRevertedError, NodesRefuseError)
 # Transactions that were given up because another one used their nonce. `resume_sending` clears the
-# block, and a reorg that frees the nonce does too.
+# block.
 NONCE_USED_ELSEWHERE = Q(
     confirmed=True, final=False, mined_block=None, nonce_used_block__isnull=False
 )
