@@ -60,6 +60,7 @@ SUBMIT_EVERY = 0.6  # seconds, on average
 RECENT_BLOCKS = 16  # few, so that batches share facts
 FEE = 10**18  # wei, more than a lie about fees can cost
 MAX_FAULT_SECONDS = 6  # in a run of two minutes or more
+MAX_SECONDS = 1_200  # of a run: Anvil keeps 1,500 states if it mines every second
 MAX_IDLE_SECONDS = 300  # without progress, after which a batch or a webhook is missing
 
 # Account 0 has storage; the last three do not exist.
@@ -757,6 +758,8 @@ def main() -> int:
     databases = [arguments.database] if arguments.database else DATABASES
     combinations = list(product(databases, [arguments.engine] if arguments.engine else ENGINES))
     seed, seconds = arguments.seed or secrets.token_hex(4), arguments.seconds / len(combinations)
+    if seconds > MAX_SECONDS:
+        parser.error(f"a run of one database and engine has at most {MAX_SECONDS} seconds")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     problems = [run(Options(seed, seconds, *pair)) for pair in combinations]
     return 1 if any(problems) else 0

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 
 from eth_abi.abi import encode
@@ -10,7 +10,7 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from eth_utils.address import to_checksum_address
 
-from explorer.demo.local_node import ARCHIVE_OPTIONS, LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.json_rpc import JsonRpcError, NodeTransportError
 from queries.chain.registry import L1_BLOCK
 from queries.config.registries import (
@@ -33,8 +33,9 @@ HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"  # of the specification's 
 BALANCE = 123_456_789 * ETHER // 10**6
 HOLDINGS = (1_000_000 * ETHER, 250_000 * ETHER, 7 * ETHER // 2)
 THRESHOLD = 2  # of the three attesters
-L1_UPDATE_SECONDS = 2.0
-OPTIONS = ("--block-time", "1", *ARCHIVE_OPTIONS)
+# Each state has the hashes of all blocks, so with one every second a week would fill the memory.
+IDLE_BLOCK_SECONDS, MAX_STATES = 20, 256
+CHECK_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,9 @@ nodes = ["{self.b.url}"]
 finality = 1
 free = true
 
+[limits]
+node_check_interval = 300  # the nodes prove only the newest {MAX_STATES} blocks
+
 [[registries]]
 kind = "native"
 source = {CHAIN_A}
@@ -102,12 +106,19 @@ destination = {CHAIN_B}
 
 @contextmanager
 def run_nodes() -> Iterator[tuple[LocalNode, LocalNode]]:
-    """Run both nodes at free ports, with a block every second."""
-    with (
-        local_node("--chain-id", str(CHAIN_A), *OPTIONS) as a,
-        local_node("--chain-id", str(CHAIN_B), *OPTIONS) as b,
-    ):
+    """Run both nodes at free ports. They mine each transaction at once.
+
+    A also mines every IDLE_BLOCK_SECONDS; `produce_blocks` mines the other blocks.
+    """
+    interval = ("--block-time", str(IDLE_BLOCK_SECONDS), "--mixed-mining")
+    with _run_node(CHAIN_A, *interval) as a, _run_node(CHAIN_B) as b:
         yield a, b
+
+
+def _run_node(chain_id: int, *options: str) -> AbstractContextManager[LocalNode]:
+    """A node on which every block is final two blocks later."""
+    options = ("--chain-id", str(chain_id), "--slots-in-an-epoch", "1", *options)
+    return local_node(*options, max_states=MAX_STATES)
 
 
 def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys, site: str) -> DemoChains:
@@ -168,11 +179,14 @@ def _deployments(registry: Registry) -> list[tuple[str, bytes, int]]:
 
 
 @contextmanager
-def l1_blocks_on_l2(a: LocalNode, b: LocalNode) -> Iterator[None]:
-    """Keep writing A's newest block to B's L1Block contract, as an OP-stack sequencer does."""
+def produce_blocks(a: LocalNode, b: LocalNode) -> Iterator[None]:
+    """Mine a block on top of each transaction's block, which confirms it, and copy A's blocks to B.
+
+    B's L1Block contract gets A's newest block in a transaction, as from an OP-stack sequencer.
+    """
     stop_event = threading.Event()
     nodes = LocalNode(a.url), LocalNode(b.url)
-    thread = threading.Thread(target=_copy_blocks, args=(*nodes, stop_event))
+    thread = threading.Thread(target=_produce_blocks, args=(*nodes, stop_event))
     thread.start()
     try:
         yield
@@ -181,11 +195,23 @@ def l1_blocks_on_l2(a: LocalNode, b: LocalNode) -> Iterator[None]:
         thread.join()
 
 
-def _copy_blocks(l1: LocalNode, l2: LocalNode, stop_event: threading.Event) -> None:
-    while not stop_event.wait(L1_UPDATE_SECONDS):
+def _produce_blocks(l1: LocalNode, l2: LocalNode, stop_event: threading.Event) -> None:
+    copied_hash, sequencer = "", l2.rpc.ask("eth_accounts")[-1]  # nobody else sends from it
+    while not stop_event.wait(CHECK_SECONDS):
         try:
+            if _is_used(l1) or _is_used(l2):
+                l1.rpc.ask("evm_mine")
             block = l1.block("latest")
-            number, hash_ = int(block["number"], 16), bytes.fromhex(block["hash"][2:])
-            l2.send(L1_BLOCK, call_data("set(uint64,bytes32)", number, hash_))
+            if block["hash"] != copied_hash:
+                number, hash_ = int(block["number"], 16), bytes.fromhex(block["hash"][2:])
+                call = call_data("set(uint64,bytes32)", number, hash_)
+                l2.send(L1_BLOCK, call, sender=sequencer)
+                copied_hash = block["hash"]
         except (NodeTransportError, JsonRpcError):
             continue  # Programs.check() reports a node that has exited
+
+
+def _is_used(node: LocalNode) -> bool:
+    """Whether the newest block has a transaction that `produce_blocks` has not sent."""
+    block = node.rpc.ask("eth_getBlockByNumber", "latest", True)
+    return any(transaction["to"] != L1_BLOCK for transaction in block["transactions"])

@@ -17,9 +17,8 @@ from queries.config.limits import Limits
 
 PACKAGES = Path(__file__).parents[2] / "queries" / "contracts" / "node_modules" / "@foundry-rs"
 GAS_LIMIT = 16_777_216  # of one transaction (EIP-7825)
-# Options of a source chain: every block is final at once, and the node keeps the states of 20,000
-# blocks, which is more than five hours of one block a second.
-ARCHIVE_OPTIONS = ("--slots-in-an-epoch", "1", "--max-persisted-states", "20000")
+# Each state in memory is a copy, with the hashes of all blocks: 0.3 MB after 1,000 blocks.
+MAX_STATES = 1_000
 
 
 class LocalNodeMissingError(Exception):
@@ -128,8 +127,15 @@ class LocalNode:
 
 
 @contextmanager
-def local_node(*options: str, hardfork: str = "osaka") -> Iterator[LocalNode]:
-    """Run a node at a free port. Any web page may use it, as its accounts hold nothing of value."""
+def local_node(
+    *options: str, hardfork: str = "osaka", max_states: int = MAX_STATES
+) -> Iterator[LocalNode]:
+    """Run a node at a free port. Any web page may use it, as its accounts hold nothing of value.
+
+    It proves the newest `max_states` blocks (1,500 if it mines every second or two), and writes
+    nothing to the disk. By default, Anvil writes the state of each older block to a file in the
+    home directory, and leaves it there.
+    """
     programs = sorted(PACKAGES.glob("anvil-*/bin/anvil*"))  # npm installs only this platform's
     if not programs:
         raise LocalNodeMissingError("The local Ethereum node is not installed. Run: make contracts")
@@ -138,7 +144,7 @@ def local_node(*options: str, hardfork: str = "osaka") -> Iterator[LocalNode]:
         port = probe.getsockname()[1]
     command: Sequence[str] = [
         str(programs[0]), "--port", str(port), "--silent", "--hardfork", hardfork,
-        "--enable-tx-gas-limit", *options,
+        "--enable-tx-gas-limit", "--prune-history", str(max_states), *options,
     ]  # fmt: skip
     # In its own session, so that a terminal's Ctrl-C does not end it before its users.
     process = subprocess.Popen(

@@ -9,7 +9,15 @@ from typing import Any
 
 from eth_abi.abi import decode
 
-from explorer.demo.chains import CHAIN_A, CHAIN_B, HOLDER, TOKEN_BALANCES, DemoChains
+from explorer.demo.chains import (
+    CHAIN_A,
+    CHAIN_B,
+    HOLDER,
+    IDLE_BLOCK_SECONDS,
+    MAX_STATES,
+    TOKEN_BALANCES,
+    DemoChains,
+)
 from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from explorer.demo.processes import DemoError
 from queries.amounts import UNIT_DIGITS, format_units
@@ -77,9 +85,9 @@ class Example:
 
 
 def examples(chains: DemoChains) -> Iterator[Example]:
-    """Yield the examples; the second one reads the head of chain B when it is requested."""
+    """Yield the examples; the second one reads the newest final block of B when it is requested."""
     a, b = chains.a, chains.b
-    block, short_holder = _head_number(a), f"{HOLDER[:6]}…{HOLDER[-4:]}"
+    block, short_holder = _final_number(a), f"{HOLDER[:6]}…{HOLDER[-4:]}"
     balance = BlockQuery(CHAIN_A, block=block, accounts=[HOLDER], props=["BALANCE"])
     yield Example(
         f"The specification's example: the balance of {short_holder} in block {block} of Demo A, "
@@ -90,7 +98,7 @@ def examples(chains: DemoChains) -> Iterator[Example]:
         lambda: _balance(a, block),
         "ETH",
     )
-    b_block, holder = _head_number(b), chains.holders[1]
+    b_block, holder = _final_number(b), chains.holders[1]
     slot = Position(TOKEN_BALANCES).mapping(mapping_key("address", holder)).slot
     read_slot = "accountStorageSlotValues(address,uint256,bytes32)"
     slot_call = call_data(read_slot, chains.token, b_block, slot.to_bytes(32))
@@ -195,8 +203,9 @@ def _callback(error: bytes) -> bytes:
         raise DemoError(f"The lookup's gateway failed. {error_of_gateway}") from None
 
 
-def _head_number(node: LocalNode) -> int:
-    return int(node.rpc.ask("eth_blockNumber"), 16)
+def _final_number(node: LocalNode) -> int:
+    """The newest block with one on top."""
+    return int(node.rpc.ask("eth_blockNumber"), 16) - 1
 
 
 def _proven_balance(node: LocalNode, registry: str, block: int) -> int:
@@ -239,7 +248,7 @@ Three things to try
    export SOURCE={CHAIN_B} SOURCE_NODE={chains.b.url} DESTINATION={CHAIN_A} NODE={chains.a.url}
    export REGISTRY={chains.attested_registry}
    export VERIFIER={verifier_address(chains.attested_registry)}
-   export TOKEN={chains.token} BLOCK={_head_number(chains.b)}
+   export TOKEN={chains.token} BLOCK={_final_number(chains.b)}
    export HOLDER={holder}
    {python} tacitus.py submit --from $SOURCE --to $DESTINATION --block $BLOCK \\
      --account $TOKEN --slot $({python} tacitus.py slot {balances} --key $HOLDER) --wait
@@ -247,5 +256,8 @@ Three things to try
 3. Download the first batch's proof, and verify it after the demo has stopped:
    curl -sSo proof.json {site}/explorer/query/{batch_id}/proof.json
    {python} manage.py verify_proof proof.json --hash {block_hash}
+
+The chains make a block for each transaction, and every {IDLE_BLOCK_SECONDS} seconds. Their nodes
+prove accounts of the newest {MAX_STATES} blocks.
 
 It stays up until Ctrl-C."""

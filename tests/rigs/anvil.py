@@ -12,13 +12,12 @@ from eth_abi.abi import encode
 from eth_utils.abi import function_signature_to_4byte_selector
 from eth_utils.address import to_checksum_address
 
-from explorer.demo.local_node import local_node
+from explorer.demo.local_node import MAX_STATES, local_node
 from queries.config.registries import FACTORY, SALT, verifier_init_code
 
 BUILDS = Path(__file__).parents[2] / "queries" / "contracts" / "build"
 ETHER = 10**18
 OPTIONS = ("--slots-in-an-epoch", "1")  # a block is final two blocks later
-OLD_PROOFS, NO_OLD_PROOFS = ("--max-persisted-states", "20000"), ("--prune-history",)
 DAY = 86_400
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # an L2's contract that knows L1 blocks
 BODIES, NO_BODIES = True, False  # of eth_getBlockByNumber: with or without transactions
@@ -32,8 +31,8 @@ class Chain:
     """A chain with one Anvil node. It mines a block per transaction unless `block_time` is set.
 
     Its genesis is a day old, so its head stays in the past however many blocks are mined. The node
-    proves the state of every block; with `proofs=False` only of the newest, but it mines thousands
-    of blocks in a second.
+    proves the states of 1,000 blocks; with `proofs=False` only of the newest ones, but it mines
+    thousands of blocks in a second.
     """
 
     def __init__(
@@ -48,12 +47,14 @@ class Chain:
         # Two chains that start in the same second would have the same blocks.
         genesis = str(int(time.time()) - DAY - chain_id)
         options += ("--chain-id", str(chain_id), "--timestamp", genesis)
-        options += OPTIONS + (OLD_PROOFS if proofs else NO_OLD_PROOFS)
+        options += OPTIONS
         if block_time:
             options += ("--block-time", str(block_time))
         self._session = requests.Session()
         self._running = ExitStack()
-        node = self._running.enter_context(local_node(*options, hardfork=hardfork))
+        states = MAX_STATES if proofs else 1
+        running = local_node(*options, hardfork=hardfork, max_states=states)
+        node = self._running.enter_context(running)
         self.url, self.payer = node.url, node.payer
 
     def close(self) -> None:

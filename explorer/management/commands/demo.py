@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from explorer.demo.chains import CHAIN_A, Keys, l1_blocks_on_l2, run_nodes, set_up_chains
+from explorer.demo.chains import CHAIN_A, Keys, produce_blocks, run_nodes, set_up_chains
 from explorer.demo.local_node import LocalNodeMissingError, TransactionRevertedError
 from explorer.demo.processes import DemoError, empty_folder
 from explorer.demo.service import running_service, sign_in
@@ -81,7 +81,7 @@ def _run(terminal: Terminal, port: int, *, once: bool) -> None:
         try:
             with terminal.step("Two chains, with registries and state to prove"):
                 chains = set_up_chains(*stack.enter_context(run_nodes()), keys, site)
-                stack.enter_context(l1_blocks_on_l2(chains.a, chains.b))
+                stack.enter_context(produce_blocks(chains.a, chains.b))
             with terminal.step("Database, web server, prover and attesters"):
                 programs = stack.enter_context(running_service(folder, site, chains, keys))
             with terminal.step("Signed in as a wallet does, and got an API key"):

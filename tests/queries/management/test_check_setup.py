@@ -69,7 +69,7 @@ def long_chain() -> Iterator[LocalNode]:
 
     All blocks have the same state, because Anvil is slow to keep so many.
     """
-    with local_node("--prune-history") as running:
+    with local_node(max_states=1) as running:
         running.rpc.ask("anvil_setCode", HASH_HISTORY, "0x")
         deploy_by_factory(running, RegistryKind.NATIVE, CHAIN_ID, has_verifier=False)
         running.rpc.ask("anvil_mine", hex(LENGTH - LiveChain(running).newest()), hex(2))

@@ -1,0 +1,60 @@
+"""The demo's nodes: they write nothing to the disk, and idle ones make few blocks."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from explorer.demo.chains import produce_blocks, run_nodes
+from explorer.demo.local_node import LocalNode, local_node
+from queries.chain.json_rpc import JsonRpcError
+from queries.chain.registry import L1_BLOCK
+from queries.contracts.abi import call_data, load_artifact
+from tests.rigs.service import wait_until
+
+pytestmark = pytest.mark.no_database
+
+STRANGER = "0x00000000000000000000000000000000DeaDBeef"
+
+
+def _head(node: LocalNode) -> int:
+    return int(node.block("latest")["number"], 16)
+
+
+def test_a_node_leaves_no_file_even_if_it_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with local_node(max_states=600) as node:
+        node.rpc.ask("anvil_mine", hex(700))
+        proof = node.rpc.ask("eth_getProof", node.payer, [], hex(700 - 600))
+        assert proof["accountProof"]
+        with pytest.raises(JsonRpcError, match="BlockOutOfRange"):
+            node.rpc.ask("eth_getProof", node.payer, [], hex(50))
+        assert node.process
+        node.process.kill()
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_the_demo_chains_confirm_transactions_and_make_few_blocks_when_idle() -> None:
+    with run_nodes() as (a, b), produce_blocks(a, b):
+        code = load_artifact("L1BlockStandIn").deployed_bytecode
+        b.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{code.hex()}")
+        for node in (a, b):
+            transaction = node.send(STRANGER, b"").transaction
+            receipt = node.rpc.ask("eth_getTransactionReceipt", transaction)
+            _await_head(node, int(receipt["blockNumber"], 16) + 1)
+        wait_until(
+            lambda: b.call(L1_BLOCK, call_data("hash()")).hex() == a.block("latest")["hash"][2:]
+        )
+        heads = _head(a), _head(b)
+        time.sleep(8)
+        # One block may still be due after the transaction, and one because 20 seconds are over.
+        assert _head(a) - heads[0] <= 2
+        assert _head(b) - heads[1] <= 2
+
+
+def _await_head(node: LocalNode, number: int) -> None:
+    wait_until(lambda: _head(node) >= number)
