@@ -20,6 +20,7 @@ except ModuleNotFoundError as error:
     )
 
 from explorer.http.logs import log_warnings_and_exceptions
+from queries.frames import in_large_frame
 
 # Commands that do not serve requests: they run without production's settings, because an attester,
 # or somebody who verifies a proof, may use a machine without a site.
@@ -33,6 +34,7 @@ MISSING_TABLE = "no such (table|column)|(relation|column) .* does not exist"
 EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141  # as shells do
 
 
+@in_large_frame
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "explorer.settings")
     if _needs_no_settings(sys.argv[1:]):

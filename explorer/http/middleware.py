@@ -34,6 +34,7 @@ from explorer.pages.errors import batch_too_large
 from explorer.urls import PUBLIC_FILES, is_api_path
 from explorer.wiring import LIMITS
 from queries.error_codes import RETRY_SOON
+from queries.frames import in_large_frame
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 requests_log = logging.getLogger("tacitus.requests")
@@ -56,6 +57,7 @@ MAX_HOST_LENGTH = 260  # a name of 253 characters and a port
 
 
 class RequestLog(BaseMiddleware):
+    @in_large_frame
     def __call__(self, request: HttpRequest) -> HttpResponse:
         start = time.perf_counter()
         header = request.headers.get("X-Request-ID", "")
@@ -68,13 +70,6 @@ class RequestLog(BaseMiddleware):
             return response
         finally:
             request_id.reset(token)
-
-
-# CPython stores frames in chunks of 16 KiB, and frees a chunk with its first frame. If the calls of
-# a loop cross the end of a chunk, each maps and unmaps memory: pages took up to twice as long,
-# depending on the depth of the call stack. A frame of 128 KiB gets a chunk of 256 KiB, in which the
-# rest of the request fits.
-RequestLog.__call__.__code__ = RequestLog.__call__.__code__.replace(co_stacksize=2**14)
 
 
 def _log_request(request: HttpRequest, response: HttpResponse, seconds: float) -> None:

@@ -14,6 +14,7 @@ from accounts.shared.database_state import OUTAGE_ERRORS, describe_outage
 from queries.database.clock import shared_now
 from queries.database.leases import lease_free_condition
 from queries.engines.alarm import Alarm
+from queries.frames import in_large_frame
 from queries.models import Batch, BlockJob
 from queries.prover.context import ProverContext
 from queries.prover.watch import Watch
@@ -63,7 +64,10 @@ def run(
     targets = {f"prover-{n}": prove for n in range(threads)}
     targets |= {f"webhooks-{n}": deliver for n in range(WEBHOOKS_AT_ONCE)}
     targets["watch"] = watch
-    workers = [threading.Thread(target=target, name=name) for name, target in targets.items()]
+    workers = [
+        threading.Thread(target=in_large_frame(target), name=name)
+        for name, target in targets.items()
+    ]
     for worker in workers:
         worker.start()
     return workers

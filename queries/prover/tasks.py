@@ -19,6 +19,7 @@ from django.db import connections
 from queries.chain.signer import SignerUnusableError
 from queries.config.routes_file import RoutesFileError
 from queries.engines.celery import DELIVER, PROVE, PROVING, WATCH, app, send, worker_init
+from queries.frames import in_large_frame
 from queries.models import Batch, BlockJob, WebhookDelivery
 from queries.prover.context import ProverContext
 from queries.prover.loop import log_errors, seconds_until_due
@@ -72,6 +73,7 @@ def _context() -> ProverContext:
     return context
 
 
+@in_large_frame
 def _work(task: str, work: Callable[[OnClaim], bool]) -> None:
     """Work on due rows until there are none, or another task may go on."""
     end, next_task_at = time.monotonic() + TASK_SECONDS, math.inf
