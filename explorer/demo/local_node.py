@@ -3,6 +3,7 @@
 Its accounts are unlocked; the first one pays for transactions and is the demo's wallet.
 """
 
+import shutil
 import socket
 import subprocess
 import time
@@ -142,8 +143,10 @@ def local_node(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    # Linux then ends the node with the thread that started it, even if that was killed.
+    wrapper = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
     command: Sequence[str] = [
-        str(programs[0]), "--port", str(port), "--silent", "--hardfork", hardfork,
+        *wrapper, str(programs[0]), "--port", str(port), "--silent", "--hardfork", hardfork,
         "--enable-tx-gas-limit", "--prune-history", str(max_states), *options,
     ]  # fmt: skip
     # In its own session, so that a terminal's Ctrl-C does not end it before its users.

@@ -1,5 +1,8 @@
 """The demo's nodes: they write nothing to the disk, and idle ones make few blocks."""
 
+import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -7,7 +10,7 @@ import pytest
 
 from explorer.demo.chains import produce_blocks, run_nodes
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.json_rpc import JsonRpcError
+from queries.chain.json_rpc import JsonRpcError, NodeTransportError
 from queries.chain.registry import L1_BLOCK
 from queries.contracts.abi import call_data, load_artifact
 from tests.rigs.service import wait_until
@@ -36,6 +39,37 @@ def test_a_node_leaves_no_file_even_if_it_is_killed(
         assert node.process
         node.process.kill()
     assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="needs util-linux")
+def test_a_node_ends_with_its_program_even_if_that_is_killed(repository: Path) -> None:
+    program = """\
+from explorer.demo.local_node import local_node
+with local_node() as node:
+    print(node.url, flush=True)
+    input()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=repository,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    url = process.stdout.readline().strip()
+    LocalNode(url)
+    process.kill()
+    process.communicate()
+    wait_until(lambda: not _answers(url))
+
+
+def _answers(url: str) -> bool:
+    try:
+        LocalNode(url)
+    except NodeTransportError:
+        return False
+    return True
 
 
 def test_the_demo_chains_confirm_transactions_and_make_few_blocks_when_idle() -> None:
