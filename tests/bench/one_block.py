@@ -179,6 +179,7 @@ def _requests_row(bench: Bench, name: str, accounts: int, max_calls: float) -> R
         closing(Node(chain)) as node,
         scratch_database() as database,
     ):
+        chain.follow_clock()
         with proving(bench, name, database, chain, node.url) as running:
             # First a batch that finds a service that has just started, and once the service has
             # measured the time between blocks, the batch that counts.
