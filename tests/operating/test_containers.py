@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from queries.config.registries import Registry, RegistryKind, derived_address
+from queries.config.networks import NETWORKS, network_registry
 from tests.commands import free_port
 from tests.operating import background
 from tests.operating.drill import (
@@ -80,7 +80,7 @@ def test_the_guides_commands_set_up_a_service_that_survives_a_restore(
         key = machine.run(find_commands("docker compose up --detach\ndocker compose run")).split()[
             -1
         ]
-        registry = derived_address(Registry(RegistryKind.NATIVE, chain.id, chain.id))
+        registry = network_registry(NETWORKS["sepolia"], NETWORKS["sepolia"]).address
         client = service_client(
             tmp_path / "client", chain, f"http://127.0.0.1:{port}", key, registry
         )

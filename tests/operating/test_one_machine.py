@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from queries.config.registries import Registry, RegistryKind, derived_address
+from queries.config.networks import NETWORKS, network_registry
 from tests.commands import free_port, run_program
 from tests.operating import background
 from tests.operating.drill import Drill, fund_signer, guide_chain, service_client, with_chain_node
@@ -98,7 +98,7 @@ def test_the_guides_commands_set_up_a_service_that_survives_a_restore_and_an_upg
         machine.await_readiness()
         printed = machine.run(find_commands("tacitus create_api_key"))
         key = re.findall(r"tct_\w+", printed)[0]
-        registry = derived_address(Registry(RegistryKind.NATIVE, chain.id, chain.id))
+        registry = network_registry(NETWORKS["sepolia"], NETWORKS["sepolia"]).address
         url = f"http://127.0.0.1:{machine.port}"
         client = service_client(tmp_path / "client", chain, url, key, registry)
 
