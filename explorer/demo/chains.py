@@ -34,7 +34,7 @@ BALANCE = 123_456_789 * ETHER // 10**6
 HOLDINGS = (1_000_000 * ETHER, 250_000 * ETHER, 7 * ETHER // 2)
 THRESHOLD = 2  # of the three attesters
 # Each state has the hashes of all blocks, so with one every second a week would fill the memory.
-IDLE_BLOCK_SECONDS, MAX_STATES = 20, 256
+IDLE_BLOCK_SECONDS, MAX_STATES = 45, 256
 CHECK_SECONDS = 1.0
 
 

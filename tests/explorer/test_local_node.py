@@ -85,7 +85,7 @@ def test_the_demo_chains_confirm_transactions_and_make_few_blocks_when_idle() ->
         )
         heads = _head(a), _head(b)
         time.sleep(8)
-        # One block may still be due after the transaction, and one because 20 seconds are over.
+        # One block may still be due after the transaction, and one because 45 seconds are over.
         assert _head(a) - heads[0] <= 2
         assert _head(b) - heads[1] <= 2
 
