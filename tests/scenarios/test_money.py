@@ -35,7 +35,7 @@ def paid(chain: Chain, node: Node, install: Install) -> Iterator[Service]:
     """Batches pay. Without a prover; scenarios start one with their own signer."""
     with install() as service:
         service.add_native_chain(chain, node, free=False)
-        chain.mine(40)
+        chain.mine(80)
         service.serve()
         yield service
 
