@@ -3,12 +3,13 @@
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+
+from tests.rigs.fork_server import run_manage
 
 REPOSITORY = Path(__file__).parent.parent
 PRODUCTION = {
@@ -46,7 +47,6 @@ def manage(tmp_path: Path) -> Manage:
     """Run `manage.py` with a database in `tmp_path`."""
 
     def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "manage.py", *arguments]
-        return run_program(command, env=clean_environment(tmp_path, **variables))
+        return run_manage(*arguments, environment=clean_environment(tmp_path, **variables))
 
     return run

@@ -33,6 +33,8 @@ PARENT, USER_TICKS, SYSTEM_TICKS = 1, 11, 12
 class BenchService(Service):
     """A service without rate limits, with an API key of the scratch database."""
 
+    forks = False  # as operators start it: Python collects no garbage among forked objects
+
     def __init__(self, folder: Path, database: str) -> None:
         super().__init__(folder, database, [new_key()])
         connection.close()

@@ -17,9 +17,10 @@ import requests
 from eth_utils.crypto import keccak
 
 from queries.config.registries import verifier_address
-from tests.commands import clean_environment, free_port, run_program
+from tests.commands import clean_environment, free_port
 from tests.rigs.anvil import ETHER, L1_BLOCK, Chain, build
 from tests.rigs.faulty_node import Node
+from tests.rigs.fork_server import Fork, run_manage
 
 REPOSITORY = Path(__file__).parents[2]
 SIGNER_KEY = "0x" + 32 * "5a"
@@ -48,10 +49,16 @@ def wait_until(ready: Callable[[], T], seconds: float = MAX_WAIT, what: str = ""
 
 
 class Process:
-    """A running program of the service; `log` is its whole output."""
+    """A running program of the service; `log` is its whole output.
 
-    def __init__(self, command: list[str], log: Path, environment: dict[str, str]) -> None:
+    It is forked from a process that has imported it, if `forks`.
+    """
+
+    def __init__(
+        self, command: list[str], log: Path, environment: dict[str, str], *, forks: bool
+    ) -> None:
         self._command = command
+        self._forks = forks
         self._log = log
         self._environment = environment
         self.restart()
@@ -61,6 +68,11 @@ class Process:
         with self._log.open("a") as file:
             self._log_start = len(self.log)
             self._is_terminated = False
+            if self._forks:
+                self._process: Fork | subprocess.Popen[bytes] = Fork(
+                    self._command, self._environment, file, file
+                )
+                return
             self._process = subprocess.Popen(
                 [sys.executable, *self._command],
                 cwd=REPOSITORY,
@@ -134,8 +146,11 @@ class Service:
     """Settings, a routes file and a database; nothing runs at first.
 
     Clients need `url` and `keys`. `settings` are the environment of all commands from now on. With
-    a broker, Celery's workers prove.
+    a broker, Celery's workers prove. `forks` is whether programs are forked, which is quick,
+    or started as operators do.
     """
+
+    forks = True
 
     def __init__(
         self, folder: Path, database: str, keys: Iterable[str] = (), broker: str = ""
@@ -234,8 +249,7 @@ class Service:
         self, *arguments: str, fails: bool = False, **settings: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end; it must succeed, or fail if `fails` is set."""
-        command = [sys.executable, "manage.py", *arguments]
-        result = run_program(command, env=self._environment(settings))
+        result = run_manage(*arguments, environment=self._environment(settings))
         assert (result.returncode != 0) == fails, result.stdout + result.stderr
         return result
 
@@ -246,7 +260,10 @@ class Service:
     def _start(self, name: str, *command: str, **settings: str) -> Process:
         self._logs += 1
         log = self.folder / f"{name}-{self._logs}.log"
-        process = Process(list(command), log, self._environment(settings))
+        environment = self._environment(settings)
+        # Python reads variables of its own when it starts.
+        forks = self.forks and "PYTHONPATH" not in environment
+        process = Process(list(command), log, environment, forks=forks)
         self._running.callback(process.stop)
         self._processes.append(process)
         return process

@@ -3,7 +3,6 @@
 import fcntl
 import os
 import sqlite3
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
@@ -15,7 +14,6 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from tests.commands import clean_environment, run_program
 from tests.rigs.anvil import Chain
 from tests.rigs.faulty_node import Node
 from tests.rigs.service import OWNERS, Service
@@ -27,15 +25,6 @@ NewService = Callable[[], Service]
 NewChain = Callable[..., Chain]  # takes the arguments of `Chain`
 NewNode = Callable[[Chain], Node]
 numbers = count(1)
-# In one process, because starting three takes seconds.
-CREATE_TABLES_AND_KEYS = f"""
-import django
-from django.core.management import call_command
-django.setup()
-call_command("migrate", verbosity=0)
-for owner in {OWNERS}:
-    call_command("create_api_key", owner=owner)
-"""
 
 
 @dataclass(frozen=True)
@@ -108,11 +97,10 @@ def proving(service: Service, chain: Chain) -> Iterator[Service]:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Template]:
     folder = tmp_path_factory.mktemp("template")
     with new_database(folder) as url:
-        settings = {"DJANGO_SETTINGS_MODULE": "explorer.settings", "DEVELOPMENT": "1"}
-        environment = clean_environment(folder, DATABASE_URL=url, **settings)
-        created = run_program([sys.executable, "-c", CREATE_TABLES_AND_KEYS], env=environment)
-        assert created.returncode == 0, created.stderr
-        yield Template(url, tuple(created.stdout.split()))
+        service = Service(folder, url)
+        service.manage("migrate")
+        keys = [service.manage("create_api_key", "--owner", owner).stdout for owner in OWNERS]
+        yield Template(url, tuple(key.strip() for key in keys))
 
 
 @pytest.fixture(scope="session")

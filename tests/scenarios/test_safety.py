@@ -116,6 +116,7 @@ def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
 ) -> None:
     """Nor are a webhook's URL and headers. Every line of the log is JSON."""
     service, node = new_service(), new_node(chain)
+    service.forks = False  # the process list has the command lines
     keystore = Account.encrypt(
         HexStr(SIGNER_KEY), "hunter2-password", kdf="pbkdf2", iterations=1_000
     )
