@@ -2,8 +2,8 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-# Two for each processor: many tests wait for a chain or a program more than they compute.
-WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) * 2)))
+# Three for each processor: many tests wait for a chain or a program more than they compute.
+WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) * 3)))
 ARGS ?=
 SECONDS ?=
 DATABASE ?=
@@ -28,6 +28,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # On a developer's machine; installations set their own (explorer/docs/running.md).
 export DEVELOPMENT ?= 1
+unexport PYTHONDONTWRITEBYTECODE  # a test run would compile all tests again, once a worker
 NPM_BIN := queries/contracts/node_modules/.bin
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(NPM_BIN):$(PATH)
 
@@ -45,8 +46,9 @@ help: ## this list
 demo: setup ## two chains and the service on this machine, and a tour (PORT=8001, ONCE=1 to end after it)
 	@exec $(MANAGE) demo --port "$(PORT)" $(if $(filter-out 0,$(ONCE)),--once)
 
+test: SHELL := bash
 test: setup $(TEST_NPM_READY) $(WEB3_READY) ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k name" for some)
-	@$(PYTEST) $(ARGS)
+	@TIMEFORMAT="%R s; the processors worked for %U s (user) and %S s (sys)"; time $(PYTEST) $(ARGS)
 
 FUZZED_PROOFS := $(addprefix tests/queries/contracts/, test_differential.py test_no_untrue_fact.py \
 	test_no_untrue_event.py)

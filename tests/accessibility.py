@@ -6,6 +6,8 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
+from tests.environment import IS_THOROUGH
+
 SERIOUS = {"serious", "critical"}
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]  # take most of the time
 # The rows of a table have the same colours.
@@ -14,14 +16,17 @@ RUN = "async ([context, options]) => (await axe.run(context ?? document, options
 
 
 def serious_problems(page: Page) -> list[str]:
-    """A line per problem that is serious or critical, in the light or the dark colour scheme."""
+    """A line per problem that is serious or critical, in the light or the dark colour scheme.
+
+    A thorough run looks at a wide window too.
+    """
     page.evaluate(AXE_SCRIPT)
     colours = {"runOnly": {"type": "rule", "values": COLOUR_RULES}}
     others = {"rules": {rule: {"enabled": False} for rule in COLOUR_RULES}}
     problems, size = _problems(page, **others), page.viewport_size
-    page.set_viewport_size({"width": 1280, "height": 720})
-    problems += _problems(page, **others)
-    if size:
+    if IS_THOROUGH and size:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        problems += _problems(page, **others)
         page.set_viewport_size(size)
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)

@@ -12,12 +12,13 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from explorer.settings.environment import Environment
+from tests.environment import skip_without
 
 EXECUTABLES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"]
 
 
-NOT_INSTALLED = "no Chromium on this machine: apt-get install chromium"
+CHROMIUM = "Chromium (apt-get install chromium)"
 
 
 def executable_path() -> str | None:
@@ -36,9 +37,7 @@ def running(executable: str) -> Iterator[Browser]:
 def browser() -> Iterator[Browser]:
     executable = executable_path()
     if executable is None:
-        if Environment(os.environ).flag("REQUIRE_BROWSER"):
-            pytest.fail(NOT_INSTALLED)
-        pytest.skip(NOT_INSTALLED)
+        skip_without(CHROMIUM)
     with running(executable) as chromium:
         yield chromium
 

@@ -54,6 +54,7 @@ RequestFactory.post = _post_url_encoded(RequestFactory.post)  # type: ignore[met
 hypothesis.settings.register_profile("tacitus", deadline=None)
 hypothesis.settings.load_profile("tacitus")
 
+MANY_TESTS, SLOWEST_SETUPS = 100, 10
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup", "template"}
 
 
@@ -99,6 +100,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(
             "exactly one of no_database and django_db must mark: " + ", ".join(undecided)
         )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List what slows each run down: set-ups that many tests wait for."""
+    reports = [report for reports in terminalreporter.stats.values() for report in reports]
+    setups = [report for report in reports if getattr(report, "when", "") == "setup"]
+    if len(setups) >= MANY_TESTS:
+        terminalreporter.section("slowest set-ups")
+        for report in sorted(setups, key=lambda report: -report.duration)[:SLOWEST_SETUPS]:
+            terminalreporter.write_line(f"{report.duration:6.2f} s  {report.nodeid}")
 
 
 def _touches_database(item: pytest.Item) -> bool:

@@ -26,7 +26,7 @@ MAX_CARD_BYTES = 60_000
 def main() -> None:
     executable = browser.executable_path()
     if executable is None:
-        sys.exit(f"There is {browser.NOT_INSTALLED}")
+        sys.exit(f"Missing on this machine: {browser.CHROMIUM}")
     with _demo_batch() as address, browser.running(executable) as chromium:
         with _page(chromium, address) as page:
             PICTURES.mkdir(exist_ok=True)

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from tests.commands import free_port
+from tests.environment import skip_without
 
 NOBODY = 65_534
 USER = "tacitus"
@@ -110,5 +109,5 @@ def _find_program(name: str) -> str:
     folders = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)
     path = shutil.which(name, path=":".join([*folders, os.environ["PATH"]]))
     if path is None:
-        (pytest.fail if os.environ.get("REQUIRE_BROKERS") else pytest.skip)(f"no {name}")
+        skip_without(f"{name} of PostgreSQL")
     return path

@@ -26,7 +26,7 @@ from tests.operating.postgres import Postgres, new_postgres
 from tests.rigs.service import wait_until
 from tests.scenarios.test_engines import BROKERS, alone_at, require_broker
 
-pytestmark = pytest.mark.no_database
+pytestmark = [pytest.mark.no_database, pytest.mark.installation]
 _, RABBITMQ = BROKERS
 
 

@@ -1,6 +1,5 @@
 """The guide's commands for one machine: SQLite, systemd, a proxy, a restore and an upgrade."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -13,13 +12,14 @@ import requests
 
 from queries.config.networks import NETWORKS, network_registry
 from tests.commands import free_port, run_program
+from tests.environment import skip_without
 from tests.operating import background
 from tests.operating.drill import Drill, fund_signer, guide_chain, service_client, with_chain_node
 from tests.operating.guide import SUDO, find_commands, run, write_stand_in
 from tests.rigs.proxy import CADDY
 from tests.rigs.service import wait_until
 
-pytestmark = pytest.mark.no_database
+pytestmark = [pytest.mark.no_database, pytest.mark.installation]
 FOLDERS = r"(?<![\w.])/(etc|srv/tacitus|var/lib/tacitus|var/backups|usr/local/bin)\b"
 RELEASE_FILES = (
     "accounts explorer queries static templates manage.py pyproject.toml SECURITY.md compose.yaml"
@@ -135,7 +135,7 @@ def _check_cron(machine: Machine) -> None:
 
 def _check_units(units: Path) -> None:
     if shutil.which("systemd-analyze") is None:
-        (pytest.fail if os.environ.get("REQUIRE_BROKERS") else pytest.skip)("no systemd-analyze")
+        skip_without("systemd-analyze")
     names = [unit.name for unit in units.glob("*.service")]
     assert len(names) == 2
     command = ["systemd-analyze", "verify", *(str(units / name) for name in names)]

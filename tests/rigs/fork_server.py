@@ -164,6 +164,8 @@ def _begin_command(request: bytes, files: Sequence[int]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     sys.argv[:] = arguments
+    if environment.get("PYTHONPATH"):
+        sys.path[1:1] = environment["PYTHONPATH"].split(os.pathsep)
     if environment.get("PYTHONUNBUFFERED"):
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
 

@@ -261,9 +261,7 @@ class Service:
         self._logs += 1
         log = self.folder / f"{name}-{self._logs}.log"
         environment = self._environment(settings)
-        # Python reads variables of its own when it starts.
-        forks = self.forks and "PYTHONPATH" not in environment
-        process = Process(list(command), log, environment, forks=forks)
+        process = Process(list(command), log, environment, forks=self.forks)
         self._running.callback(process.stop)
         self._processes.append(process)
         return process

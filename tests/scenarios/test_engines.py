@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.commands import free_port
+from tests.environment import skip_without
 from tests.rigs.anvil import Chain
 from tests.rigs.gate import Gate, gate_before
 from tests.rigs.receiver import receiver
@@ -31,7 +32,7 @@ def require_broker(broker: str) -> None:
     try:
         socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=2).close()
     except OSError:
-        (pytest.fail if os.environ.get("REQUIRE_BROKERS") else pytest.skip)(f"no broker: {broker}")
+        skip_without(f"a broker at {broker}")
 
 
 @contextmanager

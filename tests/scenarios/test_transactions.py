@@ -179,7 +179,8 @@ def test_two_provers_with_one_key_are_noticed(
         entry = {f"block:{other_block}": accounts(HOLDER)}
         second.wait(second.submit({31338: entry}, to=31338))
         assert mined_nonces(chain) == [0]
-        assert 'tacitus_sending_stopped{chain="31337"} 1' in second.get("/metrics").text
+        stopped = 'tacitus_sending_stopped{chain="31337"} 1'
+        wait_until(lambda: stopped in second.get("/metrics").text)  # as a prover has seen it
         assert 'tacitus_sending_stopped{chain="31338"} 0' in second.get("/metrics").text
         assert "Proving on Chain 31337 has stopped" in second.get("/status").text
         checked = second.manage("check_setup", fails=True)

@@ -30,9 +30,10 @@ from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
 from queries.error_codes import EstimateCode, LookupCode
 from queries.webhooks import deliver
+from tests.environment import IS_THOROUGH
 from tests.queries.api.existing_objects import ExistingObjects, existing_objects
 from tests.queries.api.served_api import LIMITS
-from tests.queries.tries.fuzzing import CASES, SEED
+from tests.queries.tries.fuzzing import CASES, IS_FUZZ_RUN, SEED
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 SITE = "http://testserver"
@@ -70,8 +71,9 @@ def described(**configuration: object) -> Any:
     return schema
 
 
+EXAMPLES = CASES // 30 if IS_THOROUGH or IS_FUZZ_RUN else 3  # of each request
 fuzzing = settings(
-    max_examples=max(CASES // 30, 5),
+    max_examples=max(EXAMPLES, 3),
     database=None,
     deadline=None,
     print_blob=True,
