@@ -23,8 +23,8 @@ TEST_NPM_READY := tests/js/node_modules/.tacitus-ready
 WEB3_READY := .venv-web3/.tacitus-ready
 MANAGE := $(BIN)/python manage.py
 # Use `-n0` to run one test, for example make test ARGS="-k health -n0"
-# Tests of one file stay with one worker as long as it goes, because many share what they start.
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+# Tests of one file stay with one worker, because many share what they start.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # On a developer's machine; installations set their own (explorer/docs/running.md).
 export DEVELOPMENT ?= 1

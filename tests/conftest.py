@@ -54,6 +54,13 @@ RequestFactory.post = _post_url_encoded(RequestFactory.post)  # type: ignore[met
 hypothesis.settings.register_profile("tacitus", deadline=None)
 hypothesis.settings.load_profile("tacitus")
 
+# Files that take most of a minute start first, so that the run does not end with one of them.
+LONGEST = (
+    "test_engines", "test_gas", "test_pages_in_the_browser", "test_build", "test_forgeries",
+    "test_surface", "test_demo", "test_calls", "test_typescript_client", "test_money",
+    "test_destination_reorg", "test_transactions", "test_no_untrue_fact", "test_nodes",
+    "test_guides", "test_new_batch_in_the_browser", "test_killed_between_statements",
+)  # fmt: skip
 MANY_TESTS, SLOWEST_SETUPS = 100, 10
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup", "template"}
 
@@ -80,10 +87,11 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Check that every test is marked for the databases on which CI runs it.
+    """Check that every test is marked for the databases on which CI runs it, and sort them.
 
     pytest-django blocks the database for tests without `django_db`.
     """
+    items.sort(key=_place)
     needless = [
         item.nodeid
         for item in items
@@ -100,6 +108,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(
             "exactly one of no_database and django_db must mark: " + ", ".join(undecided)
         )
+
+
+def _place(item: pytest.Item) -> int:
+    return LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -166,7 +166,7 @@ def test_responses_along_links_match_the_description(
             name, result = _name_of(case), response.json()
             followed.add((name, response.status_code, result.get("queryStatus", "")))
 
-    many = settings(fuzzing, max_examples=3 * fuzzing.max_examples, stateful_step_count=15)
+    many = settings(fuzzing, max_examples=max(3 * EXAMPLES, 15), stateful_step_count=15)
     run_state_machine_as_test(seed(SEED)(Client), settings=many)
     prover_context.close()
     assert {
