@@ -135,16 +135,14 @@ def _message_refusal(sentence: str) -> RefusalError:
     return RefusalError(PageCode.MESSAGE_REFUSED, f"{sentence} Sign in again.", path="message")
 
 
-COOKIES = {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
-
-
 def is_program(request: HttpRequest) -> bool:
     """Whether the request is JSON with neither our cookies nor a CSRF token.
 
     CORS is not allowed here, so no page of another origin can send it.
     """
-    has_cookie = not COOKIES.isdisjoint(request.COOKIES)
-    return request.content_type == JSON and not has_cookie and TOKEN_HEADER not in request.headers
+    if {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME} & request.COOKIES.keys():
+        return False
+    return request.content_type == JSON and TOKEN_HEADER not in request.headers
 
 
 def browser_digest(request: HttpRequest) -> str:

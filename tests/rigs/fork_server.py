@@ -24,7 +24,11 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from django.core.exceptions import AppRegistryNotReady, ImproperlyConfigured
+from django.apps import apps
+from django.conf import Settings, settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.utils.functional import empty
 
 REPOSITORY = Path(__file__).parents[2]
 MAX_REQUEST_BYTES = 1 << 20
@@ -178,16 +182,40 @@ def _run(program: str, *arguments: str) -> None:
         runpy.run_path(program, run_name="__main__")
 
 
+class _SettingsForImports:
+    """Settings that are the same in each environment. An import that reads another fails."""
+
+    NAMES = frozenset({
+        "ABSOLUTE_URL_OVERRIDES", "AUTH_USER_MODEL", "BASE_DIR", "DATABASES", "DEBUG",
+        "DEFAULT_AUTO_FIELD", "DEFAULT_INDEX_TABLESPACE", "DEFAULT_TABLESPACE", "INSTALLED_APPS",
+        "USE_I18N",
+    })  # fmt: skip
+
+    def __init__(self) -> None:
+        self._settings = Settings("explorer.settings")
+
+    def __getattr__(self, name: str) -> object:
+        if name not in self.NAMES:
+            raise ImproperlyConfigured(f"{name} is read by an import.")
+        return getattr(self._settings, name)
+
+
 def _import_everything() -> None:
+    os.environ["DEVELOPMENT"] = "1"
+    settings._wrapped = _SettingsForImports()
+    apps.populate(settings.INSTALLED_APPS)
     for name in LIBRARIES:
         importlib.import_module(name)
     for package in ("accounts", "explorer", "queries"):
         for file in sorted((REPOSITORY / package).rglob("*.py")):
             name = ".".join(file.relative_to(REPOSITORY).with_suffix("").parts)
             if name not in NOT_IMPORTED:
-                # Models, and what imports them, wait for the settings of a command.
-                with suppress(AppRegistryNotReady, ImproperlyConfigured):
+                with suppress(ImproperlyConfigured):
                     importlib.import_module(name.removesuffix(".__init__"))
+    # A command has settings and a database of its own; models ask for the longest name of a table.
+    settings._wrapped = empty
+    connections._settings = None  # type: ignore[attr-defined]
+    del sys.modules["explorer.settings"], connections.settings, connections[DEFAULT_DB_ALIAS]
     gc.collect()
     gc.freeze()  # so that a forked process copies few pages
 

@@ -179,9 +179,14 @@ def test_two_provers_with_one_key_are_noticed(
         entry = {f"block:{other_block}": accounts(HOLDER)}
         second.wait(second.submit({31338: entry}, to=31338))
         assert mined_nonces(chain) == [0]
-        stopped = 'tacitus_sending_stopped{chain="31337"} 1'
-        wait_until(lambda: stopped in second.get("/metrics").text)  # as a prover has seen it
-        assert 'tacitus_sending_stopped{chain="31338"} 0' in second.get("/metrics").text
+
+        def lanes() -> set[str]:
+            lines = second.get("/metrics").text.splitlines()
+            return {line for line in lines if line.startswith("tacitus_sending_stopped{")}
+
+        samples = (f'tacitus_sending_stopped{{chain="{n}"}}' for n in ("31337", "31338"))
+        expected = {f"{sample} {value}" for sample, value in zip(samples, (1, 0), strict=True)}
+        wait_until(lambda: lanes() == expected)  # a prover stores its signer when it has looked
         assert "Proving on Chain 31337 has stopped" in second.get("/status").text
         checked = second.manage("check_setup", fails=True)
         assert re.search("^not ok +.*resume_sending 31337", checked.stdout, re.MULTILINE)
