@@ -35,6 +35,7 @@ HOLDINGS = (1_000_000 * ETHER, 250_000 * ETHER, 7 * ETHER // 2)
 THRESHOLD = 2  # of the three attesters
 # Each state has the hashes of all blocks, so with one every second a week would fill the memory.
 IDLE_BLOCK_SECONDS, MAX_STATES = 45, 256
+CONFIRMATIONS = 2  # blocks after which one is final
 CHECK_SECONDS = 1.0
 
 
@@ -62,6 +63,12 @@ class DemoChains:
     token: str  # on B
     token_transaction: str  # that deployed it, and gave tokens to the holders
     holders: tuple[str, ...]
+
+    def make_final(self, block: int) -> None:
+        """Mine blocks on A until this one is final."""
+        missing = block + CONFIRMATIONS - int(self.a.block("latest")["number"], 16)
+        if missing > 0:
+            self.a.rpc.ask("anvil_mine", hex(missing))
 
     def routes(self, keys: Keys) -> str:
         """The content of ROUTES_FILE for these chains."""

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count
+from explorer.guides.advice import OPERATOR_ACTS
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
 from queries.reading.batch_details import Progress
@@ -88,6 +89,6 @@ def _overdue_sentence(code: str, wait_seconds: float, now: datetime) -> str:
     usual = duration_quantile(now.date())
     if usual is None or wait_seconds < LONG_WAIT * usual:
         return ""
-    actor = ACTORS.get(code, OTHER_ACTOR)
+    actor = ACTORS.get(code) or OPERATOR_ACTS.get(code, OTHER_ACTOR)
     half = f"half of the batches here are DONE within {rough_duration(usual)}"
     return f"This takes longer than usual: {half}. {actor}"

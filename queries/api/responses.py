@@ -145,7 +145,10 @@ class BatchResponse(ApiModel):
     status: BatchStatus = Field(examples=["DONE"])
     destination_chain_id: DestinationId
     fee: Wei = Field(description="The maximum that may be spent, in wei.")
-    spent: Wei = Field(description="What was spent so far, in wei.")
+    spent: Wei = Field(
+        description="What was spent so far, in wei. It can still change, by little, until the "
+        "transactions are final: a reorganisation may mine them again at another gas price."
+    )
     submitted: Moment
     ended: Moment | None
     waits_for: WaitsFor

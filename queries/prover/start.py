@@ -21,6 +21,8 @@ SWITCH_SECONDS = 0.0005
 
 def prover_routes() -> Routes:
     """Read the routes file; require a registry, leases that are long enough, and a database."""
+    if settings.ROUTES_FILE is None:
+        raise CommandError("ROUTES_FILE is not set. Set it to the file that manage.py init wrote.")
     routes = read_routes(settings.ROUTES_FILE)
     if not routes.registries:
         raise CommandError(

@@ -85,9 +85,9 @@ class Watch:
         """Reopen transactions that a reorg undid, and store the signer's funds."""
         chain_id, signer = lane.chain_id, lane.signer.address
         try:
-            if is_full_check:
+            record = ChainRecord.objects.filter(chain=chain_id)
+            if is_full_check or not record.filter(signer=signer).exists():  # another key
                 balance = f"{lane.destination.balance(signer):064x}"
-                record = ChainRecord.objects.filter(chain=chain_id)
                 record.update(signer=signer, balance=balance)
                 record.update(state_horizons=self._state_horizons(chain_id))
             with suppress(NoQuorumError):  # then check those that are final

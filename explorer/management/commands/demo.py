@@ -72,6 +72,9 @@ def _check_port(port: int) -> None:
             raise CommandError(f"Port {port}{reason}. Use another: make demo PORT=8001") from None
 
 
+DOCUMENTED_BLOCK = 17  # which the requests of README and guides name
+
+
 def _run(terminal: Terminal, port: int, *, once: bool) -> None:
     site, keys = f"http://127.0.0.1:{port}", Keys()
     folder = empty_folder(settings.VAR_DIR / f"demo-{port}")
@@ -97,6 +100,7 @@ def _run(terminal: Terminal, port: int, *, once: bool) -> None:
             if once:
                 terminal.line("The registries hold the same values as the chains.")
                 return
+            chains.make_final(DOCUMENTED_BLOCK)
             path = str(folder.relative_to(settings.BASE_DIR))
             terminal.line(things_to_try(site, key, path, chains, batches[0]))
             while True:

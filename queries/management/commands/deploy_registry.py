@@ -8,12 +8,13 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.db import DatabaseError
 
 from queries.amounts import gwei, short_amount
 from queries.chain.client import ChainClient
@@ -36,7 +37,7 @@ from queries.config.registries import (
     verifier_address,
     verifier_init_code,
 )
-from queries.config.routes import Routes, read_registry
+from queries.config.routes import Chain, Routes, read_registry
 from queries.management.base import (
     OperatorCommand,
     add_wait_argument,
@@ -47,6 +48,7 @@ from queries.management.sending import TransactionFailedError, send_and_wait
 from queries.management.setup_check import add_advice
 from queries.planning.dry_runs import GasEstimate
 from queries.proving.registry_calls import HORIZON
+from queries.transactions.lane import stopped_lanes
 
 DELEGATION_PREFIX = bytes.fromhex("ef0100")  # an EOA with a contract's code (EIP-7702) can sign
 REQUIRED_OPTIONS = ("source", "destination", "kind")
@@ -168,6 +170,7 @@ class Command(OperatorCommand):
                 f"{chain.name} has no CREATE2 factory at {FACTORY}. Deploy Arachnid's first."
             )
         signer = configured_signer()
+        _check_not_stopped(chain, signer)
         self.report(f"Deploying the {title} on {chain.name}, paid for by {signer.address} …")
         try:
             self._show_cost(data, destination, signer)
@@ -232,6 +235,15 @@ def _registry_table(options: Mapping[str, Any]) -> dict[str, object]:
     for key in {"signers", "lookup_urls"} & table.keys():
         table[key] = [entry.strip() for entry in options[key].split(",")]
     return table
+
+
+def _check_not_stopped(chain: Chain, signer: Signer) -> None:
+    with suppress(DatabaseError):  # a first registry is deployed before `migrate`
+        if (chain.id, signer.address) in stopped_lanes():
+            raise CommandError(
+                f"Another program has used the key of {signer.address} on {chain.name}, so nothing "
+                f"is sent there. Run manage.py resume_sending {chain.id} when it has stopped."
+            )
 
 
 def utc_time(text: str) -> datetime:

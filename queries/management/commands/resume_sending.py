@@ -6,9 +6,11 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from accounts.shared.database_state import require_migrations
+from queries.chain.errors import KeyUsedElsewhereError
+from queries.database.clock import shared_now
 from queries.management.base import OperatorCommand
-from queries.models import SentTransaction
-from queries.transactions.lane import NONCE_USED_ELSEWHERE
+from queries.models import BlockJob, SentTransaction
+from queries.transactions.lane import NONCE_USED_ELSEWHERE, stopped_lanes
 
 
 class Command(OperatorCommand):
@@ -26,7 +28,9 @@ class Command(OperatorCommand):
         stopped_rows = SentTransaction.objects.filter(NONCE_USED_ELSEWHERE, chain=chain)
         rows = list(stopped_rows.order_by("sender", "nonce").defer("raw"))
         if not rows:
-            raise CommandError(f"Sending to chain {chain} is not stopped.")
+            stopped = sorted({str(other) for other, _ in stopped_lanes()})
+            elsewhere = f" It is to: {', '.join(stopped)}." if stopped else ""
+            raise CommandError(f"Sending to chain {chain} is not stopped.{elsewhere}")
         for row in rows:
             self.report(f"Nonce {row.nonce} of {row.sender} was used by another program.")
         if not yes:
@@ -34,4 +38,6 @@ class Command(OperatorCommand):
         SentTransaction.objects.filter(pk__in=[row.pk for row in rows]).update(
             nonce_used_block=None
         )
-        self.stdout.write(f"Provers send to chain {chain} again; waiting batches continue soon.")
+        waiting = BlockJob.objects.filter(destination=chain, wait_code=KeyUsedElsewhereError.code)
+        waiting.exclude(due_at=None).update(due_at=shared_now())
+        self.stdout.write(f"Provers send to chain {chain} again; waiting batches continue.")

@@ -30,7 +30,7 @@ from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, LocalSetup
 from tests.rigs.deployed_contracts import reverted_at_end
 from tests.rigs.relay import relay
 
-pytestmark = pytest.mark.no_database
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
 SOURCE = 5
 NATIVE = ("--source", str(CHAIN_ID), "--destination", str(CHAIN_ID), "--kind", "native")
