@@ -8,7 +8,8 @@ ARGS ?=
 SECONDS ?=
 DATABASE ?=
 ENGINE ?=
-COUNT ?= 5000
+COUNT ?=
+SMALL ?=
 CORPUS ?= ../shared/corpus
 SEED ?=
 ROWS ?=
@@ -58,7 +59,7 @@ FUZZED_REQUESTS := tests/explorer/test_fuzzed_pages.py tests/queries/api/test_su
 # Each test prints its seed.
 fuzz: setup ## COUNT=5000 random tries, witnesses, calls and requests (SEED=… repeats; SECONDS=3600 rounds)
 ifeq ($(SECONDS),)
-	@FUZZ_COUNT=$(COUNT) FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -n0 -q $(FUZZED_REQUESTS) $(FUZZED_PROOFS)
+	@FUZZ_COUNT=$(or $(COUNT),5000) FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -n0 -q $(FUZZED_REQUESTS) $(FUZZED_PROOFS)
 else
 	@until=$$(($$(date +%s) + $(SECONDS))); while [ $$(date +%s) -lt $$until ]; do \
 		FUZZ_COUNT=500 $(BIN)/python -m pytest -n0 -q -k "not is_found" $(FUZZED_PROOFS) || exit 1; done
@@ -67,9 +68,9 @@ endif
 analyse: setup $(ANALYSER_READY) ## Slither over the contracts: tests/analysis explains each finding
 	@exec $(BIN)/python -m tests.analysis
 
-bench: setup ## benchmark the service, next to reference values (ROWS="many_batches_1", JSON=1, COUNT=5000 batches)
+bench: setup ## benchmark the service, next to reference values (ROWS="many_batches_1", JSON=1, COUNT=5000 batches, SMALL=1)
 	@exec $(BIN)/python -m tests.bench $(ROWS) $(if $(filter-out 0,$(JSON)),--json) \
-		--batches "$(COUNT)" $(ARGS)
+		$(if $(filter-out 0,$(SMALL)),--small) $(if $(COUNT),--batches "$(COUNT)") $(ARGS)
 
 gas: setup $(TEST_NPM_READY) ## what recorded proofs cost on chain, beside the targets (CORPUS=DIR, JSON=1)
 	@exec $(BIN)/python -m tests.bench.gas --corpus "$(CORPUS)" $(if $(filter-out 0,$(JSON)),--json)

@@ -46,11 +46,15 @@ def bench() -> None:
         "rows", nargs="*", metavar="ROW", help=f"all of them, or some of: {', '.join(NAMES)}"
     )
     parser.add_argument("--json", action="store_true", help="print a list of objects")
+    parser.add_argument(
+        "--small", action="store_true", help="small sizes, and no targets: only whether rows run"
+    )
+    is_small = "--small" in sys.argv
     for size in dataclasses.fields(Sizes):
         parser.add_argument(
             f"--{size.name.replace('_', '-')}",
             type=type(size.default),
-            default=size.default,
+            default=size.metadata["small"] if is_small else size.default,
             help=f"{size.metadata['what']} (%(default)s)",
         )
     arguments = parser.parse_args()
@@ -66,7 +70,7 @@ def bench() -> None:
     logging.disable(logging.WARNING)  # a line for each request that is answered in this process
     with _log_folder() as folder:
         rows = _measure_rows(Bench(sizes, wanted, folder, _say), as_json=arguments.json)
-    if sentence := missed_targets(rows):
+    if not is_small and (sentence := missed_targets(rows)):
         raise BenchError(sentence)
 
 

@@ -6,7 +6,7 @@ from eth_utils.address import to_checksum_address
 
 from queries.proving.keccak import keccak256
 from tests.rigs.anvil import ETHER, Chain
-from tests.rigs.service import HORIZON
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, HORIZON, SIGNER, SIGNER_FUNDS
 
 CHAIN_ID = 31337
 BLOCK_GAS = 60_000_000  # as mainnet's in 2026
@@ -24,6 +24,9 @@ class BenchChain(Chain):
         )
         for place, address in enumerate(self.accounts):
             self.set_balance(address, ETHER + place)
+        # A service gives these the same funds, which must not change the newest block's state.
+        self.set_balance(HOLDER, HOLDER_BALANCE)
+        self.set_balance(SIGNER, SIGNER_FUNDS)
         self.mine(2)
 
     def follow_clock(self) -> None:

@@ -37,27 +37,29 @@ class Row:
         )
 
 
-def _size(value: float, what: str) -> Any:
-    return field(default=value, metadata={"what": what})
+def _size(value: float, small: float, what: str) -> Any:
+    return field(default=value, metadata={"what": what, "small": small})
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """The size of a run. Every field is an option of the command."""
 
-    seconds: float = _size(4.0, "status_…: seconds of each turn under load")
-    turns: int = _size(5, "status_…, thousand_accounts…: turns of each side, alternating")
-    few_queries: int = _size(1_000, "status_…: queries of the small database")
-    many_queries: int = _size(1_000_000, "status_growth: queries of the large database")
-    due_rows: int = _size(100_000, "claim_…: due rows in the long queue")
-    accounts: int = _size(1_000, "thousand_accounts…: accounts of the block")
+    seconds: float = _size(4.0, 0.2, "status_…: seconds of each turn under load")
+    turns: int = _size(5, 1, "status_…, thousand_accounts…: turns of each side, alternating")
+    few_queries: int = _size(1_000, 1_000, "status_…: queries of the small database")
+    many_queries: int = _size(1_000_000, 2_000, "status_growth: queries of the large database")
+    due_rows: int = _size(100_000, 500, "claim_…: due rows in the long queue")
+    accounts: int = _size(1_000, 20, "thousand_accounts…: accounts of the block")
     waited_for: int = _size(
-        50, "thousand_accounts: accounts proven by the script that waits for each receipt"
+        50, 3, "thousand_accounts: accounts proven by the script that waits for each receipt"
     )
-    batches: int = _size(5_000, "many_batches_…: batches of one account each")
-    blocks: int = _size(50, "many_batches_…: blocks that the batches are spread over")
-    latencies: int = _size(5, "latency_blocks: batches, one after the other")
-    nodes: int = _size(1, "thousand_accounts…, many_batches_…, latency_blocks: names of the node")
+    batches: int = _size(5_000, 40, "many_batches_…: batches of one account each")
+    blocks: int = _size(50, 8, "many_batches_…: blocks that the batches are spread over")
+    latencies: int = _size(5, 1, "latency_blocks: batches, one after the other")
+    nodes: int = _size(
+        1, 1, "thousand_accounts…, many_batches_…, latency_blocks: names of the node"
+    )
 
 
 @dataclass(frozen=True)

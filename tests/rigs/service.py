@@ -33,6 +33,7 @@ OWNERS = (  # of API keys
 )
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 AMSTERDAM = {"new_slot_gas": 110_020, "floor_byte_gas": 64}  # gas rules by the fork's draft
+SIGNER_FUNDS = 1_000 * ETHER
 HOLDER_BALANCE = 123_456_789 * 10**12  # wei of HOLDER on every chain
 NONCE, BALANCE, STORAGE_ROOT, CODE_HASH = range(4)
 T = TypeVar("T")
@@ -192,7 +193,7 @@ class Service:
         """Add a free chain to the routes file, with these nodes or its own."""
         self._chains[chain.id] = chain
         chain.set_balance(HOLDER, HOLDER_BALANCE)
-        chain.set_balance(SIGNER, 1_000 * ETHER)
+        chain.set_balance(SIGNER, SIGNER_FUNDS)
         urls = [node.url if isinstance(node, Node) else node for node in nodes] or [chain.url]
         table = {"name": f"Chain {chain.id}", "nodes": urls, "free": True, **settings}
         self._write(f"[chains.{chain.id}]", table)
