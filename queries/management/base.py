@@ -60,8 +60,6 @@ class OperatorCommand(BaseCommand):
 
 
 def configured_routes() -> Routes:
-    if settings.ROUTES_FILE is None:
-        raise CommandError("ROUTES_FILE is not set. Set it to the file that manage.py init wrote.")
     return read_routes(settings.ROUTES_FILE)
 
 

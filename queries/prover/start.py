@@ -21,12 +21,11 @@ SWITCH_SECONDS = 0.0005
 
 def prover_routes() -> Routes:
     """Read the routes file; require a registry, leases that are long enough, and a database."""
-    if settings.ROUTES_FILE is None:
-        raise CommandError("ROUTES_FILE is not set. Set it to the file that manage.py init wrote.")
     routes = read_routes(settings.ROUTES_FILE)
     if not routes.registries:
         raise CommandError(
-            "ROUTES_FILE names no registry. Run manage.py init and manage.py deploy_registry."
+            "ROUTES_FILE is not set, or names no registry. Run manage.py init and "
+            "manage.py deploy_registry."
         )
     # Else another prover would take a job whose webhook or request to a node has not ended.
     min_lease = max(routes.limits.request_timeout, MAX_DELIVERY_SECONDS)

@@ -44,7 +44,7 @@ export type BatchResponse = {
     destinationChainId: string;
     /** The maximum that may be spent, in wei. */
     fee: string;
-    /** What was spent so far, in wei. */
+    /** What was spent so far, in wei. It can still change, by little, until the transactions are final: a reorganisation may mine them again at another gas price. */
     spent: string;
     submitted: string;
     ended: string | null;
@@ -337,7 +337,7 @@ export type StatusResponse = {
     destinationChainId: string;
     /** The maximum that may be spent, in wei. */
     fee: string;
-    /** What was spent so far, in wei. */
+    /** What was spent so far, in wei. It can still change, by little, until the transactions are final: a reorganisation may mine them again at another gas price. */
     spent: string;
     submitted: string;
     ended: string | null;

@@ -24,7 +24,9 @@ class Command(OperatorCommand):
     def handle(self, **_: Any) -> None:
         routes = configured_routes()
         if not routes.chains:
-            raise CommandError("ROUTES_FILE names no chains: there is nothing to prove.")
+            raise CommandError(
+                "ROUTES_FILE is not set, or names no chains. manage.py init writes such a file."
+            )
         check_count = failed_count = 0
         for result in _all_checks(routes):
             verdict = f"{'hint' if result.is_hint else 'ok' if result.ok else 'not ok':8}"
