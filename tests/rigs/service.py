@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -40,13 +40,22 @@ T = TypeVar("T")
 MAX_WAIT = 60  # seconds, by default
 
 
+def polls(seconds: float) -> Iterator[bool]:
+    """Yield whether this time is over, and pause; polls slow down, because each takes CPU time."""
+    deadline, pause = time.monotonic() + seconds, 0.05
+    while True:
+        yield time.monotonic() > deadline
+        time.sleep(pause)
+        pause = min(1.2 * pause, 0.3)
+
+
 def wait_until(ready: Callable[[], T], seconds: float = MAX_WAIT, what: str = "") -> T:
     """Poll until the result is true; return it."""
-    deadline = time.monotonic() + seconds
-    while not (result := ready()):
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what or ready}"
-        time.sleep(0.1)
-    return result
+    for is_over in polls(seconds):
+        if result := ready():
+            return result
+        assert not is_over, f"not within {seconds} s: {what or ready}"
+    raise AssertionError
 
 
 class Process:
@@ -389,11 +398,10 @@ class Service:
 
     def wait(self, *batches: str, end: str = "DONE", seconds: float = MAX_WAIT) -> dict[str, Any]:
         """Poll until all these batches have ended with `end`; return the status of the last."""
-        deadline = time.monotonic() + seconds
+        is_over = polls(seconds)
         for batch in batches:
             while (status := self.status(batch))["queryStatus"] == "IN_PROGRESS":
-                assert time.monotonic() < deadline, (status, self.logs())
-                time.sleep(0.1)
+                assert not next(is_over), (status, self.logs())
             assert status["queryStatus"] == end, (status, self.logs())
         return status
 
