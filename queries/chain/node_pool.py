@@ -43,6 +43,7 @@ Parameters = ParamSpec("Parameters")
 Check = Callable[[Any], Value]
 
 log = logging.getLogger("tacitus")
+MAX_LOGGED_ANSWER = 200  # characters
 
 
 class Head(NamedTuple):
@@ -410,6 +411,9 @@ class Poll(Generic[Answer]):
             is_single_answer and all(start <= cutoff for start in self._unavailable_since)
         ):
             return [self.first()]
+        if len(self._answers) > 1:
+            different = "; ".join(str(answer)[:MAX_LOGGED_ANSWER] for answer in self._answers)
+            log.info("The nodes of %s do not agree: %s", self._chain.name, different)
         raise NoQuorumError.create(self._chain.name)
 
     def _ask_next(self) -> bool:

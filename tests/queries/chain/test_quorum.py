@@ -1,5 +1,6 @@
 """Two nodes have to give the same answer if a wrong one would reject a batch or cost money."""
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -105,6 +106,14 @@ def test_two_equal_answers_or_a_single_node_are_enough(
     stack: ExitStack, shared_node: LocalNode, balances: tuple[int | str, ...], answer: int
 ) -> None:
     assert Nodes(stack, shared_node.url, *balances).balance() == answer
+
+
+def test_the_log_has_the_answers_that_differ(
+    stack: ExitStack, shared_node: LocalNode, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        assert isinstance(Nodes(stack, shared_node.url, 1, 2).error(), NoQuorumError)
+    assert "The nodes of Local do not agree: 1; 2" in caplog.text
 
 
 @pytest.mark.parametrize("balances", [(1, 2), (1, 2, 3), (1, 2, GONE), (PRUNED, 1, 2)])
