@@ -189,11 +189,11 @@ def _requests_row(bench: Bench, name: str, accounts: int, max_calls: float) -> R
                 ask = BlockQuery(
                     CHAIN_ID, block=chain.head, accounts=chain.accounts, props=["BALANCE"]
                 )
-                node.calls.clear()
+                node.log.requests.clear()
                 running.seconds_to_done(ask, poll_seconds=FAST_POLL_SECONDS)
             ours = node.calls.copy()
         registry = chain.new_registry()
-        node.calls.clear()
+        node.log.requests.clear()
         run_sequential_script(chain, registry, chain.accounts, chain.head, node.url)
         script = node.calls.total() - node.calls["eth_getTransactionReceipt"] + accounts
     methods = ", ".join(f"{method[4:]} {count}" for method, count in ours.most_common())

@@ -1,24 +1,27 @@
-"""A node in front of a chain's own that fails or lies as a scenario says: a real HTTP server.
+"""Nodes in front of a real one, which fail or lie as a test says: real HTTP servers.
 
-`relay` does so for one test, whose function changes the answers.
+`Node` has the faults that scenarios share. `relay` changes answers by one function.
 """
 
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import requests
 from eth_utils.crypto import keccak
 
+from queries.config import routes
 from tests.rigs.anvil import NO_BODIES, Chain
-from tests.rigs.stub_node import StubNode, json_bytes, stub_node
+from tests.rigs.stub_node import Responder, StubNode, json_bytes, stub_node
 
 Question = dict[str, Any]
-# Returns the answer to a request, or None to forward it to the chain's own node.
+# Returns the answer to a request, or None to forward it to the real node.
 Fault = Callable[[Question], dict[str, Any] | None]
+# Takes a method, its parameters and the real answer; returns the answer to give.
+Change = Callable[[str, list[Any], dict[str, Any]], dict[str, Any]]
 
 # The position of the block among the parameters.
 BLOCK_PARAMETERS = {
@@ -44,18 +47,40 @@ class HttpError(Exception):
         self.status = status
 
 
-class Node:
-    """A node of `chain` with its own URL.
+class NotHandledError(Exception):
+    """The request is for the real node."""
 
-    `calls` counts requests by method, `spoilt` those that a fault answered or refused.
+
+@dataclass
+class RequestLog:
+    """The methods that were called, by HTTP request."""
+
+    requests: list[list[str]] = field(default_factory=list)
+
+    @property
+    def methods(self) -> list[str]:
+        return [method for request in self.requests for method in request]
+
+
+def refusal(message: str, code: int = -32000) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message}}
+
+
+class Relay:
+    """A node that forwards to the one at `target`, from a URL of its own.
+
+    `first` may answer an HTTP request itself, or raise `NotHandledError`; then a fault is asked.
+    `spoilt` counts the requests that a fault answered or refused.
     """
 
-    def __init__(self, chain: Chain) -> None:
-        self.chain = chain
-        self.calls: Counter[str] = Counter()
+    def __init__(
+        self, target: str, log: RequestLog | None = None, first: Responder | None = None
+    ) -> None:
+        self.log = log or RequestLog()
         self.spoilt = 0
+        self._target = target
+        self._first = first
         self._fault: Fault = lambda _: None
-        self._lock = threading.Lock()
         self._running = ExitStack()
         self.url = self._running.enter_context(stub_node(self._say))
 
@@ -63,34 +88,43 @@ class Node:
         self.recover()
         self._running.close()
 
+    @property
+    def calls(self) -> Counter[str]:
+        """How often each method was called."""
+        return Counter(self.log.methods)
+
     def _say(self, connection: StubNode, content: Any) -> None:
+        questions = content if isinstance(content, list) else [content]
+        self.log.requests.append([question["method"] for question in questions])
         try:
-            if isinstance(content, list):
-                answer: Any = [self.ask(question) for question in content]
-            else:
-                answer = self.ask(content)
+            if self._first is not None:
+                try:
+                    self._first(connection, content)
+                except NotHandledError:
+                    pass
+                else:
+                    return
+            answers = [self._ask(question) for question in questions]
         except HttpError as error:
             connection.answer(b"not now", error.status)
         except (NoAnswerError, requests.RequestException):
             connection.close_connection = True
         else:
-            connection.answer(json_bytes(answer), Content_Type="application/json")
+            answer = json_bytes(answers if isinstance(content, list) else answers[0])
+            connection.answer(answer, Content_Type="application/json")
 
-    def ask(self, question: Question) -> dict[str, Any]:
-        with self._lock:
-            self.calls[question["method"]] += 1
+    def _ask(self, question: Question) -> dict[str, Any]:
         answer: dict[str, Any] | None = {}  # counts as spoilt if the fault raises
         try:
             answer = self._fault(question)
         finally:
             if answer is not None:
-                with self._lock:
-                    self.spoilt += 1
+                self.spoilt += 1
         return self.forward(question) if answer is None else answer
 
     def forward(self, question: Question) -> dict[str, Any]:
-        """The answer of the chain's own node."""
-        return _post(self.chain, question)
+        """The answer of the real node."""
+        return _post(self._target, question)
 
     def set_fault(self, fault: Fault) -> None:
         """Ask `fault` first, for every request from now on."""
@@ -98,6 +132,42 @@ class Node:
 
     def recover(self) -> None:
         self._fault = lambda _: None
+
+
+@contextmanager
+def relay(
+    url: str,
+    change: Change | None = None,
+    asked: RequestLog | None = None,
+    first: Responder | None = None,
+) -> Iterator[str]:
+    """Run a node that answers as the one at `url` does, after `change`; yield its URL."""
+    with closing(Relay(url, asked, first)) as node:
+
+        def fault(question: Question) -> dict[str, Any] | None:
+            if change is None:
+                return None
+            answer = node.forward(question)
+            real = {name: value for name, value in answer.items() if name in {"result", "error"}}
+            changed = change(question["method"], question["params"], real)
+            return {"jsonrpc": "2.0", "id": question["id"], **changed}
+
+        node.set_fault(fault)
+        yield node.url
+
+
+def chain_with_nodes(*urls: str, chain_id: int = 31_337, **other: Any) -> routes.Chain:
+    """A chain with these nodes."""
+    nodes = tuple(routes.NodeAddress(url) for url in urls)
+    return routes.Chain(chain_id, "Local", nodes, **other)
+
+
+class Node(Relay):
+    """A node of `chain` that fails or lies as a scenario says."""
+
+    def __init__(self, chain: Chain) -> None:
+        super().__init__(chain.url)
+        self.chain = chain
 
     def hang_up(self) -> None:
         """Close connections without an answer."""
@@ -138,7 +208,7 @@ class Node:
 
     def impersonate(self, other: Chain) -> None:
         """Answer as another chain's node."""
-        self.set_fault(lambda question: _post(other, question))
+        self.set_fault(lambda question: _post(other.url, question))
 
     def fall_behind(self, head: int) -> None:
         """Know no block after `head`. Transactions still reach the chain."""
@@ -209,8 +279,8 @@ class Node:
         self.set_fault(fault)
 
 
-def _post(chain: Chain, question: Question) -> dict[str, Any]:
-    answer: dict[str, Any] = requests.post(chain.url, json=question, timeout=60).json()
+def _post(url: str, question: Question) -> dict[str, Any]:
+    answer: dict[str, Any] = requests.post(url, json=question, timeout=60).json()
     return answer
 
 

@@ -34,7 +34,7 @@ def test_idle_provers_make_six_calls_a_minute_to_each_node(
 
         def count_calls(seconds: float) -> list[Counter[str]]:
             for node in nodes:
-                node.calls.clear()
+                node.log.requests.clear()
             time.sleep(seconds)
             return [node.calls.copy() for node in nodes]
 
@@ -67,7 +67,7 @@ def test_a_fact_takes_no_more_node_calls_than_the_cost_command_shows(
             service.wait(service.submit_balance(1))
             for block, count in enumerate(MEASURED_ACCOUNTS, 2):
                 addresses = [f"0x{number:040x}" for number in range(1, count + 1)]
-                node.calls.clear()
+                node.log.requests.clear()
                 service.wait(service.submit({chain.id: {block: accounts(*addresses)}}))
                 shown = calls_per_fact(count) * count
                 assert shown / 4 < node.calls.total() < shown + OTHER_CALLS, node.calls

@@ -168,7 +168,7 @@ def test_the_other_prover_finishes_the_work_of_a_stopped_one(
     facts = [(HOLDER, block) for block in islice(blocks, 6)]
     for node in provers.nodes:
         node.delay_answers(0.2)
-        node.calls.clear()
+        node.log.requests.clear()
     batches = [service.submit_balance(block) for _, block in facts]
 
     def busy_provers() -> list[Process]:

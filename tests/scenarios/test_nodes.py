@@ -44,7 +44,7 @@ class Nodes:
             urls = [node.url for node in self.nodes[:count]]
             self._prover = self.service.prove(ROUTES_FILE=self.service.routes_with(nodes=urls))
             self._node_count = count
-        self.bad.calls.clear()
+        self.bad.log.requests.clear()
         wait_until(lambda: self.bad.calls, what="the bad node is called")
 
     def stop(self) -> None:
@@ -151,7 +151,7 @@ def test_a_batch_is_done_while_one_of_three_nodes_fails(
 ) -> None:
     service, block = nodes.service, next(blocks)
     nodes.prove(3)
-    nodes.bad.calls.clear()
+    nodes.bad.log.requests.clear()
     fault(nodes)
     service.wait(service.submit_balance(block), seconds=180)  # some 20 slow answers
     assert nodes.bad.calls
@@ -164,7 +164,7 @@ def test_a_batch_gets_the_right_fact_while_one_of_three_nodes_lies(
 ) -> None:
     service, block = nodes.service, next(blocks)
     nodes.prove(3)
-    nodes.bad.calls.clear()
+    nodes.bad.log.requests.clear()
     nodes.bad.falsify(method, change)
     service.wait(service.submit_balance(block))
     assert nodes.bad.calls[method]
@@ -176,7 +176,7 @@ def test_a_batch_is_done_while_one_of_two_nodes_is_gone(
 ) -> None:
     service, block = nodes.service, next(blocks)
     nodes.prove(2)
-    nodes.bad.calls.clear()
+    nodes.bad.log.requests.clear()
     nodes.bad.hang_up()
     service.wait(service.submit_balance(block))
     assert nodes.bad.calls
@@ -190,7 +190,7 @@ def test_no_false_fact_is_stored_while_one_of_two_nodes_lies(
     """The batch is DONE with the right fact, or waits until the node tells the truth."""
     service, block = nodes.service, next(blocks)
     nodes.prove(2)
-    nodes.bad.calls.clear()
+    nodes.bad.log.requests.clear()
     nodes.bad.falsify(method, change)
     batch = service.submit_balance(block)
     with suppress(AssertionError):
@@ -232,7 +232,7 @@ def test_no_log_has_an_api_key_or_a_nodes_url(nodes: Nodes, blocks: Iterator[int
 
     nodes.stop()
     nodes.bad.set_fault(quote_url)
-    nodes.bad.calls.clear()
+    nodes.bad.log.requests.clear()
     with service.prove(LOG_LEVEL="DEBUG", ROUTES_FILE=service.routes_with(nodes=[url])):
         batch = service.submit_balance(next(blocks))
         wait_until(lambda: nodes.bad.calls["eth_getProof"] > 1, what="the node is called again")

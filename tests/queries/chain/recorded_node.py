@@ -8,7 +8,7 @@ from typing import Any
 import rlp
 
 from tests.queries.contracts.recorded_events import RecordedBlock
-from tests.rigs.relay import refusal
+from tests.rigs.faulty_node import refusal
 from tests.rigs.stub_node import StubNode, json_bytes, stub_node
 
 # Answers to calls by method; a method without an entry is missing.

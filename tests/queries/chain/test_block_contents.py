@@ -28,7 +28,7 @@ from tests.queries.chain.recorded_node import block_answers, recorded_node
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.contracts.recorded_events import block_with, recorded_block, recorded_blocks
 from tests.rigs.deployed_contracts import LOGGING_CODE
-from tests.rigs.relay import Change, RequestLog, chain_with_nodes, refusal, relay
+from tests.rigs.faulty_node import Change, RequestLog, chain_with_nodes, refusal, relay
 
 pytestmark = pytest.mark.no_database
 

@@ -17,7 +17,7 @@ from queries.config.limits import Limits
 from queries.proving.headers import Header
 from tests.queries.contracts.holder import SLOTS, compiled_holder
 from tests.queries.contracts.live_chain import LiveChain
-from tests.rigs.relay import Change, RequestLog, chain_with_nodes, refusal, relay
+from tests.rigs.faulty_node import Change, RequestLog, chain_with_nodes, refusal, relay
 
 pytestmark = pytest.mark.no_database
 

@@ -11,7 +11,7 @@ from queries.chain.client import ChainClient
 from queries.chain.errors import InvalidAnswersError
 from queries.chain.signer import Fees, SignedTransaction, Signer, UnsignedTransaction
 from tests.rigs.deployed_contracts import reverted_at_end
-from tests.rigs.relay import chain_with_nodes, relay
+from tests.rigs.faulty_node import chain_with_nodes, relay
 
 pytestmark = pytest.mark.no_database
 

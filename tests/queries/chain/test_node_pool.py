@@ -13,7 +13,7 @@ from queries.chain.node_pool import NodePool
 from queries.config.limits import Limits
 from queries.config.routes import Chain
 from tests.queries.chain.node_requests import ask, block_number, failure, number, quick_pool
-from tests.rigs.relay import NotHandledError, RequestLog, chain_with_nodes, refusal, relay
+from tests.rigs.faulty_node import NotHandledError, RequestLog, chain_with_nodes, refusal, relay
 from tests.rigs.stub_node import StubNode, json_bytes, result
 
 pytestmark = pytest.mark.no_database

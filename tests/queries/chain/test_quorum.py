@@ -14,7 +14,7 @@ from explorer.demo.local_node import LocalNode
 from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError, ChainError, NoQuorumError
 from queries.config.limits import Limits
-from tests.rigs.relay import NotHandledError, RequestLog, chain_with_nodes, refusal, relay
+from tests.rigs.faulty_node import NotHandledError, RequestLog, chain_with_nodes, refusal, relay
 
 pytestmark = pytest.mark.no_database
 ACCOUNT = "0x00000000000000000000000000000000000000Aa"

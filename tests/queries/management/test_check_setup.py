@@ -36,8 +36,8 @@ from tests.rigs.deployed_contracts import (
     lower_horizon,
     reverted_at_end,
 )
+from tests.rigs.faulty_node import RequestLog, refusal, relay
 from tests.rigs.forged_code import code_that_stores
-from tests.rigs.relay import RequestLog, refusal, relay
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 

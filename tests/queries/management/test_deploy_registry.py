@@ -28,7 +28,7 @@ from tests.queries.attacks.hash_sources import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, LocalSetup
 from tests.rigs.deployed_contracts import reverted_at_end
-from tests.rigs.relay import relay
+from tests.rigs.faulty_node import relay
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 

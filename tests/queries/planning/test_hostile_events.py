@@ -19,7 +19,7 @@ from tests.queries.chain.recorded_node import recorded_node
 from tests.queries.contracts.recorded_events import block_with, recorded_block
 from tests.queries.proving.bundle_parts import file_of, with_digest
 from tests.queries.proving.test_event_bundles import event_proof
-from tests.rigs.relay import chain_with_nodes
+from tests.rigs.faulty_node import chain_with_nodes
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
 EMITTERS = [b"\x01" + index.to_bytes(19) for index in range(256)]

@@ -9,7 +9,7 @@ from explorer.demo.local_node import LocalNode
 from queries.models import BlockJob, SentTransaction
 from tests.queries.prover.service import Service, running_service
 from tests.rigs.deployed_contracts import HOLDER
-from tests.rigs.relay import refusal, relay
+from tests.rigs.faulty_node import refusal, relay
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 

@@ -30,7 +30,7 @@ from tests.queries.prover.service import (
     running_service,
 )
 from tests.rigs.deployed_contracts import day_old_genesis
-from tests.rigs.relay import NotHandledError, refusal, relay
+from tests.rigs.faulty_node import NotHandledError, refusal, relay
 from tests.rigs.stub_node import StubNode
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]

@@ -8,7 +8,7 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.models import SentTransaction
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
-from tests.rigs.relay import relay
+from tests.rigs.faulty_node import relay
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 GWEI = 10**9

@@ -22,7 +22,7 @@ from queries.transactions.destination_reorgs import finalize_or_reopen
 from queries.transitions import Failure
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 from tests.queries.prover.two_chains import TwoChains, ask_balance
-from tests.rigs.relay import relay
+from tests.rigs.faulty_node import relay
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
