@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from tests.rigs.anvil import Chain
-from tests.rigs.service import HOLDER, accounts, request, wait_until
+from tests.rigs.service import HOLDER, Service, accounts, request, wait_until
 from tests.scenarios.fixtures import NewNode, NewService
 
 pytestmark = pytest.mark.either_database
@@ -25,13 +25,19 @@ def test_a_stopped_server_finishes_running_requests(
         running = pool.submit(service.post, "/estimate", content)
         wait_until(lambda: node.calls, what="the estimate calls the node")
         stopping = pool.submit(server.stop)
-        time.sleep(1)
+        wait_until(lambda: refuses_connections(service), what="the server takes no new requests")
         assert not stopping.done()
-        with pytest.raises(requests.ConnectionError):
-            requests.get(f"{service.url}/healthz", timeout=5)
         node.recover()
         assert running.result().status_code == 200
         stopping.result()
+
+
+def refuses_connections(service: Service) -> bool:
+    try:
+        requests.get(f"{service.url}/healthz", timeout=5)
+    except requests.ConnectionError:
+        return True
+    return False
 
 
 def test_slow_nodes_do_not_block_other_requests(
