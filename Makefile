@@ -2,8 +2,8 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-# Three for each processor: many tests wait for a chain or a program more than they compute.
-WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) * 3)))
+# Five for two processors: many tests wait for a chain or a program more than they compute.
+WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) * 5 / 2)))
 ARGS ?=
 SECONDS ?=
 DATABASE ?=
