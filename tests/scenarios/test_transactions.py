@@ -11,7 +11,7 @@ from eth_account import Account
 
 from tests.rigs.anvil import ETHER, Chain, RpcError
 from tests.rigs.faulty_node import Node, Question
-from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, wait_until
+from tests.rigs.service import HOLDER, SIGNER, SIGNER_KEY, Service, accounts, wait_until
 from tests.scenarios.fixtures import Install, NewChain, NewService
 
 OTHER_KEY = "0x" + 32 * "5b"
@@ -199,6 +199,11 @@ def test_two_provers_with_one_key_are_noticed(
     second.manage("resume_sending", "31337", "--yes", fails=True)  # nothing is stopped
 
 
+def await_funds_of(signer: str, service: Service) -> None:
+    """Wait until the metrics show this key's funds, which they do at its first check."""
+    wait_until(lambda: f'signer="{signer}"' in service.get("/metrics").text, what=signer)
+
+
 def test_a_former_keys_nonce_that_was_used_elsewhere_stops_nothing(
     served: Service, blocks: Iterator[int]
 ) -> None:
@@ -209,12 +214,14 @@ def test_a_former_keys_nonce_that_was_used_elsewhere_stops_nothing(
     with served.prove():
         before = served.submit_balance(next(blocks))
         (sent,) = wait_until(lambda: pending_hashes(chain))
+        await_funds_of(SIGNER, served)
     chain.rpc("anvil_dropTransaction", sent)
     pay_elsewhere(chain, nonce)
     chain.mine()
     chain.rpc("anvil_setIntervalMining", 1)
     with served.prove(SIGNER_KEY=other_key):
         served.wait(before, served.submit_balance(next(blocks)))
+        await_funds_of(Account.from_key(other_key).address, served)
     chain.automine(on=True)  # this also ends interval mining
     served.manage("resume_sending", "31337", "--yes")  # the former key may be used again
 
