@@ -13,7 +13,7 @@ import pytest
 SETTINGS = Path(__file__).parent.parent / "explorer" / "settings" / "__init__.py"
 SETTINGS_READ = set(re.findall(r'\benv\.\w+\(\s*"([A-Z_]+)"', SETTINGS.read_text()))
 
-# CI checks more: each page at each width, more examples, and no test may skip.
+# CI checks more: each page at each width, more examples, and a missing tool fails a test.
 IS_THOROUGH = os.environ.get("THOROUGH") == "1"
 
 for name in SETTINGS_READ - {"DATABASE_URL", "CELERY_BROKER"}:

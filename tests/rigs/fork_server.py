@@ -183,7 +183,9 @@ def _run(program: str, *arguments: str) -> None:
 
 
 class _SettingsForImports:
-    """Settings that are the same in each environment. An import that reads another fails."""
+    """The settings that models ask for when they are imported. An import that reads another one
+    fails, because its value may be different in each command.
+    """
 
     NAMES = frozenset({
         "ABSOLUTE_URL_OVERRIDES", "AUTH_USER_MODEL", "BASE_DIR", "DATABASES", "DEBUG",
