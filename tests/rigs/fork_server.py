@@ -40,7 +40,7 @@ LIBRARIES = (
     "django.db.backends.sqlite3.base", "django.db.migrations.executor",
     "django.template.backends.django", "django.template.defaulttags",
     "django.template.loader_tags", "gunicorn.app.base", "gunicorn.arbiter",
-    "gunicorn.workers.gthread", "psycopg", "whitenoise.middleware",
+    "gunicorn.workers.gthread", "psycopg", "web3.providers.rpc", "whitenoise.middleware",
 )  # fmt: skip
 NOT_IMPORTED = (  # they read the settings, or start the application
     "explorer.celery", "explorer.http.wsgi",
