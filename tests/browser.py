@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from explorer.settings.environment import Environment
 from tests.environment import skip_without
@@ -18,6 +18,7 @@ EXECUTABLES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"]
 
 
+TIMEOUT = 15_000  # milliseconds
 CHROMIUM = "Chromium (apt-get install chromium)"
 
 
@@ -60,7 +61,8 @@ def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
 
     context = browser.new_context()
     new_page = context.new_page()
-    new_page.set_default_timeout(15_000)
+    new_page.set_default_timeout(TIMEOUT)
+    expect.set_options(timeout=TIMEOUT)
     new_page.on("console", note)
     new_page.on("pageerror", lambda error: complaints.append(str(error)))
     yield new_page
