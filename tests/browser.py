@@ -16,9 +16,7 @@ from tests.environment import skip_without
 
 EXECUTABLES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"]
-
-
-TIMEOUT = 15_000  # milliseconds
+TIMEOUT = 15_000  # milliseconds, to load a page and to show something
 CHROMIUM = "Chromium (apt-get install chromium)"
 
 
@@ -28,6 +26,7 @@ def executable_path() -> str | None:
 
 @contextmanager
 def running(executable: str) -> Iterator[Browser]:
+    expect.set_options(timeout=TIMEOUT)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
         yield browser
@@ -62,7 +61,6 @@ def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
     context = browser.new_context()
     new_page = context.new_page()
     new_page.set_default_timeout(TIMEOUT)
-    expect.set_options(timeout=TIMEOUT)
     new_page.on("console", note)
     new_page.on("pageerror", lambda error: complaints.append(str(error)))
     yield new_page

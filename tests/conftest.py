@@ -1,7 +1,8 @@
 """Fixtures and settings of all tests."""
 
+import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,17 @@ def django_db_modify_db_settings(
 def django_db_setup(django_db_setup: None) -> Iterator[None]:
     with deleting_instead_of_truncating():
         yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the collected tests and modules out of garbage collections, which would search them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

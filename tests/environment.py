@@ -3,10 +3,8 @@
 This is a plugin, because pytest-django reads the settings before it loads conftest.py.
 """
 
-import gc
 import os
 import re
-from collections.abc import Generator
 from pathlib import Path
 from typing import NoReturn
 
@@ -27,14 +25,3 @@ os.environ["DEVELOPMENT"] = "1"
 def skip_without(tool: str) -> NoReturn:
     """Skip the test because the machine lacks this; fail where the run has to be thorough."""
     (pytest.fail if IS_THOROUGH else pytest.skip)(f"missing on this machine: {tool}")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Keep the collected tests and modules out of garbage collections, which would search them."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.freeze()
-        gc.enable()

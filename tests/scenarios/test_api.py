@@ -166,7 +166,7 @@ def test_the_servers_tacitus_py_submits_and_waits(shared_service: Service, tmp_p
 
 def test_the_examples_of_openapi_json_work_on_this_server(shared_service: Service) -> None:
     (route,) = shared_service.get("/chain-connections").json()["connections"]
-    # The examples name a block of the last 50, which other scenarios must not have changed.
+    # The examples name one of the last 50 blocks. Other scenarios change the state of theirs.
     block = shared_service.chain.mine(60) - 1
     shared_service.wait(shared_service.submit_balance(block))  # so that the server knows the chain
     document = shared_service.get("/openapi.json").json()
