@@ -1,7 +1,9 @@
 """Sets Django up for `celery -A explorer worker` and `celery -A explorer beat`."""
 
 import os
+import signal
 import sys
+from typing import Any
 
 import django
 from django.conf import settings
@@ -18,7 +20,7 @@ except ImproperlyConfigured as error:
 if settings.PROVER_ENGINE != "CELERY":
     sys.exit("PROVER_ENGINE is EMBEDDED. Set it to CELERY, or run: manage.py run_prover")
 
-from queries.engines.celery import app, setup_logging
+from queries.engines.celery import app, beat_init, setup_logging
 from queries.prover import tasks
 
 __all__ = ["app", "tasks"]
@@ -28,3 +30,17 @@ __all__ = ["app", "tasks"]
 def set_up_logging(**_: object) -> None:
     """Celery leaves the logs to this receiver, and it leaves them as the settings have them."""
     log_warnings_and_exceptions()
+
+
+@beat_init.connect  # type: ignore[untyped-decorator]
+def end_beat_by_signals(sender: Any, **_: object) -> None:
+    """Replace Celery's handler, which closes the connection to the broker. If it is in use, an
+    error about that hides the request to end.
+    """
+
+    def end(*_: object) -> None:
+        sender.stop()
+        sys.exit()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)

@@ -9,11 +9,14 @@ from urllib.parse import urlsplit
 
 from celery import Celery
 from celery.exceptions import OperationalError
-from celery.signals import setup_logging, worker_init
+from celery.signals import beat_init, setup_logging, worker_init
 from django.conf import settings
 from kombu.transport.virtual import QoS
 
-__all__ = ["DELIVER", "PROVE", "PROVING", "WATCH", "app", "send", "setup_logging", "worker_init"]
+__all__ = [
+    "DELIVER", "PROVE", "PROVING", "WATCH", "app", "beat_init", "send", "setup_logging",
+    "worker_init",
+]  # fmt: skip
 
 log = logging.getLogger("tacitus.prover")
 

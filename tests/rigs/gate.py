@@ -9,12 +9,17 @@ from urllib.parse import urlsplit
 
 
 class Gate:
-    """Shut, it cuts all connections and refuses new ones, as if the server had been killed."""
+    """Shut, it cuts all connections and refuses new ones, as if the server had been killed.
+    Stalled, it keeps them and holds what they send, as if the server had stopped.
+    """
 
     def __init__(self, target: tuple[str, int]) -> None:
         self._target = target
         self._listener: socket.socket | None = None
         self._open_sockets: set[socket.socket] = set()
+        self._flow = threading.Event()
+        self._flow.set()
+        self.holds_data = False
         self.port = 0
         self.open()
 
@@ -23,12 +28,17 @@ class Gate:
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
+    def stall(self) -> None:
+        """Hold what either side sends from now on, until it is shut."""
+        self._flow.clear()
+
     def shut(self) -> None:
         listener, self._listener = self._listener, None
         for connection in [*filter(None, [listener]), *self._open_sockets]:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
             connection.close()
+        self._flow.set()
 
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):
@@ -47,6 +57,8 @@ class Gate:
             is_open = self._listener is not None
             while is_open:
                 for key, _ in ready.select():
+                    self.holds_data = not self._flow.is_set()
+                    self._flow.wait()
                     data = key.data.recv(2**16)
                     is_open = is_open and bool(data)
                     ends[key.data].sendall(data)

@@ -229,6 +229,23 @@ def test_a_worker_keeps_running_if_the_broker_is_lost_in_mid_proof(
 
 
 @celery_broker
+def test_beat_ends_while_it_waits_for_the_broker(
+    new_service: NewService, chain: Chain, broker: str
+) -> None:
+    require_broker(broker)
+    service = new_service()
+    with gate_before(broker) as (gate, url), installed(service, chain, url):
+        service.work()
+        beat = service.beat()
+        service.wait(service.submit_balance(chain.mine(2) - 1))
+        gate.stall()
+        wait_until(lambda: gate.holds_data)
+        beat.stop()
+        gate.shut()
+        gate.open()  # for the worker, which ends what it does
+
+
+@celery_broker
 def test_each_queue_can_have_its_own_worker(
     new_service: NewService, chain: Chain, broker: str
 ) -> None:
