@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from queries.config.limits import Limits
@@ -161,14 +161,21 @@ def claim(
 
 
 def lease_rows(candidates: QuerySet[Row], now: datetime, limit: int = 1) -> list[Lease[Row]]:
-    """Lease the first of these due rows, except those that another worker is claiming."""
+    """Lease the first of these due rows, except those that another worker is claiming.
+
+    An expired lease counts as a failed attempt, so that the next one asks another node first.
+    """
     token = secrets.token_hex(16)
     with transaction.atomic(savepoint=False):
         free_rows = list(candidates.select_for_update(skip_locked=True)[:limit])
-        ids = [row.pk for row in free_rows]
-        leased_rows = candidates.model._default_manager.filter(pk__in=ids)
+        expired_ids = [row.pk for row in free_rows if row.lease_token]
+        rows = candidates.model._default_manager.all()
+        rows.filter(pk__in=expired_ids).update(failures=F("failures") + 1)
+        leased_rows = rows.filter(pk__in=[row.pk for row in free_rows])
         # Due from now: if the lease expires, rows that have waited longer are claimed first.
         leased_rows.update(lease_token=token, lease_until=_lease_end(now), due_at=now)
+    for row in free_rows:
+        row.failures += row.pk in expired_ids
     return [Lease(row, token) for row in free_rows]
 
 
