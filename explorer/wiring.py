@@ -14,7 +14,7 @@ from explorer.demo.local_node import LocalNode
 from queries.chain import contract_wallets
 from queries.chain.errors import ChainError, RegistryAbsentError
 from queries.chain.json_rpc import JsonRpcError, NodeTransportError
-from queries.chain.registry import FactRead, read_live_fact
+from queries.chain.registry import read_live_fact
 from queries.chain.registry_checks import SetupError, read_visible_l1_block
 from queries.config.registries import Registry
 from queries.config.routes import Routes, read_routes
@@ -86,13 +86,12 @@ def ask_registry(fact: FactView, routes: Routes) -> RegistryAnswer:
     registry = routes.registries.get((fact.source, fact.destination))
     if registry is None:
         return RegistryAnswer(RegistryOutcome.NO_REGISTRY)
-    account = bytes.fromhex(fact.account[2:])
-    read = FactRead(fact.kind, fact.registry_key, fact.block, account, fact.event)
     try:
         with thread_slot() as acquired:
             if not acquired:
                 return RegistryAnswer(RegistryOutcome.BUSY)
-            block, word = read_live_fact(routes.chains[fact.destination], registry, read)
+            chain = routes.chains[fact.destination]
+            block, word = read_live_fact(chain, registry, fact.block, fact.identity)
     except RegistryAbsentError:
         return RegistryAnswer(RegistryOutcome.NO_REGISTRY)
     except ChainError:

@@ -1,12 +1,13 @@
-"""The names of facts. A query stores its fields as a bit mask.
+"""The facts that a query asks for, and their names. A query stores its fields as a bit mask.
 
 Iterating the enum dominated the cost, so results are cached by bit mask.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 
@@ -48,3 +49,27 @@ def fact_count(query: Any) -> int:
     """The number of facts that a query asks for, by its row, without a block at a time."""
     fields: int = query.props.bit_count() + query.header_fields.bit_count()
     return fields + int(query.slot_count) + int(query.event_count)
+
+
+def facts_of_block(
+    timestamp: int | None, header_fields: Iterable[str], events: Iterable[str]
+) -> Iterator[tuple[str, BlockFact]]:
+    """The facts of a query about the block itself, each with its name as the query spells it."""
+    if timestamp is not None:
+        yield BLOCK_AT_TIME, BlockFact(FactKind.BLOCK_AT_TIME, timestamp)
+    for name in header_fields:
+        yield name, BlockFact(FactKind.HEADER_FIELD, HeaderField[name])
+    for name in events:
+        if fact := BlockFact.parse(name):
+            yield name, fact
+
+
+def facts_of_account(
+    account: str, props: Iterable[AccountField], slots: Iterable[str]
+) -> Iterator[tuple[str, BlockFact]]:
+    """The same of its account, which may be empty until its ENS name is resolved."""
+    address = bytes.fromhex(account[2:])
+    for field in props:
+        yield field.name, BlockFact(FactKind.ACCOUNT_FIELD, field, address)
+    for slot in slots:
+        yield slot, BlockFact(FactKind.STORAGE_SLOT, int(slot, 16), address)

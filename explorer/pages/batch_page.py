@@ -353,7 +353,7 @@ def _cells(query: QueryView, destination: int, links: PageLinks) -> tuple[tuple[
             facts.get(name),
             decode_fact(facts[name], currency) if name in facts else None,
         )
-        for _, name, _ in requested_facts(query)
+        for name, _ in requested_facts(query)
     ), proves_no_account(proven_facts)
 
 

@@ -60,7 +60,7 @@ def _same_text(text: str, unit_text: str = "", *, remark: str = "") -> DecodedVa
 
 def decode_fact(fact: FactView, currency: str) -> DecodedValue:
     if fact.kind is FactKind.BLOCK_AT_TIME:
-        text, requested_time = f"block {int(fact.word, 16):,}", _decode_time(fact.registry_key)
+        text, requested_time = f"block {int(fact.word, 16):,}", _decode_time(fact.identity.key)
         remark = f"The last block that is not later than {requested_time.exact}."
         return DecodedValue(text, text, requested_time.unit_text, remark, requested_time.moment)
     if event := fact.event:

@@ -15,7 +15,7 @@ from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count, join_names
 from queries.amounts import short_amount
 from queries.proving.accounts import ADDRESS_BYTES
-from queries.proving.facts import EventFact, FactKind
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.keccak import keccak256
 from queries.reading.batches import QueryView
 from queries.reading.facts import FactView
@@ -33,10 +33,10 @@ REMARKS = {
 Abbreviate = Callable[[str], str]  # `short_hash`, or `str`, which keeps hashes whole
 
 
-def event_name(event: EventFact) -> str:
+def event_name(event: BlockFact) -> str:
     """The question that the fact answers, such as `log 0 of transaction 3`."""
     logs = _filter_text(event, short_hash)
-    return _name(event.kind, f"transaction {event.index}", event.log, event.index, logs)
+    return _name(event.kind, f"transaction {event.key}", event.log, event.key, logs)
 
 
 def _name(kind: FactKind, transaction: str, log: object, index: object, logs: str) -> str:
@@ -52,7 +52,7 @@ def _name(kind: FactKind, transaction: str, log: object, index: object, logs: st
     }[kind]
 
 
-def event_value(fact: FactView, event: EventFact, currency: str, *, is_short: bool) -> str:
+def event_value(fact: FactView, event: BlockFact, currency: str, *, is_short: bool) -> str:
     """The proven value as text, such as `no log by 0xd8dA…6045 in transaction 3`.
 
     If short only `none`, because the fact's name stands next to it.
@@ -70,13 +70,11 @@ def event_value(fact: FactView, event: EventFact, currency: str, *, is_short: bo
             answer = f"{amount} to {abbreviate(details['address'])}, {validator}"
         case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
             noun = event.kind.lower().removeprefix("absent_")
-            answer = "at most " + (
-                f"{event.index:,}" if is_short else format_count(event.index, noun)
-            )
+            answer = "at most " + (f"{event.key:,}" if is_short else format_count(event.key, noun))
         case FactKind.ABSENT_LOG | FactKind.SILENT_BLOCK if is_short:
             answer = "none"
         case FactKind.ABSENT_LOG:
-            answer = f"no log {_filter_text(event, str)} in transaction {event.index}"
+            answer = f"no log {_filter_text(event, str)} in transaction {event.key}"
         case FactKind.SILENT_BLOCK:
             answer = f"no log of this block {_filter_text(event, str)} (by its bloom)"
         case _:
@@ -98,7 +96,7 @@ def _log_text(details: Mapping[str, Any], abbreviate: Abbreviate) -> str:
     return f"{name} by {abbreviate(emitter)}"
 
 
-def _filter_text(event: EventFact, abbreviate: Abbreviate) -> str:
+def _filter_text(event: BlockFact, abbreviate: Abbreviate) -> str:
     if event.filter:
         topics = [f"0x{topic.hex()}" if topic else None for topic in event.filter.topics]
         return _emitter_text(to_checksum_address(event.filter.emitter), topics, abbreviate)
@@ -162,7 +160,7 @@ def _requested_event(member: str, item: Any) -> str:
 
 def event_subject(query: QueryView) -> str:
     """Name what a query of a block's content asks for: `log 0 of transaction 3`, or `2 logs`."""
-    if len(query.events) == 1 and (event := EventFact.parse(query.events[0]["name"])):
+    if len(query.events) == 1 and (event := BlockFact.parse(query.events[0]["name"])):
         return event_name(event)
     items = requested_events(query)
     if len(items) == 1:

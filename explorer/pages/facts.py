@@ -22,7 +22,7 @@ from explorer.pages.snippets import snippets
 from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
 from queries.config.registries import verifier_address
 from queries.facts import BLOCK_AT_TIME
-from queries.proving.facts import EventFact, FactKind
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.fact_proof import read_fact_proof
@@ -62,7 +62,7 @@ def fact_url(fact: FactView, page: str = "") -> str:
     """
     is_time = fact.kind is FactKind.BLOCK_AT_TIME
     key = FactKey(fact.source, fact.block, "" if is_time else fact.account, fact.name)
-    query = [f"at={fact.registry_key}"] * is_time
+    query = [f"at={fact.identity.key}"] * is_time
     if fact.destination != fact.source:
         query.append(f"to={fact.destination}")
     return key_url(key) + page + ("?" + "&".join(query) if query else "")
@@ -119,7 +119,7 @@ def parse_fact_key(source: int, block: int, subject: str, name: str) -> FactKey:
         return FactKey(source, block, "", HeaderField[field].name)
     elif subject.lower() == EVENTS:
         kind, _, place = name.partition(":")
-        if event := EventFact.parse(f"{kind.upper()}:{place.lower()}"):
+        if event := BlockFact.parse(f"{kind.upper()}:{place.lower()}"):
             return FactKey(source, block, "", event.name)
         raise Http404
     elif subject.lower() != HEADER:
@@ -141,8 +141,8 @@ def _unknown_fact(request: HttpRequest, key: FactKey, links: PageLinks) -> HttpR
     """Offer to prove it."""
     form = {"source": key.source, "block": key.block, "account": key.account}
     form |= {"slot" if key.name.startswith("0x") else "field": key.name}
-    if (event := EventFact.parse(key.name)) and event.kind is FactKind.LOG:
-        form["logs"] = f"{event.index}:{event.log}"
+    if (event := BlockFact.parse(key.name)) and event.kind is FactKind.LOG:
+        form["logs"] = f"{event.key}:{event.log}"
     context = {
         "sentence": key_sentence(key, links),
         "is_provable": key.source in links.sources,
@@ -162,7 +162,7 @@ def _fact_context(
             entry
             for entry in matches
             if destination in {None, entry.fact.destination}
-            and (seconds is None or seconds == entry.fact.registry_key)
+            and (seconds is None or seconds == entry.fact.identity.key)
         ),
         None,
     )

@@ -13,7 +13,7 @@ from queries.config.registries import Registry, RegistryKind
 from queries.facts import BLOCK_AT_TIME
 from queries.proving.accounts import AccountState
 from queries.proving.block_items import BLOOM_BYTES
-from queries.proving.facts import EventFact, FactKind
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.reading.fact_proof import FactProof, ProofNode
 from queries.reading.facts import FactView
@@ -125,7 +125,7 @@ def _levels(
     yield Level("value", value, _why_value(proof, fact))
 
 
-def _event_levels(proof: FactProof, event: EventFact) -> Iterator[Level]:
+def _event_levels(proof: FactProof, event: BlockFact) -> Iterator[Level]:
     witness = f"{format_bytes(proof.witness_size)} of witness" if proof.witness_size else ""
     if event.field is HeaderField.LOGS_BLOOM:
         yield Level("bloom of its logs", format_bytes(BLOOM_BYTES), "The header holds it.")
@@ -135,7 +135,7 @@ def _event_levels(proof: FactProof, event: EventFact) -> Iterator[Level]:
     yield Level(trie, witness, reason, proof.event_root)
     if event.kind in {FactKind.LOG, FactKind.ABSENT_LOG}:
         reason = VALUE_REASONS[FactKind.RECEIPT]
-        yield Level("receipt", f"of transaction {event.index}", reason)
+        yield Level("receipt", f"of transaction {event.key}", reason)
 
 
 def _account_levels(proof: FactProof, fact: FactView, currency: str) -> Iterator[Level]:

@@ -15,7 +15,7 @@ from accounts.shared.wording import format_count, format_timestamp, join_names
 from explorer.pages.decoding import decode_fact
 from explorer.pages.events import event_name, event_subject
 from explorer.pages.links import PageLinks
-from queries.proving.facts import EventFact, FactKind
+from queries.proving.facts import BlockFact, FactKind
 from queries.reading.batch_details import BatchSummary, batch_summaries
 from queries.reading.batches import QueryView
 from queries.reading.facts import FactKey, FactView, query_facts
@@ -47,7 +47,7 @@ def fact_sentence(fact: FactView, links: PageLinks) -> Sentence:
     """Such as `balance of 0xd8dA…6045`, its block and its value."""
     key = FactKey(fact.source, fact.block, fact.account, fact.name)
     if fact.kind is FactKind.BLOCK_AT_TIME:
-        subject = f"block at {format_timestamp(fact.registry_key)}"
+        subject = f"block at {format_timestamp(fact.identity.key)}"
         return Sentence(subject, links.chain_name(fact.source), f"block {fact.block:,}")
     result = decode_fact(fact, links.currency(fact.source)).short
     return replace(key_sentence(key, links), result=result)
@@ -92,8 +92,9 @@ def _blocks(summary: BatchSummary, links: PageLinks) -> str:
 
 def field_name(name: str) -> str:
     """A fact's name for people: `code hash`, `slot 2`, `slot 0x1234…cdef`, `withdrawal 2`."""
-    if event := EventFact.parse(name):
-        return event_name(event)
+    fact = BlockFact.parse(name)
+    if fact and fact.is_event:
+        return event_name(fact)
     if not name.startswith("0x"):
         return name.lower().replace("_", " ")
     number = int(name, 16)

@@ -9,7 +9,7 @@ from eth_utils.address import to_checksum_address
 
 from explorer.pages.sentences import field_name
 from queries.contracts.abi import load_artifact
-from queries.proving.facts import EventFact, FactKind
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.keccak import HASH_BYTES
 from queries.reading.facts import FactView
 
@@ -83,16 +83,16 @@ class Snippet:
 def fact_call(fact: FactView) -> ContractCall:
     abi = load_artifact("EventsVerifier" if fact.event else "NativeRegistry").abi
     view = next(entry for entry in abi if entry.get("name") == VIEWS[fact.kind])
-    note, field = "", fact.registry_key
+    note, field = "", fact.identity.key
     if fact.event:
         values, field = _event_values(fact, fact.event), fact.event.field
     elif fact.kind is FactKind.BLOCK_AT_TIME:
-        values = {"timestamp": fact.registry_key}
+        values = {"timestamp": fact.identity.key}
     else:
         values = {
             "account": fact.account,
-            "field": fact.registry_key,
-            "slot": f"0x{fact.registry_key:064x}",
+            "field": fact.identity.key,
+            "slot": f"0x{fact.identity.key:064x}",
         }
     values |= {"blockNumber": fact.block}
     inputs = view["inputs"]
@@ -110,10 +110,10 @@ def fact_call(fact: FactView) -> ContractCall:
     )
 
 
-def _event_values(fact: FactView, event: EventFact) -> dict[str, Any]:
+def _event_values(fact: FactView, event: BlockFact) -> dict[str, Any]:
     """Arguments by their names, and more."""
     values = {**fact.details, "emitter": fact.details.get("address"), "logIndex": event.log}
-    values |= {"transactionIndex": event.index, "position": event.index, "index": event.index}
+    values |= {"transactionIndex": event.key, "position": event.key, "index": event.key}
     values |= {"field": int(event.field), "isTopic": len(event.item) == HASH_BYTES}
     if event.filter:
         topics = [f"0x{topic.hex()}" for topic in event.filter.topics if topic]

@@ -14,16 +14,7 @@ from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.config.routes import Chain
 from queries.contracts.abi import StateOverride, call_data
 from queries.proving.accounts import AccountProof
-from queries.proving.block_items import Withdrawal, receipt_word
-from queries.proving.facts import (
-    ABSENCE_KINDS,
-    ABSENCE_WORD,
-    EventFact,
-    FactKind,
-    encode_view_call,
-    try_view,
-    view_arguments,
-)
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import block_leaf
@@ -42,86 +33,43 @@ ACCUMULATED_SLOT = 3  # the mapping's slot in FactsRegistry.sol
 
 
 @dataclass(frozen=True, slots=True)
-class FactRead:
-    """A fact to read from a registry."""
-
-    kind: FactKind
-    key: int  # a field's number, a slot, or a timestamp
-    block: int = 0  # not used for times
-    account: bytes = b""
-    event: EventFact | None = None  # then it is read from the events verifier
-
-    def call(self) -> bytes:
-        arguments = view_arguments(self.kind, self.key, self.block, self.account, self.event)
-        return encode_view_call(try_view(self.kind), arguments)
-
-    def decode(self, answer: bytes) -> bytes | None:
-        """The word in the contract's answer, or None if the fact is not proven.
-
-        Raises `ValueError` if the answer is malformed for this view.
-        """
-        words = [answer[start : start + 32] for start in range(0, len(answer), 32)]
-        count = {FactKind.RECEIPT: 7, FactKind.WITHDRAWAL: 7}.get(self.kind, 2)
-        if self.kind in ABSENCE_KINDS:
-            count, words = 2, [*words, ABSENCE_WORD]
-        if len(words) != count or any(len(word) != len(EMPTY_WORD) for word in words):
-            raise ValueError("the answer has the wrong length")
-        is_proven, *numbers = map(int.from_bytes, words)
-        if is_proven > 1:
-            raise ValueError("the answer does not begin with a bool")
-        if not is_proven:
-            return None
-        try:
-            if self.kind is FactKind.RECEIPT:
-                _, _, status, kind, gas, logs = numbers
-                return receipt_word(status, kind, gas, logs)
-            if self.kind is FactKind.WITHDRAWAL:
-                _, _, index, validator, recipient, amount = numbers
-                return Withdrawal(index, validator, recipient.to_bytes(20), amount).hash
-        except OverflowError:
-            raise ValueError("the answer has a number that is too large") from None
-        return words[1]
-
-
-@dataclass(frozen=True, slots=True)
 class FactGroups:
     """Distinct facts grouped by account and kind."""
 
     accounts: Mapping[bytes, tuple[frozenset[AccountField], tuple[int, ...]]]
     header_fields: frozenset[HeaderField]
     timestamps: tuple[int, ...]
-    events: tuple[EventFact, ...] = ()
+    events: tuple[BlockFact, ...] = ()
 
     @property
     def account_slots(self) -> list[AccountSlots]:
         """The accounts and slots to request proofs for."""
         return [(account, slots) for account, (_, slots) in self.accounts.items()]
 
-    def words(self, header: Header, proofs: Iterable[AccountProof]) -> dict[FactRead, bytes]:
-        """The facts' words according to the header and these proofs."""
-        block = header.number
+    def words(self, header: Header, proofs: Iterable[AccountProof]) -> dict[BlockFact, bytes]:
+        """The facts' words according to the header and these proofs; none of events."""
         words = {}
         for field in self.header_fields:
-            words[FactRead(FactKind.HEADER_FIELD, field, block)] = header.word(field)
+            words[BlockFact(FactKind.HEADER_FIELD, field)] = header.word(field)
         for timestamp in self.timestamps:
-            words[FactRead(FactKind.BLOCK_AT_TIME, timestamp)] = block.to_bytes(32)
+            words[BlockFact(FactKind.BLOCK_AT_TIME, timestamp)] = header.number.to_bytes(32)
         for proof in proofs:
             account = proof.address or b""
             for account_field in self.accounts[account][0]:
-                read = FactRead(FactKind.ACCOUNT_FIELD, account_field, block, account)
-                words[read] = proof.state.words[account_field]
+                fact = BlockFact(FactKind.ACCOUNT_FIELD, account_field, account)
+                words[fact] = proof.state.words[account_field]
             for slot in proof.slots:
-                read = FactRead(FactKind.STORAGE_SLOT, slot.slot, block, account)
-                words[read] = slot.value.to_bytes(32)
+                fact = BlockFact(FactKind.STORAGE_SLOT, slot.slot, account)
+                words[fact] = slot.value.to_bytes(32)
         return words
 
 
-def group_facts(reads: Iterable[FactRead]) -> FactGroups:
+def group_facts(facts: Iterable[BlockFact]) -> FactGroups:
     keys: dict[tuple[FactKind, bytes], set[int]] = defaultdict(set)
-    events: list[EventFact] = []
-    for read in reads:
-        keys[read.kind, read.account].add(read.key)
-        events += [read.event] if read.event else []
+    events: list[BlockFact] = []
+    for fact in facts:
+        keys[fact.kind, fact.account].add(fact.key)
+        events += [fact] if fact.is_event else []
     accounts = {
         account: (
             frozenset(map(AccountField, keys[FactKind.ACCOUNT_FIELD, account])),
@@ -138,7 +86,7 @@ def group_facts(reads: Iterable[FactRead]) -> FactGroups:
 class RegistryBlock:
     """The leaf and the words of facts that a registry holds for a block."""
 
-    words: Mapping[FactRead, bytes | None]  # None: not proven yet
+    words: Mapping[BlockFact, bytes | None]  # None: not proven yet
     leaf: bytes
     expected_leaf: bytes  # the leaf of our header
 
@@ -156,21 +104,21 @@ class RegistryBlock:
         return self.is_accumulated or (not self.has_conflict and any(self.words.values()))
 
     @property
-    def unproven_facts(self) -> list[FactRead]:
-        return [read for read, word in self.words.items() if word is None]
+    def unproven_facts(self) -> list[BlockFact]:
+        return [fact for fact, word in self.words.items() if word is None]
 
     @property
     def needs_child(self) -> bool:
         """Whether the next header is needed, to prove a time."""
-        return any(read.kind is FactKind.BLOCK_AT_TIME for read in self.unproven_facts)
+        return any(fact.kind is FactKind.BLOCK_AT_TIME for fact in self.unproven_facts)
 
     @property
     def is_complete(self) -> bool:
         """Whether all facts are proven, so that nothing has to be sent."""
         return self.has_facts(self.words)
 
-    def has_facts(self, reads: Iterable[FactRead]) -> bool:
-        return not self.has_conflict and all(self.words[read] is not None for read in reads)
+    def has_facts(self, facts: Iterable[BlockFact]) -> bool:
+        return not self.has_conflict and all(self.words[fact] is not None for fact in facts)
 
 
 class RegistryReader:
@@ -182,29 +130,34 @@ class RegistryReader:
         self.chain = client.chain  # the destination
 
     def read_block(
-        self, header: Header, reads: Iterable[FactRead], destination_block: int | None = None
+        self, header: Header, facts: Iterable[BlockFact], destination_block: int | None = None
     ) -> RegistryBlock:
         """Read the block's leaf and these facts, at this block of the destination or its newest."""
-        words, (leaf,) = self._read_words(reads, destination_block, [_leaf_call(header.number)])
+        views, number = [_leaf_call(header.number)], header.number
+        words, (leaf,) = self._read_words(number, facts, destination_block, views)
         return RegistryBlock(words, leaf, block_leaf(header))
 
-    def word(self, read: FactRead, destination_block: int) -> bytes | None:
+    def word(self, block: int, fact: BlockFact, destination_block: int) -> bytes | None:
         """The fact's word at this block of the destination, or None if it is not proven."""
-        return self._read_words([read], destination_block)[0][read]
+        return self._read_words(block, [fact], destination_block)[0][fact]
 
     def _read_words(
-        self, reads: Iterable[FactRead], destination_block: int | None, views: Sequence[bytes] = ()
-    ) -> tuple[dict[FactRead, bytes | None], list[bytes]]:
-        """The facts' words, and the answers of other views of the registry."""
-        words: dict[FactRead, bytes | None] = dict.fromkeys(reads)
-        registry_reads = [read for read in words if not read.event]
-        event_reads = [read for read in words if read.event]
-        calls = [read.call() for read in registry_reads]
+        self,
+        block: int,
+        facts: Iterable[BlockFact],
+        destination_block: int | None,
+        views: Sequence[bytes] = (),
+    ) -> tuple[dict[BlockFact, bytes | None], list[bytes]]:
+        """The words of the block's facts, and the answers of other views of the registry."""
+        words: dict[BlockFact, bytes | None] = dict.fromkeys(facts)
+        events = [fact for fact in words if fact.is_event]
+        others = [fact for fact in words if not fact.is_event]
+        calls = [fact.view_call(block) for fact in others]
         answers = self._read([*calls, *views], destination_block)
-        words |= self._decode_words(registry_reads, answers[: len(calls)])
-        event_calls = [read.call() for read in event_reads]
+        words |= self._decode_words(others, answers[: len(calls)])
+        event_calls = [fact.view_call(block) for fact in events]
         event_answers = self._client.call_contract(self.verifier, event_calls, destination_block)
-        words |= self._decode_words(event_reads, event_answers, "events verifier", self.verifier)
+        words |= self._decode_words(events, event_answers, "events verifier", self.verifier)
         return words, answers[len(calls) :]
 
     def leaves(self, blocks: Sequence[int], destination_block: int | None = None) -> list[bytes]:
@@ -248,15 +201,15 @@ class RegistryReader:
 
     def _decode_words(
         self,
-        reads: Sequence[FactRead],
+        facts: Sequence[BlockFact],
         answers: Sequence[bytes | ChainError],
         title: str = "registry",
         address: str = "",
-    ) -> dict[FactRead, bytes | None]:
+    ) -> dict[BlockFact, bytes | None]:
         try:
             return {
-                read: read.decode(b"" if isinstance(answer, ChainError) else answer)
-                for read, answer in zip(reads, answers, strict=True)
+                fact: fact.decode(b"" if isinstance(answer, ChainError) else answer)
+                for fact, answer in zip(facts, answers, strict=True)
             }
         except ValueError:
             raise self._absent_error(title, address) from None
@@ -286,11 +239,13 @@ def _leaf_call(block: int) -> bytes:
     return call_data("accumulated(uint256)", block)
 
 
-def read_live_fact(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, bytes | None]:
+def read_live_fact(
+    chain: Chain, registry: Registry, block: int, fact: BlockFact
+) -> tuple[int, bytes | None]:
     """Return the newest block and the fact's word there, within `visitor_timeout`."""
     with ChainClient.open_for_visitor(chain) as destination:
-        block = destination.head().number
-        return block, RegistryReader(destination, registry).word(read, block)
+        head = destination.head().number
+        return head, RegistryReader(destination, registry).word(block, fact, head)
 
 
 def accumulated_override(registry: str, leaves: Mapping[int, bytes]) -> StateOverride:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError
-from queries.chain.registry import FactGroups, FactRead, RegistryBlock, RegistryReader, group_facts
+from queries.chain.registry import RegistryBlock, RegistryReader, group_facts
 from queries.chain.registry_checks import (
     SetupError,
     deployed_registry,
@@ -27,6 +27,7 @@ from queries.proving.event_witness import (
     encode_event_groups,
     prove_events_call,
 )
+from queries.proving.facts import BlockFact
 from queries.proving.headers import Header
 from queries.proving.packing import HEADERS_PER_HOP
 
@@ -91,15 +92,7 @@ def check_l1(registry: Registry, context: PublishContext) -> None:
 def publish_block(block: BlockProof, registry: Registry, context: PublishContext) -> int:
     """Prove the block's facts. Returns the cost in wei: 0 if the registry has all of them."""
     registry_reader = RegistryReader(context.destination, registry)
-    proofs = [entry.proof for entry in block.accounts]
-    accounts = {
-        entry.proof.address or b"": (entry.fields, tuple(slot.slot for slot in entry.proof.slots))
-        for entry in block.accounts
-    }
-    groups = FactGroups(accounts, block.header_fields, block.timestamps)
-    file_words = groups.words(block.header, proofs)
-    for event, word in block.event_words.items():
-        file_words[FactRead(event.kind, 0, block.header.number, event=event)] = word
+    file_words = block.words
     verifier = verifier_address(registry.address)
     if block.events and not context.destination.code(verifier):
         raise NotPublishedError(
@@ -150,14 +143,14 @@ def _revert_sentence(error: CallRevertedError, registry: Registry) -> str:
 
 
 def _read_registry_block(
-    registry_reader: RegistryReader, block: BlockProof, file_words: Mapping[FactRead, bytes]
+    registry_reader: RegistryReader, block: BlockProof, file_words: Mapping[BlockFact, bytes]
 ) -> RegistryBlock:
     registry_block = registry_reader.read_block(block.header, file_words)
-    for read, word in registry_block.words.items():
-        if word not in {None, file_words[read]}:
+    for fact, word in registry_block.words.items():
+        if word not in {None, file_words[fact]}:
             raise NotPublishedError(
                 f"The registry's value differs from the proof of block {block.header.number:,}: "
-                f"0x{(word or b'').hex()}, not 0x{file_words[read].hex()}. The registry has "
+                f"0x{(word or b'').hex()}, not 0x{file_words[fact].hex()}. The registry has "
                 "another block with this number, or the node lies."
             )
     return registry_block
@@ -198,7 +191,7 @@ def _next_calls(
         return
     rules, groups = context.destination.chain.gas_rules, group_facts(registry_block.unproven_facts)
     proofs = [entry.proof for entry in block.accounts if entry.proof.address in groups.accounts]
-    if any(not read.event for read in registry_block.unproven_facts):
+    if any(not fact.is_event for fact in registry_block.unproven_facts):
         pieces = cut_into_pieces(0, anchor, groups, proofs, rules)
         yield from (ProveCall.create([piece]).data for piece in pieces)
         return

@@ -18,7 +18,7 @@ from queries.planning.anchors import OutOfReach
 from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
-from queries.planning.readers import ChainReaders, fact_reads
+from queries.planning.readers import ChainReaders, facts_of
 from queries.proving.registry_calls import block_leaf
 from queries.wait_reasons import Reason, WaitCode
 
@@ -212,7 +212,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
     plan = BlockPlan.read(chains, registry, estimate.block or 0, estimate.queries)
     words = plan.registry_block.words
     estimate.proven_facts = [
-        [name for name, read in fact_reads(query).items() if words[read] is not None]
+        [name for name, fact in facts_of(query).items() if words[fact] is not None]
         for query in estimate.queries
     ]
     if plan.registry_block.is_complete:

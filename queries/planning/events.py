@@ -23,13 +23,13 @@ from queries.chain.errors import (
     EventNotFoundError,
     EventNotProvableError,
 )
-from queries.chain.registry import FactRead, RegistryReader
+from queries.chain.registry import RegistryReader
 from queries.contracts.abi import call_data
 from queries.models import EventReference, Query
 from queries.planning.calls import Anchor, Piece
 from queries.proving.block_items import BLOOM_BYTES, NEWEST_TYPE, Log, Receipt, bloom_excludes
 from queries.proving.event_witness import build_event_witness
-from queries.proving.facts import ABSENCE_WORD, EventFact, FactKind, canonical_filter
+from queries.proving.facts import ABSENCE_WORD, BlockFact, FactKind, canonical_filter
 from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES, GasRules, pack
 from queries.proving.registry_calls import HeaderStep, headers_section
@@ -81,7 +81,7 @@ def event_references(content: BlockContent, query: Query) -> Iterator[EventRefer
     with suppress(ChainError):  # the facts can be proven without them
         hashes = {index: digest for digest, index in content.indexes.items()}
     for event in query.events:
-        fact = EventFact.parse(event["name"])
+        fact = BlockFact.parse(event["name"])
         transaction = hashes.get(fact.transaction if fact else None, "")
         text = " ".join((event["name"], event.get("address", ""), *event.get("topics", ())))
         addresses = {f"0x{digits}" for digits in _ADDRESS.findall(text.lower())}
@@ -95,26 +95,26 @@ def event_references(content: BlockContent, query: Query) -> Iterator[EventRefer
             )
 
 
-def _find_facts(content: BlockContent, member: str, item: Any) -> Iterable[EventFact]:
+def _find_facts(content: BlockContent, member: str, item: Any) -> Iterable[BlockFact]:
     """The facts that an item of a request names; `_check_and_describe` checks them."""
     match member:
         case "logs":
             return _find_logs(content, item)
         case "receipts":
-            return [EventFact(FactKind.RECEIPT, _transaction_index(content, item))]
+            return [BlockFact(FactKind.RECEIPT, _transaction_index(content, item))]
         case "transactions":
-            return [EventFact(FactKind.TRANSACTION, _transaction_index(content, item))]
+            return [BlockFact(FactKind.TRANSACTION, _transaction_index(content, item))]
         case "withdrawals":
-            return [EventFact(FactKind.WITHDRAWAL, item)]
+            return [BlockFact(FactKind.WITHDRAWAL, item)]
     return [_absence_fact(content, item)]
 
 
-def _find_logs(content: BlockContent, item: Mapping[str, Any]) -> Sequence[EventFact]:
+def _find_logs(content: BlockContent, item: Mapping[str, Any]) -> Sequence[BlockFact]:
     if "log" in item:
         index = _transaction_index(content, item["transaction"])
-        return [EventFact(FactKind.LOG, index, item["log"])]
+        return [BlockFact(FactKind.LOG, index, log=item["log"])]
     facts = [
-        EventFact(FactKind.LOG, index, log)
+        BlockFact(FactKind.LOG, index, log=log)
         for index, receipt in enumerate(content.receipts)
         for log in range(len(receipt.logs))
     ]
@@ -125,31 +125,31 @@ def _find_logs(content: BlockContent, item: Mapping[str, Any]) -> Sequence[Event
     def is_match(log: Log) -> bool:
         return log.emitter == emitter and _has_topics(log, topics)
 
-    matches = [fact for fact in facts if is_match(content.receipts[fact.index].logs[fact.log])]
+    matches = [fact for fact in facts if is_match(content.receipts[fact.key].logs[fact.log])]
     if not matches:
         raise EventNotFoundError("no log of the block matches; ask for its absence instead")
     return matches
 
 
-def _absence_fact(content: BlockContent, item: Mapping[str, Any]) -> EventFact:
+def _absence_fact(content: BlockContent, item: Mapping[str, Any]) -> BlockFact:
     emitter = bytes.fromhex(item.get("address", "0x")[2:])
     if emitter and "transaction" in item:
         index = _transaction_index(content, item["transaction"])
         lists = item.get("topics", ())
         topics = [bytes.fromhex(choices[0][2:]) if choices else None for choices in lists]
-        return EventFact(FactKind.ABSENT_LOG, index, filter=canonical_filter(emitter, topics))
+        return BlockFact(FactKind.ABSENT_LOG, index, filter=canonical_filter(emitter, topics))
     if emitter or "topic" in item:
         absent_item = emitter or bytes.fromhex(item["topic"][2:])
-        return EventFact(FactKind.SILENT_BLOCK, item=absent_item)
+        return BlockFact(FactKind.SILENT_BLOCK, item=absent_item)
     if "withdrawal" in item:
-        return EventFact(FactKind.ABSENT_WITHDRAWAL, item["withdrawal"])
+        return BlockFact(FactKind.ABSENT_WITHDRAWAL, item["withdrawal"])
     index = _transaction_index(content, item["transaction"])
-    return EventFact(FactKind.ABSENT_TRANSACTION, index)
+    return BlockFact(FactKind.ABSENT_TRANSACTION, index)
 
 
-def _check_and_describe(content: BlockContent, fact: EventFact) -> Event:
+def _check_and_describe(content: BlockContent, fact: BlockFact) -> Event:
     """Return the fact with its word and details. Raises a `ChainError` if it is not true."""
-    index, word, details = fact.index, ABSENCE_WORD, dict[str, object]()
+    index, word, details = fact.key, ABSENCE_WORD, dict[str, object]()
     match fact.kind:
         case FactKind.LOG:
             log = _entry_at(
@@ -267,7 +267,7 @@ class EventPiece(Piece):
     """Facts about a block's content, for a call of their own to the events verifier."""
 
     content: BlockContent
-    events: tuple[EventFact, ...]
+    events: tuple[BlockFact, ...]
     are_roots_stored: bool = False  # the registry stores the header fields that prove them
 
     @cached_property
@@ -317,7 +317,7 @@ class EventPiece(Piece):
         return replace(self, events=first), replace(self, events=second)
 
 
-def event_gas(fact: EventFact, rules: GasRules) -> int:
+def event_gas(fact: BlockFact, rules: GasRules) -> int:
     """A rough estimate of the gas for a fact, without its calldata."""
     return EVENT_GAS + rules.new_slot * (1 + (fact.kind is FactKind.WITHDRAWAL))
 
@@ -325,7 +325,7 @@ def event_gas(fact: EventFact, rules: GasRules) -> int:
 def cut_events(
     job_key: int,
     anchor: Anchor,
-    events: Sequence[EventFact],
+    events: Sequence[BlockFact],
     content: BlockContent,
     registry_reader: RegistryReader,
 ) -> list[Piece]:
@@ -334,7 +334,7 @@ def cut_events(
         return []
     header, rules = anchor.header, registry_reader.chain.gas_rules
     fields = {fact.field for fact in events}
-    roots = [FactRead(FactKind.HEADER_FIELD, field, header.number) for field in fields]
+    roots = [BlockFact(FactKind.HEADER_FIELD, field) for field in fields]
     whole = EventPiece(
         job_key,
         anchor,
@@ -345,11 +345,11 @@ def cut_events(
         are_roots_stored=registry_reader.read_block(header, roots).is_complete,
     )
 
-    def build(group: Sequence[EventFact]) -> bytes:
+    def build(group: Sequence[BlockFact]) -> bytes:
         return replace(whole, events=tuple(group)).own_call
 
-    sorted_events = sorted(events, key=attrgetter("field", "index", "log"))
-    gas, groups = partial(event_gas, rules=rules), list[Sequence[EventFact]]()
+    sorted_events = sorted(events, key=attrgetter("field", "key", "log"))
+    gas, groups = partial(event_gas, rules=rules), list[Sequence[BlockFact]]()
     for start in range(0, len(sorted_events), MAX_ABSENT_LOGS):
         part = sorted_events[start : start + MAX_ABSENT_LOGS]
         groups += pack(part, build, rules.items_gas, gas)

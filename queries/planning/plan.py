@@ -12,7 +12,7 @@ from queries.models import Query
 from queries.planning.anchors import AnchorResult, AnchorSearch
 from queries.planning.calls import Anchor, Piece, Preparation, cut_into_pieces
 from queries.planning.events import cut_events, set_events
-from queries.planning.readers import ChainReaders, fact_reads
+from queries.planning.readers import ChainReaders, facts_of
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
 
@@ -38,8 +38,8 @@ class BlockPlan:
         content = BlockContent(source, source.header(block))
         chains.set_accounts(content.header, queries)
         set_events(content, queries)
-        reads = [read for query in queries for read in fact_reads(query).values()]
-        registry_block = chains.registry_reader(registry).read_block(content.header, reads)
+        facts = [fact for query in queries for fact in facts_of(query).values()]
+        registry_block = chains.registry_reader(registry).read_block(content.header, facts)
         return cls(chains, registry, content, registry_block)
 
     @property

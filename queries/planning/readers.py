@@ -1,7 +1,7 @@
 """Connections to the chains of the routes file, with briefly cached heads.
 
-They resolve a query's time to a block and its ENS name to an account. `fact_reads` lists the
-reads of the query's facts from a registry.
+They resolve a query's time to a block and its ENS name to an account. `facts_of` lists a query's
+facts.
 """
 
 import math
@@ -18,15 +18,15 @@ from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.ens import resolve_names
 from queries.chain.errors import ChainError
-from queries.chain.registry import FactRead, RegistryReader
+from queries.chain.registry import RegistryReader
 from queries.config.limits import Limits
 from queries.config.registries import Registry
 from queries.config.routes import Chain, Routes
-from queries.facts import BLOCK_AT_TIME, account_fields, header_names
+from queries.facts import account_fields, facts_of_account, facts_of_block, header_names
 from queries.models import Query
 from queries.planning.dry_runs import CallEstimator
-from queries.proving.facts import EventFact, FactKind
-from queries.proving.headers import Header, HeaderField
+from queries.proving.facts import BlockFact
+from queries.proving.headers import Header
 from queries.proving.keccak import keccak256
 from queries.wait_reasons import Reason, WaitCode
 
@@ -152,22 +152,12 @@ class ChainReaders:
             client.close()
 
 
-def fact_reads(query: Query) -> dict[str, FactRead]:
+def facts_of(query: Query) -> dict[str, BlockFact]:
     """The facts that a query requests, by the names of their values."""
-    if (block := query.block) is None:
+    if query.block is None:
         raise ValueError("the query's block is not resolved yet")
-    reads: dict[str, FactRead] = {}
-    if query.timestamp is not None:
-        reads[BLOCK_AT_TIME] = FactRead(FactKind.BLOCK_AT_TIME, query.timestamp)
-    for name in header_names(query.header_fields):
-        reads[name] = FactRead(FactKind.HEADER_FIELD, HeaderField[name], block)
-    for event in query.events:
-        if fact := EventFact.parse(event["name"]):
-            reads[fact.name] = FactRead(fact.kind, 0, block, event=fact)
+    fields, events = header_names(query.header_fields), (event["name"] for event in query.events)
+    facts = dict(facts_of_block(query.timestamp, fields, events))
     if query.account:
-        account = bytes.fromhex(query.account[2:])
-        for prop in account_fields(query.props):
-            reads[prop.name] = FactRead(FactKind.ACCOUNT_FIELD, prop, block, account)
-        for slot in query.slots:
-            reads[slot] = FactRead(FactKind.STORAGE_SLOT, int(slot, 16), block, account)
-    return reads
+        facts |= facts_of_account(query.account, account_fields(query.props), query.slots)
+    return facts

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
-from queries.chain.registry import FactRead, RegistryReader
+from queries.chain.registry import RegistryReader
 from queries.chain.registry_checks import visible_own_hashes
 from queries.config.limits import ROWS_PER_PASS
 from queries.config.registries import Registry, RegistryKind, verifier_address
@@ -18,8 +18,8 @@ from queries.planning.anchors import HashNotKnown, OutOfReach
 from queries.planning.calls import Anchor, Piece, Preparation, accounts_to_store, joined_calldata
 from queries.planning.events import EventPiece
 from queries.planning.plan import BlockPlan
-from queries.planning.readers import ChainReaders, fact_reads
-from queries.proving.facts import FactKind
+from queries.planning.readers import ChainReaders, facts_of
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES
 from queries.proving.registry_calls import PROVE_SELECTOR
@@ -99,7 +99,7 @@ def _make_witness(
                 )
             else:
                 pieces.append(piece)
-                facts += [(_fact_sort_key(piece, read), fact) for read, fact in piece_facts]
+                facts += [(_fact_sort_key(piece, fact), entry) for fact, entry in piece_facts]
     proof = joined_calldata(pieces)[len(PROVE_SELECTOR) :]
     _check_size(proof)
     gas = sum(entry.gas for entry in event_witnesses)
@@ -125,7 +125,7 @@ def _prove_block(
     block: int,
     queries: Sequence[Query],
     l1_block: int | None,
-) -> Iterator[tuple[Piece, list[tuple[FactRead, WitnessFact]]]]:
+) -> Iterator[tuple[Piece, list[tuple[BlockFact, WitnessFact]]]]:
     """The pieces for the events verifier and the registry, with the facts that each proves."""
     if reason := chains.provable_head(registry).wait_reason(block):
         raise NotProvableError(reason.sentence)
@@ -135,30 +135,30 @@ def _prove_block(
     plan = replace(plan, registry_block=replace(plan.registry_block, words=words_to_prove))
     missing, anchor = plan.missing_facts, _find_witness_anchor(plan, l1_block)
     proofs = plan.content.source.account_proofs(plan.header, missing.account_slots)
-    words, facts = missing.words(plan.header, proofs), list[tuple[FactRead, WitnessFact]]()
+    words, entries = missing.words(plan.header, proofs), list[tuple[BlockFact, WitnessFact]]()
     for query in queries:
-        reads = fact_reads(query)
-        words |= {reads[event["name"]]: bytes.fromhex(event["word"]) for event in query.events}
-        facts += [(read, (query, name, words[read])) for name, read in reads.items()]
+        facts = facts_of(query)
+        words |= {facts[event["name"]]: bytes.fromhex(event["word"]) for event in query.events}
+        entries += [(fact, (query, name, words[fact])) for name, fact in facts.items()]
     if events := missing.events:
         verifier = verifier_address(registry.address)
         event_piece = EventPiece(0, anchor, to=verifier, content=plan.content, events=events)
-        yield event_piece, [(read, fact) for read, fact in facts if read.event]
+        yield event_piece, [entry for entry in entries if entry[0].is_event]
     if missing.accounts or missing.header_fields or missing.timestamps:
         accounts = tuple(accounts_to_store(missing, proofs))
         fields, times = missing.header_fields, missing.timestamps
         piece = Piece(0, anchor, fields=fields, timestamps=times, accounts=accounts)
-        yield piece, [(read, fact) for read, fact in facts if not read.event]
+        yield piece, [entry for entry in entries if not entry[0].is_event]
 
 
-def _fact_sort_key(piece: Piece, read: FactRead) -> FactSortKey:
+def _fact_sort_key(piece: Piece, fact: BlockFact) -> FactSortKey:
     """The sort key for the order in which `verify` returns facts: by list, section, then hash."""
-    anchor, key = piece.anchor, read.key.to_bytes(32)
+    anchor, key = piece.anchor, fact.key.to_bytes(32)
     # Pieces that share a section of headers come after those with a section of their own.
     shares_section = not (piece.uses_stored_header or anchor.hop)
-    sort_key = keccak256(key) if read.kind is FactKind.STORAGE_SLOT else key
-    account = keccak256(read.account)
-    return list(FactKind).index(read.kind), shares_section, anchor.header.number, account, sort_key
+    sort_key = keccak256(key) if fact.kind is FactKind.STORAGE_SLOT else key
+    account = keccak256(fact.account)
+    return list(FactKind).index(fact.kind), shares_section, anchor.header.number, account, sort_key
 
 
 def _find_witness_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:

@@ -15,14 +15,14 @@ from django.db.models import QuerySet
 
 from queries.chain.answers import ChainHead
 from queries.chain.block_contents import BlockContent
-from queries.chain.registry import FactRead
 from queries.chain.signer import Signer
 from queries.config.registries import Registry, verifier_address
 from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Retry, Snooze, Wait, recheck_pause
 from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
-from queries.planning.readers import ChainReaders, fact_reads
+from queries.planning.readers import ChainReaders, facts_of
+from queries.proving.facts import BlockFact
 from queries.proving.headers import Header
 from queries.statuses import ENDED_STATUSES, StepName
 from queries.transactions.budget import is_budget_spent
@@ -145,14 +145,14 @@ class JobPass:
         self.estimator = self.context.estimator(self.registry)
 
     @cached_property
-    def reads(self) -> Mapping[int, Mapping[str, FactRead]]:
+    def facts(self) -> Mapping[int, Mapping[str, BlockFact]]:
         """The facts of each query, by the names of their values."""
-        return {query.pk: fact_reads(query) for query in self.queries}
+        return {query.pk: facts_of(query) for query in self.queries}
 
     @property
-    def all_reads(self) -> list[FactRead]:
+    def all_facts(self) -> list[BlockFact]:
         """The distinct facts of all queries."""
-        return list(dict.fromkeys(read for reads in self.reads.values() for read in reads.values()))
+        return list(dict.fromkeys(fact for facts in self.facts.values() for fact in facts.values()))
 
     @property
     def content(self) -> BlockContent:
@@ -165,10 +165,10 @@ class JobPass:
         return self.content.header
 
     @property
-    def event_words(self) -> dict[FactRead, bytes]:
+    def event_words(self) -> dict[BlockFact, bytes]:
         """The words of facts about the block's content, as found in the source's block."""
         return {
-            self.reads[query.pk][event["name"]]: bytes.fromhex(event["word"])
+            self.facts[query.pk][event["name"]]: bytes.fromhex(event["word"])
             for query in self.queries
             for event in query.events
         }

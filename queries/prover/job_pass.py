@@ -108,12 +108,12 @@ def _read_back_or_prove(
     """Read back the queries whose facts are all in the registry, and prove the others."""
     # The facts of a confirmed transaction can be read at the confirmation depth.
     confirmed_registry_block = read_confirmed_registry_block(job_pass) if is_confirmed else None
-    findings, reads = job_pass.findings, job_pass.reads
+    findings, facts = job_pass.findings, job_pass.facts
     findings.step = StepName.BLOCKHASH_AVAILABLE
     if confirmed_registry_block and confirmed_registry_block.is_complete:
         registry_block = confirmed_registry_block
     else:
-        registry_block = job_pass.registry_reader.read_block(job_pass.header, job_pass.all_reads)
+        registry_block = job_pass.registry_reader.read_block(job_pass.header, job_pass.all_facts)
     if registry_block.is_verified:
         rows = job_pass.transactions(
             job_links__job=job_pass.job, job_links__proves_header=True, succeeded=True
@@ -121,7 +121,7 @@ def _read_back_or_prove(
         findings.step = StepName.ACCOUNT_ACCUMULATED
         findings.header_transaction = rows.order_by("-pk").first()
     proven_queries = [
-        query for query in job_pass.queries if registry_block.has_facts(reads[query.pk].values())
+        query for query in job_pass.queries if registry_block.has_facts(facts[query.pk].values())
     ]
     proven_pass = replace(job_pass, queries=proven_queries)
     wait = read_back(proven_pass, confirmed_registry_block) if proven_queries else None

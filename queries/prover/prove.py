@@ -112,7 +112,7 @@ def fetch_proofs(
         pieces = plan.cut_into_pieces(job_pass.job.pk, anchor, missing_facts, proofs)
     except EventNotProvableError as error:
         name = error.data.decode()
-        queries = [query for query in job_pass.queries if name in job_pass.reads[query.pk]]
+        queries = [query for query in job_pass.queries if name in job_pass.facts[query.pk]]
         return Reject.create(queries, Failure.from_error(error))
     return ReadyJob(job_pass, pieces, is_isolated)
 

@@ -18,7 +18,7 @@ from queries.chain.errors import (
     RegistryAbsentError,
     RegistryMisreadError,
 )
-from queries.chain.registry import EMPTY_WORD, FactRead, RegistryBlock, RegistryReader, group_facts
+from queries.chain.registry import EMPTY_WORD, RegistryBlock, RegistryReader, group_facts
 from queries.config.registries import Registry
 from queries.database.leases import Wait
 from queries.facts import BLOCK_AT_TIME
@@ -27,6 +27,7 @@ from queries.planning.calls import Anchor
 from queries.planning.events import cut_events
 from queries.prover.context import JobPass
 from queries.proving.accounts import AccountProof
+from queries.proving.facts import BlockFact
 from queries.proving.headers import Header
 from queries.proving.registry_calls import HeaderStep, block_leaf, headers_section, prove_call
 from queries.proving.witnesses import AccountToStore, build_witness
@@ -43,16 +44,16 @@ def read_confirmed_registry_block(job_pass: JobPass) -> RegistryBlock:
     """Read the block from the registry by quorum, each node at its confirmation depth."""
 
     def read_confirmed_block(
-        node: ChainClient, header: Header, reads: tuple[FactRead, ...]
+        node: ChainClient, header: Header, facts: tuple[BlockFact, ...]
     ) -> RegistryBlock:
         registry_reader = RegistryReader(node, job_pass.registry)
         try:
-            return registry_reader.read_block(header, reads, node.confirmed_block(head))
+            return registry_reader.read_block(header, facts, node.confirmed_block(head))
         except RegistryAbsentError:  # it was deployed after that block
-            return RegistryBlock(dict.fromkeys(reads), EMPTY_WORD, block_leaf(header))
+            return RegistryBlock(dict.fromkeys(facts), EMPTY_WORD, block_leaf(header))
 
-    head, reads = job_pass.destination_head.number, tuple(job_pass.all_reads)
-    return job_pass.destination.ask_quorum(read_confirmed_block, job_pass.header, reads)
+    head, facts = job_pass.destination_head.number, tuple(job_pass.all_facts)
+    return job_pass.destination.ask_quorum(read_confirmed_block, job_pass.header, facts)
 
 
 def read_back(
@@ -76,13 +77,13 @@ def read_back(
     if not queries:
         return job_pass.wait_for_block(confirming_reason)
     registry_block = confirmed_registry_block or read_confirmed_registry_block(job_pass)
-    words = {read: word for read, word in registry_block.words.items() if word is not None}
+    words = {fact: word for fact, word in registry_block.words.items() if word is not None}
     values = {
-        query_id: {name: words[read].hex() for name, read in reads.items() if name != BLOCK_AT_TIME}
-        for query_id, reads in job_pass.reads.items()
-        if registry_block.has_facts(reads.values())
+        query_id: {name: words[fact].hex() for name, fact in facts.items() if name != BLOCK_AT_TIME}
+        for query_id, facts in job_pass.facts.items()
+        if registry_block.has_facts(facts.values())
     }
-    new_words = {read: words[read] for key in values for read in job_pass.reads[key].values()}
+    new_words = {fact: words[fact] for key in values for fact in job_pass.facts[key].values()}
     job_pass.findings.unsent_calls = _check_values_and_build_calls(job_pass, new_words)
     job_pass.findings.values = values
     if len(values) < len(queries):  # not deep enough yet, or only one node shows it
@@ -91,7 +92,7 @@ def read_back(
 
 
 def _check_values_and_build_calls(
-    job_pass: JobPass, words: Mapping[FactRead, bytes]
+    job_pass: JobPass, words: Mapping[BlockFact, bytes]
 ) -> list[bytes]:
     """Compare the registry's values with what the source proves.
 
@@ -109,11 +110,11 @@ def _check_values_and_build_calls(
                 header, accounts_to_fetch, job_pass.lease.extend
             )
     source_words = facts.words(header, [*own_proofs, *fetched_proofs]) | job_pass.event_words
-    for read, word in words.items():
-        if source_words.get(read, word) != word:
+    for fact, word in words.items():
+        if source_words.get(fact, word) != word:
             raise RegistryMisreadError(
                 f"For block {header.number:,} the registry returns 0x{word.hex()}, but "
-                f"0x{source_words[read].hex()} was proven."
+                f"0x{source_words[fact].hex()} was proven."
             )
     calls, child_steps = list[bytes](), list[HeaderStep]()
     missing_events = select_events(stored_calls, header, facts.events)[1]
@@ -147,8 +148,8 @@ def check_missing_by_quorum(job_pass: JobPass, registry_block: RegistryBlock) ->
         node: ChainClient, registry: Registry, header: Header, block: int | None
     ) -> bool:
         """Whether, at this destination block, the registry has none of what it lacked."""
-        reads = registry_block.unproven_facts
-        current = RegistryReader(node, registry).read_block(header, reads, block)
+        facts = registry_block.unproven_facts
+        current = RegistryReader(node, registry).read_block(header, facts, block)
         if current.is_accumulated and not registry_block.is_accumulated:
             return False
         return all(word is None for word in current.words.values())

@@ -27,7 +27,7 @@ from queries.proving.bundles import (
 )
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError, ProofError
 from queries.proving.event_witness import EventGroups, read_event_witness
-from queries.proving.facts import EventFact, FactKind
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import MAX_HEADER_BYTES, Header, HeaderField, decode_header
 from queries.proving.json_values import (
     describe,
@@ -155,7 +155,7 @@ RequestedFacts = tuple[
     Mapping[bytes, frozenset[AccountField]],
     frozenset[HeaderField],
     tuple[int, ...],
-    frozenset[EventFact],
+    frozenset[BlockFact],
 ]
 
 
@@ -164,7 +164,7 @@ def _read_facts(content: object, path: str) -> RequestedFacts:
     fields: dict[bytes, set[AccountField]] = defaultdict(set)
     header_fields: set[HeaderField] = set()
     timestamps: set[int] = set()
-    events: set[EventFact] = set()
+    events: set[BlockFact] = set()
     for index, item in enumerate(_read_list(content, path)):
         fact_path = f"{path}[{index}]"
         fact = _check_members(item, fact_path, ("account", "kind", "name", "word"))
@@ -176,7 +176,7 @@ def _read_facts(content: object, path: str) -> RequestedFacts:
         elif kind == FactKind.ACCOUNT_FIELD and name in AccountField.__members__:
             account = _read_fixed(fact["account"], ADDRESS_BYTES, f"{fact_path}.account")
             fields[account].add(AccountField[name])
-        elif (event := EventFact.parse(name)) and kind == event.kind:
+        elif (event := BlockFact.parse(name)) and kind == event.kind:
             events.add(event)
         elif kind != FactKind.STORAGE_SLOT:
             _refuse(fact_path, f"is {describe(kind)} {describe(name)}, which no registry stores")
@@ -210,7 +210,7 @@ def _check_accounts(
 
 
 def _check_events(
-    content: object, header: Header, requested_events: frozenset[EventFact], path: str
+    content: object, header: Header, requested_events: frozenset[BlockFact], path: str
 ) -> tuple[EventGroups, ...]:
     witnesses = []
     items = _read_list(content, path)

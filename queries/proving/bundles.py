@@ -32,7 +32,7 @@ from operator import attrgetter
 from queries.proving.accounts import AccountProof
 from queries.proving.block_items import Log
 from queries.proving.event_witness import EventGroups, encode_event_groups, prove_events_call
-from queries.proving.facts import EventFact, FactKind
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.json_values import encode_hex
 from queries.proving.keccak import keccak256, number_word
@@ -41,19 +41,7 @@ from queries.proving.registry_calls import HeaderStep, headers_section, prove_ca
 from queries.proving.witnesses import AccountToStore, build_witness
 
 FORMAT, VERSION = "tacitus-proof", 1
-_ORDER = attrgetter("kind", "index", "log", "name")  # of facts of events
-
-
-@dataclass(frozen=True, slots=True)
-class BundleFact:
-    """A word that a registry or its events verifier stores; `name` is a field, a slot, a time in
-    seconds, or the name of an `EventFact`.
-    """
-
-    kind: FactKind
-    account: bytes | None
-    name: str
-    word: bytes
+_ORDER = attrgetter("sort_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +75,7 @@ class BlockProof:
     registry: ClaimedRegistry
     transactions: tuple[ClaimedTransaction, ...]
     events: tuple[EventGroups, ...] = ()  # ascending
-    event_facts: frozenset[EventFact] = frozenset()  # that these witnesses prove
+    event_facts: frozenset[BlockFact] = frozenset()  # that these witnesses prove
 
     @property
     def trusted_header(self) -> Header:
@@ -95,11 +83,12 @@ class BlockProof:
         return self.next_header or self.header
 
     @property
-    def facts(self) -> tuple[BundleFact, ...]:
-        return tuple(_block_facts(self))
+    def words(self) -> dict[BlockFact, bytes]:
+        """The facts and their words, in the order of the file."""
+        return dict(_words(self)) | self.event_words
 
     @property
-    def event_words(self) -> dict[EventFact, bytes]:
+    def event_words(self) -> dict[BlockFact, bytes]:
         """The facts of events and their words."""
         groups = chain.from_iterable(self.events)
         words = {fact: word for group in groups for fact, word in group.facts}
@@ -195,12 +184,12 @@ def block_members(block: BlockProof) -> dict[str, object]:
         "calls": [encode_hex(call) for call in block.calls],
         "facts": [
             {
-                "account": None if fact.account is None else checksum_address(fact.account),
+                "account": checksum_address(fact.account) if fact.account else None,
                 "kind": fact.kind.value,
                 "name": fact.name,
-                "word": encode_hex(fact.word),
+                "word": encode_hex(word),
             }
-            for fact in block.facts
+            for fact, word in block.words.items()
         ],
         "header": encode_hex(block.header.rlp),
         "nextHeader": None if block.next_header is None else encode_hex(block.next_header.rlp),
@@ -234,22 +223,19 @@ def _pieces_before_digest(
     yield f'],"destinationChainId":"{destination}",'
 
 
-def _block_facts(block: BlockProof) -> Iterator[BundleFact]:
+def _words(block: BlockProof) -> Iterator[tuple[BlockFact, bytes]]:
     header = block.header
     for field in sorted(block.header_fields):
-        yield BundleFact(FactKind.HEADER_FIELD, None, field.name, header.word(field))
+        yield BlockFact(FactKind.HEADER_FIELD, field), header.word(field)
     for seconds in block.timestamps:
-        yield BundleFact(FactKind.BLOCK_AT_TIME, None, str(seconds), number_word(header.number))
+        yield BlockFact(FactKind.BLOCK_AT_TIME, seconds), number_word(header.number)
     for request in block.accounts:
-        proof, account = request.proof, request.proof.address
+        proof, account = request.proof, request.proof.address or b""
         for account_field in sorted(request.fields):
             word = proof.state.words[account_field]
-            yield BundleFact(FactKind.ACCOUNT_FIELD, account, account_field.name, word)
+            yield BlockFact(FactKind.ACCOUNT_FIELD, account_field, account), word
         for slot in proof.slots:
-            name = f"0x{slot.slot:064x}"
-            yield BundleFact(FactKind.STORAGE_SLOT, account, name, number_word(slot.value))
-    for event, word in block.event_words.items():
-        yield BundleFact(event.kind, None, event.name, word)
+            yield BlockFact(FactKind.STORAGE_SLOT, slot.slot, account), number_word(slot.value)
 
 
 def checksum_address(address: bytes) -> str:

@@ -37,7 +37,7 @@ from queries.proving.errors import CallMalformedError, NotAbsentError, WitnessMa
 from queries.proving.facts import (
     ABSENCE_WORD,
     EVENT_FIELDS,
-    EventFact,
+    BlockFact,
     FactKind,
     LogFilter,
     canonical_filter,
@@ -82,7 +82,7 @@ class BlockLists(Protocol):
 
 
 def build_event_witness(
-    content: BlockLists, facts: Iterable[EventFact], block: int | None = None
+    content: BlockLists, facts: Iterable[BlockFact], block: int | None = None
 ) -> bytes:
     """Encode these facts of a block, with its number if no section states its header fields."""
     sorted_facts = sorted(facts, key=_field)
@@ -98,7 +98,7 @@ def build_event_witness(
     return b"".join(parts)
 
 
-def count_facts(facts: Iterable[EventFact]) -> list[int]:
+def count_facts(facts: Iterable[BlockFact]) -> list[int]:
     """Count the facts in each `FactList`; a list's name is the plural of its kind."""
     counts = Counter(f"{fact.kind}S" for fact in facts)
     counts["ABSENT_INDEXES"] = counts["ABSENT_TRANSACTIONS"] + counts["ABSENT_WITHDRAWALS"]
@@ -111,10 +111,10 @@ def encode_bloom_group(bloom: bytes, items: Sequence[bytes]) -> bytes:
     return b"".join((bloom, encode_uint16(len(items)), *parts))
 
 
-def encode_list_group(items: Sequence[BlockItem], facts: Sequence[EventFact]) -> bytes:
+def encode_list_group(items: Sequence[BlockItem], facts: Sequence[BlockFact]) -> bytes:
     """Encode facts about a list of a block; indexes at its end or beyond are proven absent."""
     trie = IndexTrie(list(map(encode_item, items)))
-    indexes = sorted({fact.index for fact in facts}, key=index_path)
+    indexes = sorted({fact.key for fact in facts}, key=index_path)
     keys = [
         Key(
             index_path(index),
@@ -128,18 +128,18 @@ def encode_list_group(items: Sequence[BlockItem], facts: Sequence[EventFact]) ->
     return encoded_indexes + encode_nodes(keys)
 
 
-def encode_leaf(items: Sequence[BlockItem], facts: Sequence[EventFact], index: int) -> bytes:
+def encode_leaf(items: Sequence[BlockItem], facts: Sequence[BlockFact], index: int) -> bytes:
     """Encode the item at this index, and which facts of it are proven."""
     item = items[index]
     if isinstance(item, bytes):
         return len(item).to_bytes(3, "big") + item
     if isinstance(item, Receipt):
-        return _encode_receipt(item, [fact for fact in facts if fact.index == index])
+        return _encode_receipt(item, [fact for fact in facts if fact.key == index])
     number, validator = item.index.to_bytes(8, "big"), item.validator.to_bytes(8, "big")
     return number + validator + item.recipient + item.amount.to_bytes(8, "big")
 
 
-def _encode_receipt(receipt: Receipt, facts: Sequence[EventFact]) -> bytes:
+def _encode_receipt(receipt: Receipt, facts: Sequence[BlockFact]) -> bytes:
     is_fact = any(fact.kind is FactKind.RECEIPT for fact in facts)
     logs = {fact.log for fact in facts if fact.kind is FactKind.LOG}
     filters = [fact.filter.encode() for fact in facts if fact.filter]
@@ -179,16 +179,16 @@ class EventGroup:
     field: HeaderField
     block: int | None  # if the witness names it
     root: bytes  # of a trie, or the hash of a bloom
-    facts: tuple[tuple[EventFact, bytes], ...]  # with their words
+    facts: tuple[tuple[BlockFact, bytes], ...]  # with their words
     content: bytes  # its encoding without field and block
-    logs: tuple[tuple[EventFact, Log], ...]  # the logs, for facts of kind LOG
+    logs: tuple[tuple[BlockFact, Log], ...]  # the logs, for facts of kind LOG
 
     def matches(self, header: Header) -> bool:
         """True if the header has this root."""
         return header.has_field(self.field) and header.word(self.field) == self.root
 
     @property
-    def words(self) -> dict[EventFact, bytes]:
+    def words(self) -> dict[BlockFact, bytes]:
         return dict(self.facts)
 
 
@@ -243,8 +243,8 @@ class _GroupReader:
     """Reads a group, and collects its facts."""
 
     def __init__(self, source: WitnessReader, field: HeaderField) -> None:
-        self.source, self.field, self.facts = source, field, list[tuple[EventFact, bytes]]()
-        self.logs = list[tuple[EventFact, Log]]()
+        self.source, self.field, self.facts = source, field, list[tuple[BlockFact, bytes]]()
+        self.logs = list[tuple[BlockFact, Log]]()
 
     def read_root(self) -> bytes:
         if self.field is HeaderField.LOGS_BLOOM:
@@ -261,11 +261,11 @@ class _GroupReader:
             return self._read_item(indexes[position])
 
         def mark_absent(position: int) -> None:
-            self._add_fact(EventFact(absence, indexes[position]))
+            self._add_fact(BlockFact(absence, indexes[position]))
 
         return _IndexWalk(self.source, paths, read_leaf, mark_absent, {}).root()
 
-    def _add_fact(self, fact: EventFact, word: bytes = ABSENCE_WORD) -> None:
+    def _add_fact(self, fact: BlockFact, word: bytes = ABSENCE_WORD) -> None:
         self.facts.append((fact, word))
 
     def _read_bloom(self) -> bytes:
@@ -274,7 +274,7 @@ class _GroupReader:
             item = self.source.take(HASH_BYTES if self.source.number(1) else ADDRESS_BYTES)
             if not bloom_excludes(bloom, item):
                 raise NotAbsentError(f"the bloom does not exclude 0x{item.hex()}")
-            self._add_fact(EventFact(FactKind.SILENT_BLOCK, item=item))
+            self._add_fact(BlockFact(FactKind.SILENT_BLOCK, item=item))
         return keccak256(bloom)
 
     def _read_item(self, index: int) -> bytes:
@@ -285,14 +285,14 @@ class _GroupReader:
         number, validator = self.source.number(8), self.source.number(8)
         recipient, amount = self.source.take(ADDRESS_BYTES), self.source.number(8)
         withdrawal = Withdrawal(number, validator, recipient, amount)
-        self._add_fact(EventFact(FactKind.WITHDRAWAL, index), withdrawal.hash)
+        self._add_fact(BlockFact(FactKind.WITHDRAWAL, index), withdrawal.hash)
         return withdrawal.encode()
 
     def _read_transaction(self, index: int) -> bytes:
         envelope = self.source.take(self.source.number(3))
         if not (b"\x01" <= envelope[:1] <= bytes((NEWEST_TYPE,)) or is_list(envelope)):
             raise WitnessMalformedError(f"the type of transaction {index} is not known")
-        self._add_fact(EventFact(FactKind.TRANSACTION, index), keccak256(envelope))
+        self._add_fact(BlockFact(FactKind.TRANSACTION, index), keccak256(envelope))
         return envelope
 
     def _read_receipt(self, index: int) -> Receipt:
@@ -310,12 +310,12 @@ class _GroupReader:
             raise WitnessMalformedError(f"the bloom of receipt {index} is not that of its logs")
         receipt = Receipt(transaction_type, status, gas, logs)
         if form & IS_FACT:
-            self._add_fact(EventFact(FactKind.RECEIPT, index), receipt.word)
+            self._add_fact(BlockFact(FactKind.RECEIPT, index), receipt.word)
         for _ in range(source.number(1)):
             log_filter = self._read_filter()
             if any(map(log_filter.matches, logs)):
                 raise NotAbsentError(f"receipt {index} has a log that is said to be absent")
-            self._add_fact(EventFact(FactKind.ABSENT_LOG, index, filter=log_filter))
+            self._add_fact(BlockFact(FactKind.ABSENT_LOG, index, filter=log_filter))
         return receipt
 
     def _read_log(self, index: int, log_index: int) -> Log:
@@ -324,7 +324,7 @@ class _GroupReader:
         topics = tuple(self.source.take(HASH_BYTES) for _ in range(form & ~IS_FACT))
         log = Log(emitter, topics, self.source.take(size))
         if form & IS_FACT:
-            fact = EventFact(FactKind.LOG, index, log_index)
+            fact = BlockFact(FactKind.LOG, index, log=log_index)
             self._add_fact(fact, log.hash)
             self.logs.append((fact, log))
         return log

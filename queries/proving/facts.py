@@ -1,7 +1,10 @@
-"""The kinds of facts, the contract views that return them, and the names of facts of events.
+"""Facts about a block: their kinds, their names, and the contract views that return them.
 
-The names are those of the API and of proof files:
+The names are those of proof files. The API has the same, but for times:
 
+    BALANCE  GAS_USED                the field of an account or of the block's header
+    0x<slot>                         the slot of an account
+    1700000000                       the block at this Unix time
     LOG:3:0                          the transaction's index, and the log's index in its receipt
     RECEIPT:3  TRANSACTION:3         the transaction's index
     WITHDRAWAL:2                     its position in the block
@@ -19,9 +22,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Self
 
-from queries.proving.block_items import Log
+from queries.proving.block_items import Log, Withdrawal, receipt_word
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import HASH_BYTES, keccak256, number_word
+from queries.proving.witnesses import AccountField
 
 
 class FactKind(StrEnum):
@@ -85,7 +89,6 @@ _RULES = {
         "isBlockSilent(uint256,bool,bytes32)", f"({_EMITTER}|{_TOPIC})", HeaderField.LOGS_BLOOM
     ),
 }
-VIEWS = {kind: rule.view for kind, rule in _RULES.items()}
 _EVENT_PATTERNS = {kind: rule.name_pattern for kind, rule in _RULES.items() if rule.field}
 _EVENT_FIELDS = {kind: rule.field for kind, rule in _RULES.items() if rule.field}
 EVENT_KINDS = frozenset(_EVENT_FIELDS)
@@ -123,40 +126,76 @@ class LogFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class EventFact:
-    """A log, receipt, transaction or withdrawal of a block, or the absence of one."""
+class BlockFact:
+    """A fact about a block. A registry stores its word, or for events the verifier beside it.
+
+    >>> BlockFact.parse("LOG:3:0")
+    BlockFact(kind=<FactKind.LOG: 'LOG'>, key=3, account=b'', log=0, filter=None, item=b'')
+    """
 
     kind: FactKind
-    index: int = 0  # of the transaction or withdrawal
-    log: int = 0  # in its receipt
+    key: int = 0  # a field's number, slot, Unix time, or index of a transaction or withdrawal
+    account: bytes = b""  # of the field or slot
+    log: int = 0  # LOG: its index in the receipt
     filter: LogFilter | None = None  # ABSENT_LOG
     item: bytes = b""  # SILENT_BLOCK: an emitter or a topic
 
     @property
+    def is_event(self) -> bool:
+        """Whether it is about a log, receipt, transaction or withdrawal, or the absence of one."""
+        return self.kind in EVENT_KINDS
+
+    @property
     def field(self) -> HeaderField:
-        """The header field whose root or bloom proves it."""
+        """The header field whose root or bloom proves this event."""
         return _EVENT_FIELDS[self.kind]
 
     @property
     def transaction(self) -> int | None:
-        """The index of its transaction, or None."""
-        return self.index if self.kind in _KINDS_OF_TRANSACTIONS else None
+        """The index of the event's transaction, or None."""
+        return self.key if self.kind in _KINDS_OF_TRANSACTIONS else None
 
     @property
     def name(self) -> str:
+        name = f"{self.kind}:{self.key}"
         match self.kind:
+            case FactKind.ACCOUNT_FIELD:
+                name = AccountField(self.key).name
+            case FactKind.STORAGE_SLOT:
+                name = f"0x{self.key:064x}"
+            case FactKind.HEADER_FIELD:
+                name = HeaderField(self.key).name
+            case FactKind.BLOCK_AT_TIME:
+                name = str(self.key)
             case FactKind.LOG:
-                return f"{self.kind}:{self.index}:{self.log}"
+                name += f":{self.log}"
             case FactKind.ABSENT_LOG if self.filter:
                 topics = [f"0x{topic.hex()}" if topic else "" for topic in self.filter.topics]
-                return f"{self.kind}:{self.index}:0x{self.filter.emitter.hex()}:{','.join(topics)}"
+                name += f":0x{self.filter.emitter.hex()}:{','.join(topics)}"
             case FactKind.SILENT_BLOCK:
-                return f"{self.kind}:0x{self.item.hex()}"
-        return f"{self.kind}:{self.index}"
+                name = f"{self.kind}:0x{self.item.hex()}"
+        return name
+
+    @property
+    def sort_key(self) -> tuple[str, int, int, str]:
+        return self.kind, self.key, self.log, self.name
 
     @classmethod
-    def parse(cls, name: str) -> Self | None:
-        """The fact of this name, or None."""
+    def parse(cls, name: str, account: bytes = b"") -> Self | None:
+        """The fact of this name, or None. `account`: of whom it is, unless of the block."""
+        if account:
+            if name in AccountField.__members__:
+                return cls(FactKind.ACCOUNT_FIELD, AccountField[name], account)
+            is_slot = re.fullmatch(_TOPIC, name)
+            return cls(FactKind.STORAGE_SLOT, int(name, 16), account) if is_slot else None
+        if name in HeaderField.__members__:
+            return cls(FactKind.HEADER_FIELD, HeaderField[name])
+        if re.fullmatch("[0-9]{1,78}", name):
+            return cls(FactKind.BLOCK_AT_TIME, int(name))
+        return cls._parse_event(name)
+
+    @classmethod
+    def _parse_event(cls, name: str) -> Self | None:
         kind_name, _, rest = name.partition(":")
         kind = FactKind.__members__.get(kind_name)
         match = re.fullmatch(_EVENT_PATTERNS[kind], rest) if kind in _EVENT_PATTERNS else None
@@ -166,11 +205,77 @@ class EventFact:
             return cls(kind, item=bytes.fromhex(match[1][2:]))
         index = int(match[1])
         if kind is FactKind.LOG:
-            return cls(kind, index, int(match[2]))
+            return cls(kind, index, log=int(match[2]))
         if kind is FactKind.ABSENT_LOG:
             topics = tuple(bytes.fromhex(text[2:]) or None for text in match[3].split(","))
             return cls(kind, index, filter=canonical_filter(bytes.fromhex(match[2][2:]), topics))
         return cls(kind, index)
+
+    @property
+    def view(self) -> str:
+        """The view that returns its word, and reverts if it is not proven. Of an absence, the view
+        returns whether it is proven.
+        """
+        return _RULES[self.kind].view
+
+    @property
+    def try_view(self) -> str:
+        """The view that returns whether it is proven and, unless it is an absence, its value."""
+        is_absence = self.kind in ABSENCE_KINDS
+        return self.view if is_absence else f"try{self.view[0].upper()}{self.view[1:]}"
+
+    def arguments(self, block: int) -> tuple[Argument, ...]:
+        """The arguments of both views."""
+        arguments: tuple[Argument, ...] = (block, self.key)
+        match self.kind:
+            case FactKind.ACCOUNT_FIELD:
+                arguments = self.account, block, self.key
+            case FactKind.STORAGE_SLOT:
+                arguments = self.account, block, number_word(self.key)
+            case FactKind.BLOCK_AT_TIME:
+                arguments = (self.key,)
+            case FactKind.LOG:
+                arguments = block, self.key, self.log
+            case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
+                arguments = block, int(self.field), self.key
+            case FactKind.ABSENT_LOG if self.filter:
+                topics = self.filter.required_topics
+                arguments = block, self.key, self.filter.emitter, self.filter.mask, topics
+            case FactKind.SILENT_BLOCK:
+                is_topic = len(self.item) == HASH_BYTES
+                arguments = block, is_topic, self.item.rjust(HASH_BYTES, b"\0")
+        return arguments
+
+    def view_call(self, block: int) -> bytes:
+        """The calldata of `try_view`."""
+        return encode_view_call(self.try_view, self.arguments(block))
+
+    def decode(self, answer: bytes) -> bytes | None:
+        """The word in the answer of `try_view`, or None if the fact is not proven.
+
+        Raises `ValueError` if the answer is malformed for this view.
+        """
+        words = [answer[start : start + 32] for start in range(0, len(answer), 32)]
+        count = {FactKind.RECEIPT: 7, FactKind.WITHDRAWAL: 7}.get(self.kind, 2)
+        if self.kind in ABSENCE_KINDS:
+            count, words = 2, [*words, ABSENCE_WORD]
+        if len(words) != count or any(len(word) != HASH_BYTES for word in words):
+            raise ValueError("the answer has the wrong length")
+        is_proven, *numbers = map(int.from_bytes, words)
+        if is_proven > 1:
+            raise ValueError("the answer does not begin with a bool")
+        if not is_proven:
+            return None
+        try:
+            if self.kind is FactKind.RECEIPT:
+                _, _, status, kind, gas, logs = numbers
+                return receipt_word(status, kind, gas, logs)
+            if self.kind is FactKind.WITHDRAWAL:
+                _, _, index, validator, recipient, amount = numbers
+                return Withdrawal(index, validator, recipient.to_bytes(20), amount).hash
+        except OverflowError:
+            raise ValueError("the answer has a number that is too large") from None
+        return words[1]
 
 
 def canonical_filter(emitter: bytes, topics: Iterable[bytes | None]) -> LogFilter:
@@ -179,44 +284,6 @@ def canonical_filter(emitter: bytes, topics: Iterable[bytes | None]) -> LogFilte
     while topic_list and topic_list[-1] is None:
         topic_list.pop()
     return LogFilter(emitter, tuple(topic_list))
-
-
-def try_view(kind: FactKind) -> str:
-    """The view that returns whether the fact is proven and, unless it is an absence, its value."""
-    view = VIEWS[kind]
-    return view if kind in ABSENCE_KINDS else f"try{view[0].upper()}{view[1:]}"
-
-
-def view_arguments(
-    kind: FactKind, key: int, block: int, account: bytes, event: EventFact | None = None
-) -> tuple[Argument, ...]:
-    """The arguments of a fact's view. `key`: a field's number, a slot, or Unix time."""
-    if event:
-        return block, *_event_arguments(event)
-    match kind:
-        case FactKind.ACCOUNT_FIELD:
-            return account, block, key
-        case FactKind.STORAGE_SLOT:
-            return account, block, number_word(key)
-        case FactKind.HEADER_FIELD:
-            return block, key
-        case FactKind.BLOCK_AT_TIME:
-            return (key,)
-    raise ValueError(f"no contract stores a {kind}")
-
-
-def _event_arguments(event: EventFact) -> tuple[Argument, ...]:
-    match event.kind:
-        case FactKind.LOG:
-            return event.index, event.log
-        case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
-            return int(event.field), event.index
-        case FactKind.ABSENT_LOG if event.filter:
-            topics = event.filter.required_topics
-            return event.index, event.filter.emitter, event.filter.mask, topics
-        case FactKind.SILENT_BLOCK:
-            return len(event.item) == HASH_BYTES, event.item.rjust(HASH_BYTES, b"\0")
-    return (event.index,)
 
 
 def encode_view_call(signature: str, arguments: Sequence[Argument]) -> bytes:

@@ -5,15 +5,22 @@ A list merges at most `MAX_QUERIES` queries, which are read by index; `next_star
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from django.db.models import Case, JSONField, Q, QuerySet, When
 
-from queries.facts import BLOCK_AT_TIME, account_fields, display_values, header_names
+from queries.facts import (
+    BLOCK_AT_TIME,
+    account_fields,
+    display_values,
+    facts_of_account,
+    facts_of_block,
+    header_names,
+)
 from queries.models import Query
-from queries.proving.facts import EVENT_KINDS, EventFact, FactKind
-from queries.proving.headers import HeaderField
-from queries.reading.facts import FactView, fact_identifiers
+from queries.proving.facts import BlockFact, FactKind
+from queries.reading.facts import FactView
 from queries.reading.pagination import MAX_LISTED_SLOTS, Cursor, past_cursor
 from queries.statuses import BatchStatus
 
@@ -153,8 +160,7 @@ class _FactKey(NamedTuple):
     source: int
     block: int
     subject: str  # the account, or the ENS name that is not resolved yet; empty: the block
-    kind: FactKind
-    number: int  # the registry's parameter
+    fact: BlockFact
     name: str
     item_count: int = 0
 
@@ -174,14 +180,11 @@ def _merge(queries: Iterable[QueryRow]) -> tuple[ListedFact, ...]:
     def order(key: _FactKey) -> tuple[object, ...]:
         is_account = bool(key.subject)
         rank = is_account * first_queries[key[:3]]
-        kind = _KINDS.index(key.kind)
-        event = EventFact.parse(key.name) if key.kind in EVENT_KINDS else None
-        number = (event.index, event.log) if event else (key.number, 0)
-        # Header facts, then events of each transaction, then those of the block.
-        group = (2 * (key.kind in EVENT_KINDS), 0)
-        if event and event.transaction is not None:
-            group = (1, event.transaction)
-        return key.source, -key.block, is_account, rank, group, kind, key.item_count, *number
+        fact, group = key.fact, (0, 0)  # header facts, each transaction's events, the block's
+        if fact.is_event:
+            group = (2, 0) if fact.transaction is None else (1, fact.transaction)
+        kind, numbers = _KINDS.index(fact.kind), (fact.key, fact.log)
+        return key.source, -key.block, is_account, rank, group, kind, key.item_count, *numbers
 
     return tuple(_listed_fact(key, requests[key]) for key in sorted(requests, key=order))
 
@@ -197,17 +200,18 @@ def _query_facts(row: QueryRow) -> Iterator[tuple[_FactKey, str]]:
     header, props = header_names(row.header_fields), account_fields(row.props)
     slots = [f"0x{slot}" for slot in row.few_slots or ()]
     events = [event["name"] for event in row.few_events or ()]
-    for kind, name, number in fact_identifiers(row.timestamp, header, props, slots, events):
-        fact_subject = "" if kind is FactKind.BLOCK_AT_TIME else subject
-        canonical_name = HeaderField(number).name if kind is FactKind.HEADER_FIELD else name
-        key = _FactKey(row.source, row.block, fact_subject, kind, number, canonical_name)
+    about_block = facts_of_block(row.timestamp, header, events)
+    for name, fact in chain(about_block, facts_of_account(row.account, props, slots)):
+        fact_subject = "" if fact.kind is FactKind.BLOCK_AT_TIME else subject
+        canonical_name = fact.name if fact.kind is FactKind.HEADER_FIELD else name
+        key = _FactKey(row.source, row.block, fact_subject, fact, canonical_name)
         yield key, words.get(name, "")
     if row.slot_count > MAX_LISTED_SLOTS:
-        key = _FactKey(row.source, row.block, subject, FactKind.STORAGE_SLOT, 0, "", row.slot_count)
-        yield key, ""
+        fact = BlockFact(FactKind.STORAGE_SLOT)
+        yield _FactKey(row.source, row.block, subject, fact, "", row.slot_count), ""
     if row.event_count and not events:  # too many, or not found yet
-        key = _FactKey(row.source, row.block, "", FactKind.LOG, row.id, "", row.event_count)
-        yield key, ""
+        fact = BlockFact(FactKind.LOG, row.id)
+        yield _FactKey(row.source, row.block, "", fact, "", row.event_count), ""
 
 
 def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> ListedFact:
@@ -217,16 +221,15 @@ def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> Lis
     row, word = requests[0]
     if len(requests) > 1:
         row, word = min(requests, key=lambda request: _rank(key.source, request[0]))
-    events = row.few_events if key.kind in EVENT_KINDS else None
+    events = row.few_events if key.fact.is_event else None
     fact = FactView(
-        key.kind,
+        key.fact,
         key.source,
         row.batch__destination,
         key.block,
         row.account if key.subject else "",
         row.name if key.subject else "",
         key.name,
-        key.number,
         word,
         {event["name"]: event for event in events or ()}.get(key.name, {}),
     )

@@ -114,7 +114,7 @@ def _find_account_proof(
 ) -> AccountProof | None:
     """None if nodes are missing."""
     account = bytes.fromhex(fact.account[2:])
-    slots = [fact.registry_key] if fact.kind is FactKind.STORAGE_SLOT else []
+    slots = [fact.identity.key] if fact.kind is FactKind.STORAGE_SLOT else []
     other_calls = (call for call in islice(stored_calls(job), MAX_CALLS) if account in call)
     while True:
         try:

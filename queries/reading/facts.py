@@ -12,11 +12,10 @@ from typing import Any
 
 from django.db.models import F, QuerySet, Subquery
 
-from queries.facts import BLOCK_AT_TIME, fact_count, header_bits
+from queries.facts import BLOCK_AT_TIME, fact_count, facts_of_account, facts_of_block, header_bits
 from queries.models import HASH_LENGTH, Batch, BlockJob, EventReference, Query
-from queries.proving.facts import EVENT_KINDS, EventFact, FactKind
-from queries.proving.headers import HeaderField, decode_header
-from queries.proving.witnesses import AccountField
+from queries.proving.facts import BlockFact, FactKind
+from queries.proving.headers import decode_header
 from queries.reading.batches import QueryView, query_view, read_transactions
 from queries.reading.pagination import Cursor, key_chunks, read_page
 from queries.statuses import BatchStatus
@@ -26,20 +25,23 @@ from queries.statuses import BatchStatus
 class FactView:
     """A fact's word in a registry, and its chain, block, account and name."""
 
-    kind: FactKind
+    identity: BlockFact
     source: int
     destination: int
     block: int
     account: str  # empty for facts of the block
     ens_name: str
-    name: str  # the field's name, the slot with 0x, or an event's name
-    registry_key: int  # the registry's parameter: the field's number, the slot, or the timestamp
+    name: str  # as the request spells it, and slots with 0x
     word: str
     details: Mapping[str, Any] = field(default_factory=dict)  # of an event, as in API responses
 
     @property
-    def event(self) -> EventFact | None:
-        return EventFact.parse(self.name) if self.kind in EVENT_KINDS else None
+    def kind(self) -> FactKind:
+        return self.identity.kind
+
+    @property
+    def event(self) -> BlockFact | None:
+        return self.identity if self.identity.is_event else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,31 +63,17 @@ def query_facts(query: QueryView, destination: int) -> tuple[FactView, ...]:
     subject = (query.source, destination, block, query.account, query.name)
     details = {event["name"]: event for event in query.events}
     return tuple(
-        FactView(kind, *subject, name, key, words[name], details.get(name, {}))
-        for kind, name, key in requested_facts(query)
+        FactView(fact, *subject, name, words[name], details.get(name, {}))
+        for name, fact in requested_facts(query)
         if name in words
     )
 
 
-def requested_facts(query: QueryView) -> tuple[tuple[FactKind, str, int], ...]:
-    """The kind, name and registry key of each fact that the query asks for."""
+def requested_facts(query: QueryView) -> Iterator[tuple[str, BlockFact]]:
+    """The facts that the query asks for, each with its name."""
     events = (event["name"] for event in query.events)
-    return tuple(fact_identifiers(query.timestamp, query.header, query.props, query.slots, events))
-
-
-def fact_identifiers(
-    timestamp: int | None,
-    header: Iterable[str],
-    props: Iterable[AccountField],
-    slots: Iterable[str],
-    events: Iterable[str],
-) -> Iterator[tuple[FactKind, str, int]]:
-    if timestamp is not None:
-        yield FactKind.BLOCK_AT_TIME, BLOCK_AT_TIME, timestamp
-    yield from ((FactKind.HEADER_FIELD, field, HeaderField[field]) for field in header)
-    yield from ((FactKind.ACCOUNT_FIELD, prop.name, prop) for prop in props)
-    yield from ((FactKind.STORAGE_SLOT, slot, int(slot, 16)) for slot in slots)
-    yield from ((FactKind[name.partition(":")[0]], name, 0) for name in events)
+    yield from facts_of_block(query.timestamp, query.header, events)
+    yield from facts_of_account(query.account, query.props, query.slots)
 
 
 def proven_facts(sized_keys: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
@@ -191,12 +179,15 @@ def _matching_queries(key: FactKey) -> QuerySet[Query]:
     if key.name == BLOCK_AT_TIME:
         return rows.filter(timestamp__isnull=False)
     rows = rows.filter(account=key.account)
-    if ":" in key.name:
+    fact = BlockFact.parse(key.name, bytes.fromhex(key.account[2:]))
+    if fact is None:
+        return rows.none()
+    if fact.is_event:
         return rows.filter(event_count__gt=0, values__has_key=key.name)
-    if key.name.startswith("0x"):
+    if fact.kind is FactKind.STORAGE_SLOT:
         return rows.filter(slot_count__gt=0, slot_values__has_key=key.name[2:])
-    if key.account:
-        column, bits = "props", 1 << AccountField[key.name]
+    if fact.kind is FactKind.ACCOUNT_FIELD:
+        column, bits = "props", 1 << fact.key
     else:
         column, bits = "header_fields", header_bits(key.spellings)
     return rows.annotate(requested=F(column).bitand(bits)).filter(requested__gt=0)
@@ -316,5 +307,5 @@ def _distinct_facts(sized_keys: Iterable[tuple[int, int]]) -> Iterator[ProvenFac
     for entry in proven_facts(sized_keys):
         fact = entry.fact
         subject = (fact.source, fact.destination, fact.block, fact.account, fact.ens_name)
-        facts[subject, fact.name, fact.registry_key] = entry
+        facts[subject, fact.name, fact.identity] = entry
     yield from facts.values()

@@ -9,13 +9,13 @@ from tempfile import SpooledTemporaryFile
 from typing import IO
 
 from accounts.shared.errors import RefusalError
-from queries.chain.registry import FactRead, group_facts
+from queries.chain.registry import group_facts
 from queries.config.registries import Registry, constructor_arguments, verifier_address
 from queries.config.routes import Routes
 from queries.error_codes import ProofCode, batch_not_found, busy_refusal
 from queries.http.thread_slots import thread_slot
 from queries.models import BlockJob, Query, SentTransaction
-from queries.planning.readers import fact_reads
+from queries.planning.readers import facts_of
 from queries.proving.bundles import BlockProof, ClaimedRegistry, ClaimedTransaction, write_bundle
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountToStore
@@ -106,9 +106,9 @@ def _block_proof(
     if not job.header:
         raise _proof_unavailable("of its header", job)
     header = decode_header(job.header)
-    named_reads = [(query, fact_reads(query)) for query in queries]
-    reads = [read for _, query_reads in named_reads for read in query_reads.values()]
-    groups, recovered_proofs = group_facts(reads), read_stored_calls(job, reads)
+    named_facts = [(query, facts_of(query)) for query in queries]
+    facts = [fact for _, query_facts in named_facts for fact in query_facts.values()]
+    groups, recovered_proofs = group_facts(facts), read_stored_calls(job, facts)
     proofs, missing = rebuild_proofs(recovered_proofs, header, groups)
     for account, _ in sorted(missing):
         raise _proof_unavailable(f"of account 0x{account.hex()}", job)
@@ -147,12 +147,10 @@ def _block_proof(
         events=tuple(events),
         event_facts=frozenset(groups.events),
     )
-    words = groups.words(header, proofs)
-    for event, word in block.event_words.items():
-        words[FactRead(event.kind, 0, header.number, event=event)] = word
-    for query, query_reads in named_reads:
+    words = block.words
+    for query, query_facts in named_facts:
         for name, word_text in query.all_values.items():
-            if words[query_reads[name]].hex() != word_text:  # a reorg has replaced the block since
+            if words[query_facts[name]].hex() != word_text:  # a reorg has replaced the block since
                 raise _proof_unavailable(f"of {name}, as it was read back,", job, BLOCK_REPLACED)
     return block
 

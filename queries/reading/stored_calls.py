@@ -10,13 +10,13 @@ from typing import Any
 from django.db.models import QuerySet
 
 from queries.chain.answers import AccountSlots
-from queries.chain.registry import FactGroups, FactRead
+from queries.chain.registry import FactGroups
 from queries.chain.signer import decode_transaction
 from queries.models import BlockJob, SentTransaction, UnsentProof
 from queries.proving.accounts import AccountProof
 from queries.proving.errors import ProofError, TrieNodeMissingError
 from queries.proving.event_witness import PROVE_EVENTS_SELECTOR, EventGroups, encode_event_groups
-from queries.proving.facts import EventFact, FactKind
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import Header, decode_header
 from queries.proving.registry_calls import RecoveredProofs, read_call, rebuild_account_proof
 from queries.proving.tries import CheckedNodes
@@ -27,14 +27,14 @@ CALLS_AT_ONCE = 50  # in memory; a call may have 128 KiB
 
 
 def read_stored_calls(
-    job: BlockJob, reads: Iterable[FactRead], heartbeat: Callable[[], object] = lambda: None
+    job: BlockJob, facts: Iterable[BlockFact], heartbeat: Callable[[], object] = lambda: None
 ) -> RecoveredProofs:
     """Read headers, nodes and events that may prove these facts; call `heartbeat` regularly."""
-    reads = list(reads)
-    accounts = {read.account for read in reads if read.account}
-    has_times = any(read.kind is FactKind.BLOCK_AT_TIME for read in reads)
+    facts = list(facts)
+    accounts = {fact.account for fact in facts if fact.account}
+    has_times = any(fact.kind is FactKind.BLOCK_AT_TIME for fact in facts)
     all_calls = has_times or len(accounts) > MAX_SEARCHED_ACCOUNTS
-    has_events = any(read.event for read in reads)
+    has_events = any(fact.is_event for fact in facts)
     recovered_proofs = RecoveredProofs({job.block: decode_header(job.header)} if job.header else {})
     for number, call in enumerate(stored_calls(job), 1):
         if number % CALLS_AT_ONCE == 0:
@@ -82,8 +82,8 @@ def rebuild_proofs(
 
 
 def select_events(
-    recovered_proofs: RecoveredProofs, header: Header, facts: Iterable[EventFact]
-) -> tuple[list[EventGroups], list[EventFact]]:
+    recovered_proofs: RecoveredProofs, header: Header, facts: Iterable[BlockFact]
+) -> tuple[list[EventGroups], list[BlockFact]]:
     """Select witnesses that prove these facts of the block, and return those that none proves."""
     witnesses, missing_facts = list[EventGroups](), dict.fromkeys(facts)
     for groups in recovered_proofs.events:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from explorer.pages.decoding import decode_fact
 from queries.facts import BLOCK_AT_TIME
-from queries.proving.facts import FactKind
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
 from queries.reading.facts import FactView
@@ -25,20 +25,23 @@ def word(number: int) -> str:
 
 def account_field(name: str, value: int, ens_name: str = "") -> FactView:
     key = NUMBERS[name]
-    return FactView(FactKind.ACCOUNT_FIELD, 1, 10, 7, ACCOUNT, ens_name, name, key, word(value))
+    fact = BlockFact(FactKind.ACCOUNT_FIELD, key, bytes.fromhex(ACCOUNT[2:]))
+    return FactView(fact, 1, 10, 7, ACCOUNT, ens_name, name, word(value))
 
 
 def header_field(name: str, value: int, key: int = 11) -> FactView:
-    return FactView(FactKind.HEADER_FIELD, 1, 10, 7, "", "", name, key, word(value))
+    fact = BlockFact(FactKind.HEADER_FIELD, key)
+    return FactView(fact, 1, 10, 7, "", "", name, word(value))
 
 
 def slot(value: int, key: int = 5) -> FactView:
-    return FactView(FactKind.STORAGE_SLOT, 1, 10, 7, ACCOUNT, "", word(key), key, word(value))
+    fact = BlockFact(FactKind.STORAGE_SLOT, key, bytes.fromhex(ACCOUNT[2:]))
+    return FactView(fact, 1, 10, 7, ACCOUNT, "", word(key), word(value))
 
 
 def block_at_time(seconds: int, block: int = 7) -> FactView:
-    kind = FactKind.BLOCK_AT_TIME
-    return FactView(kind, 1, 10, block, "", "", BLOCK_AT_TIME, seconds, word(block))
+    fact = BlockFact(FactKind.BLOCK_AT_TIME, seconds)
+    return FactView(fact, 1, 10, block, "", "", BLOCK_AT_TIME, word(block))
 
 
 def _text_slot(text: str) -> int:

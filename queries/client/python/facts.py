@@ -8,16 +8,8 @@ from typing import Any
 
 from queries.client.python.errors import FactsLostError, UnreadableResponseError, printable
 from queries.client.python.responses import member, number_member, text_member
-from queries.proving.facts import (
-    VIEWS,
-    Argument,
-    EventFact,
-    FactKind,
-    encode_view_call,
-    view_arguments,
-)
+from queries.proving.facts import Argument, BlockFact, encode_view_call
 from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
-from queries.proving.witnesses import AccountField
 
 NUMERIC_FIELDS = {"NONCE", "BALANCE"} | {
     field.name for field in HeaderField if FIELD_RULES[field].format is FieldFormat.INTEGER
@@ -70,20 +62,10 @@ class Fact:
         """The call that reads it on the destination. While the fact is not proven, it reverts, or
         returns false if the fact is an absence.
         """
-        event = EventFact.parse(self.name)
-        if event:
-            kind, key = event.kind, 0
-        elif self.name.isdigit():
-            kind, key = FactKind.BLOCK_AT_TIME, int(self.name)
-        elif self.account is None:
-            kind, key = FactKind.HEADER_FIELD, HeaderField[self.name]
-        elif self.name.startswith("0x"):
-            kind, key = FactKind.STORAGE_SLOT, int(self.name, 16)
-        else:
-            kind, key = FactKind.ACCOUNT_FIELD, AccountField[self.name]
-        account = bytes.fromhex((self.account or "0x")[2:])
-        arguments = view_arguments(kind, key, self.block, account, event)
-        return ViewCall(self.contract, VIEWS[kind], arguments)
+        fact = BlockFact.parse(self.name, bytes.fromhex((self.account or "0x")[2:]))
+        if fact is None:
+            raise UnreadableResponseError(f"This client cannot read the fact {self.name}.")
+        return ViewCall(self.contract, fact.view, fact.arguments(self.block))
 
     @property
     def number(self) -> int | None:

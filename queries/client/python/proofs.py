@@ -15,9 +15,9 @@ from queries.client.python.facts import Fact
 from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.block_items import Log
 from queries.proving.bundle_checks import MAX_BUNDLE_MIB, check_bundle
-from queries.proving.bundles import BlockProof, Bundle, BundleFact, checksum_address
+from queries.proving.bundles import BlockProof, Bundle, checksum_address
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError
-from queries.proving.facts import EventFact, FactKind
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
 
 BLOCK_HASH = re.compile("0x[0-9a-fA-F]{64}")
@@ -39,14 +39,14 @@ def verify_proof(
             chain=block.chain,
             block=block.header.number,
             selector=f"block:{block.header.number}",
-            account=None if fact.account is None else checksum_address(fact.account),
+            account=checksum_address(fact.account) if fact.account else None,
             ens=None,
             name=fact.name,
-            word=f"0x{fact.word.hex()}",
-            contract="" if ":" in fact.name else checksum_address(block.registry.address),
+            word=f"0x{word.hex()}",
+            contract="" if fact.is_event else checksum_address(block.registry.address),
         )
         for block in bundle.blocks
-        for fact in block.facts
+        for fact, word in block.words.items()
     )
 
 
@@ -132,7 +132,7 @@ def report_lines(bundle: Bundle, reasons: Sequence[str], caveats: Iterable[str])
     for block in bundle.blocks:
         yield ""
         yield from _block_lines(block)
-    facts = format_count(sum(len(block.facts) for block in bundle.blocks), "fact")
+    facts = format_count(sum(len(block.words) for block in bundle.blocks), "fact")
     yield ""
     yield f"Proven: {facts}. This assumes that keccak-256 is secure, and"
     yield from (f"  {reason}" for reason in reasons)
@@ -157,8 +157,8 @@ def _block_lines(block: BlockProof) -> Iterator[str]:
     absentees = {entry.proof.address for entry in block.accounts if not entry.proof.exists}
     logs = block.logs
     rows = [
-        (_owner_line(fact, absentees), *(_describe_event(fact, logs) or _name_and_value(fact)))
-        for fact in block.facts
+        (_owner_line(fact, absentees), *_name_and_value(fact, word, logs))
+        for fact, word in block.words.items()
     ]
     width = max(min(len(name), MAX_ALIGNED_NAME) for _, name, _ in rows)
     for owner, group in groupby(rows, key=itemgetter(0)):
@@ -166,43 +166,42 @@ def _block_lines(block: BlockProof) -> Iterator[str]:
         yield from (f"      {name:{width}}  {value}" for _, name, value in group)
 
 
-def _owner_line(fact: BundleFact, absentees: Collection[bytes | None]) -> str:
-    if fact.account is None:
+def _owner_line(fact: BlockFact, absentees: Collection[bytes | None]) -> str:
+    if not fact.account:
         titles = {FactKind.HEADER_FIELD: "its header", FactKind.BLOCK_AT_TIME: "its time"}
         return titles.get(fact.kind, "its events, kept by the events verifier beside the registry")
     remark = " (there was no such account)" if fact.account in absentees else ""
     return f"{checksum_address(fact.account)}{remark}"
 
 
-def _name_and_value(fact: BundleFact) -> tuple[str, str]:
-    number = int.from_bytes(fact.word, "big")
+def _name_and_value(fact: BlockFact, word: bytes, logs: Mapping[str, Log]) -> tuple[str, str]:
+    if fact.is_event:
+        return _describe_event(fact, word, logs)
+    number = int.from_bytes(word, "big")
     if fact.kind is FactKind.BLOCK_AT_TIME:
-        return format_timestamp(int(fact.name)), f"block {number:,} was the last one"
+        return format_timestamp(fact.key), f"block {number:,} was the last one"
     if fact.kind is FactKind.HEADER_FIELD:
-        return fact.name, _header_value(HeaderField[fact.name], fact.word)
+        return fact.name, _header_value(HeaderField(fact.key), word)
     if fact.kind is FactKind.STORAGE_SLOT:
-        digits = fact.name[2:].lstrip("0") or "0"
-        return f"slot 0x{digits}", f"0x{fact.word.hex()} ({number})" if number else "0"
+        return f"slot 0x{fact.key:x}", f"0x{word.hex()} ({number})" if number else "0"
     if fact.name == "BALANCE":
         return fact.name, f"{format_units(number, UNIT_DIGITS)} ({number} wei)"
-    return fact.name, str(number) if fact.name == "NONCE" else f"0x{fact.word.hex()}"
+    return fact.name, str(number) if fact.name == "NONCE" else f"0x{word.hex()}"
 
 
-def _describe_event(fact: BundleFact, logs: Mapping[str, Log]) -> tuple[str, str] | None:
-    if (event := EventFact.parse(fact.name)) is None:
-        return None
-    name, value = f"{event.kind.lower()} {event.index}", f"hash 0x{fact.word.hex()}"
+def _describe_event(event: BlockFact, word: bytes, logs: Mapping[str, Log]) -> tuple[str, str]:
+    name, value = f"{event.kind.lower()} {event.key}", f"hash 0x{word.hex()}"
     match event.kind:
         case FactKind.LOG:
-            name = f"log {event.log} of transaction {event.index}"
-            value = _log_text(logs[fact.name])
+            name = f"log {event.log} of transaction {event.key}"
+            value = _log_text(logs[event.name])
         case FactKind.RECEIPT:
-            name = f"receipt of transaction {event.index}"
-            status = {0: "failed", 1: "succeeded"}.get(fact.word[30], "with a state root")
-            count = format_count(int.from_bytes(fact.word[27:29]), "log")
-            value = f"{status}, {count}, type {fact.word[29]}"
+            name = f"receipt of transaction {event.key}"
+            status = {0: "failed", 1: "succeeded"}.get(word[30], "with a state root")
+            count = format_count(int.from_bytes(word[27:29]), "log")
+            value = f"{status}, {count}, type {word[29]}"
         case FactKind.ABSENT_LOG if event.filter:
-            name = f"logs of transaction {event.index}"
+            name = f"logs of transaction {event.key}"
             value = f"none is by {checksum_address(event.filter.emitter)}"
             if topics := [f"0x{topic.hex()}" if topic else "any" for topic in event.filter.topics]:
                 value += f" with the topics {', '.join(topics)}"
@@ -212,7 +211,7 @@ def _describe_event(fact: BundleFact, logs: Mapping[str, Log]) -> tuple[str, str
                 value = f"none is by {checksum_address(event.item)}"
         case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
             items = event.kind.removeprefix("ABSENT_").lower()
-            name, value = f"{items}s", f"the block has at most {event.index}"
+            name, value = f"{items}s", f"the block has at most {event.key}"
     return name, value
 
 

@@ -95,7 +95,7 @@ class Command(OperatorCommand):
                 self._publish(block, replace(context, source=sources.get(block.chain)), options)
         except (ChainError, NotPublishedError) as error:
             raise CommandError(str(error)) from None
-        count = sum(len(block.facts) for block in bundle.blocks)
+        count = sum(len(block.words) for block in bundle.blocks)
         facts = "The fact" if count == 1 else f"All {count:,} facts"
         self.stdout.write(
             f"{facts} of batch {bundle.batch} {'is' if count == 1 else 'are'} on chain "
@@ -120,7 +120,7 @@ class Command(OperatorCommand):
             self.report("It is unverifiable: do not trust the facts that it already holds.")
         check_l1(registry, context)
         cost = publish_block(block, registry, context)
-        facts = f"{format_count(len(block.facts), 'fact')} of {block_name}"
+        facts = f"{format_count(len(block.words), 'fact')} of {block_name}"
         if cost:
             amount = short_amount(cost, context.destination.chain.currency)
             self.stdout.write(f"{facts}: published for {amount}, and read back.")

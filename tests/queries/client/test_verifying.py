@@ -99,7 +99,7 @@ def test_the_report_is_that_of_the_server(folder: Path, blocks: tuple[BlockProof
             continue
         proof, _, _ = ended.stdout.partition("Not checked")
         assert proof == verdict.partition("Not checked")[0]
-        assert f"Proven: {sum(len(block.facts) for block in proven)} facts." in proof
+        assert f"Proven: {sum(len(block.words) for block in proven)} facts." in proof
 
 
 def test_tampered_files_get_the_same_verdicts(folder: Path, blocks: tuple[BlockProof, ...]) -> None:

@@ -21,7 +21,7 @@ from queries.proving.block_items import (
     receipt_word,
     withdrawal_from_json,
 )
-from queries.proving.facts import ABSENCE_KINDS, ABSENCE_WORD, EventFact, FactKind, canonical_filter
+from queries.proving.facts import ABSENCE_KINDS, ABSENCE_WORD, BlockFact, FactKind, canonical_filter
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256
@@ -74,39 +74,39 @@ class RecordedBlock:
         }
 
     @cached_property
-    def items(self) -> Mapping[EventFact, bytes]:
+    def items(self) -> Mapping[BlockFact, bytes]:
         """The words of all logs, receipts, transactions and withdrawals."""
-        words = dict[EventFact, bytes]()
+        words = dict[BlockFact, bytes]()
         for index, envelope in enumerate(self.transactions):
-            words[EventFact(FactKind.TRANSACTION, index)] = keccak256(envelope)
+            words[BlockFact(FactKind.TRANSACTION, index)] = keccak256(envelope)
         for index, encoded in enumerate(self.values(WITHDRAWALS)):
-            words[EventFact(FactKind.WITHDRAWAL, index)] = keccak256(encoded)
+            words[BlockFact(FactKind.WITHDRAWAL, index)] = keccak256(encoded)
         for index, receipt in enumerate(self.receipts):
             status = receipt.status if isinstance(receipt.status, int) else 2
             parts = (
                 receipt.cumulative_gas.to_bytes(27), len(receipt.logs).to_bytes(2),
                 bytes((receipt.transaction_type, status, 1)),
             )  # fmt: skip
-            words[EventFact(FactKind.RECEIPT, index)] = b"".join(parts)
+            words[BlockFact(FactKind.RECEIPT, index)] = b"".join(parts)
             for place, log in enumerate(receipt.logs):
-                words[EventFact(FactKind.LOG, index, place)] = log_hash(log)
+                words[BlockFact(FactKind.LOG, index, log=place)] = log_hash(log)
         return words
 
-    def truth(self, fact: EventFact) -> bytes | None:
+    def truth(self, fact: BlockFact) -> bytes | None:
         """The word of a fact, or None if it is not true."""
         if fact.kind in ABSENCE_KINDS:
             return ABSENCE_WORD if self._is_absent(fact) else None
         return self.items.get(fact)
 
-    def _is_absent(self, fact: EventFact) -> bool:
+    def _is_absent(self, fact: BlockFact) -> bool:
         if fact.kind is FactKind.ABSENT_LOG:
             assert fact.filter
-            receipts = self.receipts[fact.index : fact.index + 1]
+            receipts = self.receipts[fact.key : fact.key + 1]
             return any(not any(map(fact.filter.matches, receipt.logs)) for receipt in receipts)
         if fact.kind is FactKind.SILENT_BLOCK:
             logs = (log for receipt in self.receipts for log in receipt.logs)
             return all(fact.item not in {log.emitter, *log.topics} for log in logs)
-        return fact.index >= len(self.values(fact.field))
+        return fact.key >= len(self.values(fact.field))
 
 
 def log_hash(log: Log) -> bytes:
@@ -237,30 +237,30 @@ class Verifier(DeployedContract):
         return value
 
 
-def returned_facts(lists: tuple[Any, ...]) -> list[tuple[int, EventFact, bytes]]:
+def returned_facts(lists: tuple[Any, ...]) -> list[tuple[int, BlockFact, bytes]]:
     """The facts in the lists of `EventFacts`, with their blocks and words."""
     logs, receipts, transactions, withdrawals, indexes, absent_logs, silent = lists
-    facts = [(log[0], EventFact(FactKind.LOG, log[1], log[2]), log[6]) for log in logs]
+    facts = [(log[0], BlockFact(FactKind.LOG, log[1], log=log[2]), log[6]) for log in logs]
     for number, index, status, kind, gas, count in receipts:
         word = receipt_word(status, kind, gas, count)
-        facts.append((number, EventFact(FactKind.RECEIPT, index), word))
+        facts.append((number, BlockFact(FactKind.RECEIPT, index), word))
     for number, index, _, digest in transactions:
-        facts.append((number, EventFact(FactKind.TRANSACTION, index), digest))
+        facts.append((number, BlockFact(FactKind.TRANSACTION, index), digest))
     for number, position, index, validator, recipient, amount in withdrawals:
         item = Withdrawal(index, validator, bytes.fromhex(recipient[2:]), amount)
-        facts.append((number, EventFact(FactKind.WITHDRAWAL, position), item.hash))
+        facts.append((number, BlockFact(FactKind.WITHDRAWAL, position), item.hash))
     for number, field, index in indexes:
         is_withdrawal = field == HeaderField.WITHDRAWALS_ROOT
         absence = FactKind.ABSENT_WITHDRAWAL if is_withdrawal else FactKind.ABSENT_TRANSACTION
-        facts.append((number, EventFact(absence, index), ABSENCE_WORD))
+        facts.append((number, BlockFact(absence, index), ABSENCE_WORD))
     for number, index, emitter, mask, named in absent_logs:
         rest = iter(named)
         topics = [next(rest) if mask >> place & 1 else None for place in range(8)]
         filter_ = canonical_filter(bytes.fromhex(emitter[2:]), topics)
-        facts.append((number, EventFact(FactKind.ABSENT_LOG, index, filter=filter_), ABSENCE_WORD))
+        facts.append((number, BlockFact(FactKind.ABSENT_LOG, index, filter=filter_), ABSENCE_WORD))
     for number, is_topic, item in silent:
         name = item if is_topic else item[12:]
-        facts.append((number, EventFact(FactKind.SILENT_BLOCK, item=name), ABSENCE_WORD))
+        facts.append((number, BlockFact(FactKind.SILENT_BLOCK, item=name), ABSENCE_WORD))
     return facts
 
 

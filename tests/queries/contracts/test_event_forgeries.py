@@ -16,7 +16,7 @@ from queries.proving.event_witness import (
     read_event_witness,
     read_events_call,
 )
-from queries.proving.facts import EventFact, LogFilter
+from queries.proving.facts import BlockFact, LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256
@@ -121,7 +121,7 @@ def test_the_facts_of_recorded_blocks_are_read(shared_node: LocalNode) -> None:
         kinds |= {fact.kind for group in read for fact, _ in group.facts}
         for group in read:
             for fact, _ in group.facts:
-                assert EventFact.parse(fact.name) == fact
+                assert BlockFact.parse(fact.name) == fact
         # Groups that a call without a section has proven serve with one.
         named = build_group_witness(groups, [block.number] * len(groups))
         stored = read_event_witness(named, has_blocks=True)

@@ -13,7 +13,7 @@ from queries.proving.event_witness import (
     encode_leaf,
     encode_list_group,
 )
-from queries.proving.facts import EventFact, FactKind, LogFilter
+from queries.proving.facts import BlockFact, FactKind, LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.peer_proofs import LogPosition
 
@@ -31,7 +31,7 @@ class Group(ABC):
 class _ListGroup(Group):
     """`stated`: the items at the leaves, which tests change; the nodes are those of the list."""
 
-    def __init__(self, items: Sequence[BlockItem], facts: Sequence[EventFact]) -> None:
+    def __init__(self, items: Sequence[BlockItem], facts: Sequence[BlockFact]) -> None:
         self._items, self._facts, self.stated = items, facts, list(items)
         self.counts = dict(zip(FactList, count_facts(facts), strict=True))
 
@@ -49,7 +49,7 @@ class TransactionGroup(_ListGroup):
 
     def __init__(self, transactions: Sequence[bytes], indexes: Sequence[int]) -> None:
         kinds = FactKind.TRANSACTION, FactKind.ABSENT_TRANSACTION
-        facts = [EventFact(kinds[i >= len(transactions)], i) for i in dict.fromkeys(indexes)]
+        facts = [BlockFact(kinds[i >= len(transactions)], i) for i in dict.fromkeys(indexes)]
         super().__init__(transactions, facts)
 
 
@@ -58,7 +58,7 @@ class WithdrawalGroup(_ListGroup):
 
     def __init__(self, withdrawals: Sequence[Withdrawal], indexes: Sequence[int]) -> None:
         kinds = FactKind.WITHDRAWAL, FactKind.ABSENT_WITHDRAWAL
-        facts = [EventFact(kinds[i >= len(withdrawals)], i) for i in dict.fromkeys(indexes)]
+        facts = [BlockFact(kinds[i >= len(withdrawals)], i) for i in dict.fromkeys(indexes)]
         super().__init__(withdrawals, facts)
 
 
@@ -70,10 +70,10 @@ class ReceiptRequest:
     logs: frozenset[int] = frozenset()
     absent: tuple[LogFilter, ...] = ()
 
-    def facts(self, index: int) -> list[EventFact]:
-        receipts = [EventFact(FactKind.RECEIPT, index)] * self.receipt
-        logs = [EventFact(FactKind.LOG, index, log) for log in sorted(self.logs)]
-        absent = [EventFact(FactKind.ABSENT_LOG, index, filter=filter_) for filter_ in self.absent]
+    def facts(self, index: int) -> list[BlockFact]:
+        receipts = [BlockFact(FactKind.RECEIPT, index)] * self.receipt
+        logs = [BlockFact(FactKind.LOG, index, log=log) for log in sorted(self.logs)]
+        absent = [BlockFact(FactKind.ABSENT_LOG, index, filter=filter_) for filter_ in self.absent]
         return [*receipts, *logs, *absent]
 
 
@@ -82,13 +82,13 @@ class ReceiptGroup(_ListGroup):
 
     def __init__(self, receipts: Sequence[Receipt], requests: Mapping[int, ReceiptRequest]) -> None:
         absence, count = FactKind.ABSENT_TRANSACTION, len(receipts)
-        facts = [EventFact(absence, index) for index in requests if index >= count]
+        facts = [BlockFact(absence, index) for index in requests if index >= count]
         for index, request in requests.items():
             facts += request.facts(index) if index < count else []
         super().__init__(receipts, facts)
         # Receipts of which nothing is proven.
-        empty = [index for index in requests if index not in {fact.index for fact in facts}]
-        self._facts = [*facts, *(EventFact(absence, index) for index in empty)]
+        empty = [index for index in requests if index not in {fact.key for fact in facts}]
+        self._facts = [*facts, *(BlockFact(absence, index) for index in empty)]
 
 
 class BloomGroup(Group):

@@ -11,12 +11,11 @@ from random import Random
 from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.registry import FactRead
 from queries.contracts.abi import call_data, selector
 from queries.proving.block_items import Log
 from queries.proving.errors import ProofError
 from queries.proving.event_witness import read_event_witness
-from queries.proving.facts import EventFact, FactKind
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from tests.queries.contracts.recorded_events import (
@@ -36,8 +35,8 @@ VERIFY, PROVE = selector("verify(bytes,bytes)"), selector("prove(bytes,bytes)")
 _VALIDATE = "validateEvent(bytes)"
 _POSITION_BYTES = 21
 _PROVEN = 8  # candidates of a case that are proven
-Fact = tuple[int, EventFact]  # with its block's number
-Facts = list[tuple[int, EventFact, bytes]]
+FactOfBlock = tuple[int, BlockFact]  # with the block's number
+Facts = list[tuple[int, BlockFact, bytes]]
 
 # What our reader refuses although it is true: it states nothing.
 STRICTER = ("the witness has no groups", "a group names no index")
@@ -110,7 +109,7 @@ class _Case:
                     *((router, call_data(_VALIDATE, proof)) for proof in proofs),
                     *((verifier, candidate.call(PROVE)) for candidate in proven),
                     *((router, call_data(_VALIDATE, proof)) for proof in proofs),
-                    *((verifier, read.call()) for read in reads),
+                    *((verifier, fact.view_call(number)) for number, fact in reads),
                 ],
                 self.trial.overrides,
             )
@@ -120,18 +119,17 @@ class _Case:
         facts = {id(tried): self._verified(tried, next(outcomes)) for tried in candidates}
         for proof in proofs:
             self._check_validated(proof, next(outcomes), {})
-        stored: dict[Fact, bytes] = {}
+        stored: dict[FactOfBlock, bytes] = {}
         for candidate in proven:
             if next(outcomes).success != (facts[id(candidate)] is not None):
                 raise DisagreementError(f"prove() differs from verify(): {candidate}")
             stored |= {(number, fact): word for number, fact, word in facts[id(candidate)] or ()}
         for proof in proofs:
             self._check_validated(proof, next(outcomes), stored)
-        for read in reads:
-            assert read.event
-            word = read.decode(next(outcomes).data)
-            if word != stored.get((read.block, read.event)):
-                raise UntrueFactError(f"read of block {read.block}: {read.event.name}, {word!r}")
+        for number, fact in reads:
+            word = fact.decode(next(outcomes).data)
+            if word != stored.get((number, fact)):
+                raise UntrueFactError(f"read of block {number}: {fact.name}, {word!r}")
             self.trial.counts["readings" if word is None else "readings of facts"] += 1
         for candidate, read_facts in zip(candidates, offline, strict=True):
             self._compare(candidate, facts[id(candidate)], read_facts)
@@ -211,7 +209,7 @@ class _Case:
             facts += [(block.number, fact, word) for fact, word in group.facts]
         return facts
 
-    def _reads(self, stated: Sequence[Facts]) -> list[FactRead]:
+    def _reads(self, stated: Sequence[Facts]) -> list[FactOfBlock]:
         """Questions about what witnesses state, what is next to it, and other blocks."""
         facts = {(number, fact) for part in stated for number, fact, _ in part}
         for number, fact in self.chosen.sample(sorted(facts, key=_order), min(len(facts), 40)):
@@ -219,16 +217,13 @@ class _Case:
             if fact.kind in {FactKind.ABSENT_LOG, FactKind.SILENT_BLOCK}:
                 facts.add((shifted, fact))
                 continue
-            index = max(fact.index + self.chosen.choice((0, 1, -1)), 0)
+            index = max(fact.key + self.chosen.choice((0, 1, -1)), 0)
             log = max(fact.log + self.chosen.choice((0, 1, -1)), 0)
             kinds = [kind for kind in FactKind if kind.startswith(("LOG", "REC", "ABSENT_T"))]
             kinds += [FactKind.TRANSACTION, FactKind.WITHDRAWAL, FactKind.ABSENT_WITHDRAWAL]
             kind = self.chosen.choice((fact.kind, *kinds))
-            facts.add((shifted, EventFact(kind, index, log * (kind is FactKind.LOG))))
-        return [
-            FactRead(fact.kind, 0, number, event=fact)
-            for number, fact in self.chosen.sample(sorted(facts, key=_order), min(len(facts), 60))
-        ]
+            facts.add((shifted, BlockFact(kind, index, log=log * (kind is FactKind.LOG))))
+        return self.chosen.sample(sorted(facts, key=_order), min(len(facts), 60))
 
     # The router
 
@@ -243,7 +238,7 @@ class _Case:
             for block in blocks
             for fact in block.items
             if fact.kind is FactKind.LOG
-            and block.receipts[fact.index].transaction_type <= NEWEST_TYPE
+            and block.receipts[fact.key].transaction_type <= NEWEST_TYPE
         ]
         proven = [
             (self.numbers[number], fact)
@@ -254,7 +249,7 @@ class _Case:
         ]
         for _ in range(count if logs else 0):
             block, fact = self.chosen.choice(proven if proven and self._maybe() else logs)
-            index, place = fact.index, fact.log
+            index, place = fact.key, fact.log
             chain = SOURCE if block in self.sources.blocks else OTHER_SOURCE
             position = LogPosition(chain, block.number, index, place)
             log = block.receipts[index].logs[place]
@@ -297,7 +292,7 @@ class _Case:
         )
 
     def _check_validated(
-        self, proof: bytes, outcome: Outcome, stored: Mapping[Fact, bytes]
+        self, proof: bytes, outcome: Outcome, stored: Mapping[FactOfBlock, bytes]
     ) -> None:
         """A log that the router returns was emitted where the proof says."""
         form = "stored" if proof[:1] == b"\1" else "with a witness"
@@ -311,7 +306,7 @@ class _Case:
             for start, end in ((5, 13), (13, 17), (17, _POSITION_BYTES))
         )
         block: RecordedBlock | None = self.sources.block(chain, number)
-        fact = EventFact(FactKind.LOG, index, place)
+        fact = BlockFact(FactKind.LOG, index, log=place)
         words = (topics[start : start + 32] for start in range(0, len(topics), 32))
         digest = log_hash(Log(bytes.fromhex(emitter[2:]), tuple(words), data))
         is_true = block is not None and block.truth(fact) == digest
@@ -321,7 +316,7 @@ class _Case:
             raise UntrueFactError(f"a log of block {number} of chain {chain}: {proof.hex()}")
 
 
-def _order(fact: Fact) -> tuple[int, str]:
+def _order(fact: FactOfBlock) -> tuple[int, str]:
     return fact[0], fact[1].name
 
 

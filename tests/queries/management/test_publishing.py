@@ -15,14 +15,14 @@ from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.attestations.records import attest_call, store_attestation
-from queries.chain.registry import FactRead, accumulated_slot
+from queries.chain.registry import accumulated_slot
 from queries.config.registries import constructor_arguments, verifier_address
 from queries.contracts.abi import load_artifact
 from queries.proving.attestations import BlockAttestation
 from queries.proving.block_items import bloom_excludes
 from queries.proving.bundles import BlockProof, ClaimedRegistry
 from queries.proving.event_witness import encode_event_groups, read_event_witness
-from queries.proving.facts import EventFact, FactKind
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from tests.queries.attacks.registry_attacks import put_predeploy
@@ -218,7 +218,7 @@ def _event_proof(node: LocalNode) -> BlockProof:
     node.rpc.ask("evm_increaseTime", 12)
     node.rpc.ask("anvil_mine", "0x2")
     witness = read_event_witness(log_witness(receipts))
-    facts = frozenset(fact for fact in map(EventFact.parse, NAMES) if fact)
+    facts = frozenset(fact for fact in map(BlockFact.parse, NAMES) if fact)
     return BlockProof(
         CHAIN_ID, CHAIN_ID, header, None, frozenset(), (), (), registry, (), (witness,), facts
     )
@@ -227,11 +227,8 @@ def _event_proof(node: LocalNode) -> BlockProof:
 def _stored_words(node: LocalNode, block: BlockProof) -> dict[str, bytes | None]:
     """What the verifier has of the facts."""
     address = verifier_address(to_checksum_address(block.registry.address))
-    reads = {
-        fact.name: FactRead(fact.kind, 0, block.header.number, event=fact)
-        for fact in block.event_facts
-    }
-    return {name: read.decode(node.call(address, read.call())) for name, read in reads.items()}
+    calls = {fact: fact.view_call(block.header.number) for fact in block.event_facts}
+    return {fact.name: fact.decode(node.call(address, call)) for fact, call in calls.items()}
 
 
 @pytest.mark.parametrize("fields", [(), (HeaderField.TIMESTAMP,)])
@@ -284,7 +281,7 @@ def test_only_missing_events_are_sent(funded_node: LocalNode, tmp_path: Path) ->
     item = next(item for item in silent if bloom_excludes(bloom, item))
     other = read_event_witness(build_group_witness([BloomGroup(bloom, [item])]))
     events = tuple(sorted((*block.events, other), key=encode_event_groups))
-    silence = EventFact(FactKind.SILENT_BLOCK, item=item)
+    silence = BlockFact(FactKind.SILENT_BLOCK, item=item)
     block = replace(block, events=events, event_facts=block.event_facts | {silence})
     file.write_bytes(file_of(block))
     funded_node.send(verifier_address(address), block.event_calls[0])

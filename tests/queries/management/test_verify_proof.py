@@ -94,13 +94,13 @@ def test_facts_and_the_hashes_that_they_rely_on_are_printed(
             f"  that block {block.trusted_header.number:,} of chain {block.chain} has the hash "
             f"0x{block.trusted_header.hash.hex()}, which you gave\n"
         ) in printed
-    assert f"Proven: {len(first.facts) + len(second.facts)} facts." in printed
+    assert f"Proven: {len(first.words) + len(second.words)} facts." in printed
     assert "0x456Cb24d30eaA6AfFC2A6924Dae0d2a0a8c99C73 (there was no such account)" in printed
     assert "Not checked" in printed
     assert "that the attested registry 0x" in printed
     assert "that the registry on chain 10 has these facts now" in printed
     lines = [line for line in printed.splitlines() if line.startswith("      ")]
-    assert len(lines) == len(first.facts) + len(second.facts)
+    assert len(lines) == len(first.words) + len(second.words)
 
 
 def test_values_are_decoded(file: Path, node: LocalNode) -> None:

@@ -7,11 +7,10 @@ import pytest
 from queries.chain.block_contents import fetch_receipts
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError
-from queries.chain.registry import FactRead
 from queries.proving.block_items import Receipt
 from queries.proving.bundle_checks import check_bundle
 from queries.proving.errors import BundleRefusedError
-from queries.proving.facts import EventFact, FactKind
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
 from queries.proving.witnesses import NodeKind
@@ -48,6 +47,5 @@ def test_a_state_root_answered_as_a_status_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", [FactKind.RECEIPT, FactKind.WITHDRAWAL])
 def test_an_answer_of_another_contract_is_refused(kind: FactKind) -> None:
-    read = FactRead(kind, 0, 1, event=EventFact(kind, 0))
     with pytest.raises(ValueError, match="answer"):
-        read.decode((1).to_bytes(32) + b"\xff" * 32 * 6)
+        BlockFact(kind).decode((1).to_bytes(32) + b"\xff" * 32 * 6)

@@ -27,16 +27,16 @@ def checked_proof(service: Service, batch: str) -> Bundle:
     status = service.status(batch)
     assert (bundle.batch, str(bundle.destination)) == (batch, status["destinationChainId"])
     proven = {
-        (str(block.chain), str(block.header.number), fact.account, fact.name): fact.word
+        (str(block.chain), str(block.header.number), fact.account, fact.name): word
         for block in bundle.blocks
-        for fact in block.facts
+        for fact, word in block.words.items()
         if fact.kind is not FactKind.BLOCK_AT_TIME
     }
     expected = {
         (
             query["originChainId"],
             query["block"],
-            bytes.fromhex(query["account"][2:]) if query["account"] else None,
+            bytes.fromhex(query["account"][2:]) if query["account"] else b"",
             name,
         ): bytes.fromhex(word[2:])
         for query in status["queries"]

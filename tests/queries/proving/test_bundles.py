@@ -54,8 +54,8 @@ def proven(blocks: Blocks) -> set[Any]:
 
 
 def proven_facts(block: BlockProof) -> list[Any]:
-    """The facts, each with the hashes that it follows from."""
-    return [(block.trusted_header.hash, block.header.hash, fact) for fact in block.facts]
+    """The facts and their words, each with the hashes that it follows from."""
+    return [(block.trusted_header.hash, block.header.hash, entry) for entry in block.words.items()]
 
 
 def outcome(content: bytes) -> Bundle | None:
@@ -81,8 +81,10 @@ def test_a_bundle_has_the_canonical_form_of_jq(content: bytes) -> None:
 
 def test_facts_have_the_words_of_a_registry(blocks: Blocks) -> None:
     block, _ = blocks
-    words = {(fact.kind, fact.account, fact.name): fact.word for fact in block.facts}
-    assert len(words) == len(block.facts)
+    words: dict[Any, bytes] = {
+        (fact.kind, fact.account, fact.name): word for fact, word in block.words.items()
+    }
+    assert len(words) == len(block.words)
     absent = next(account.proof for account in block.accounts if not account.proof.exists)
     assert words[FactKind.ACCOUNT_FIELD, absent.address, "BALANCE"] == bytes(32)
     assert words[FactKind.ACCOUNT_FIELD, absent.address, "CODE_HASH"] == absent.state.code_hash

@@ -15,7 +15,7 @@ from queries.proving.bundle_checks import check_bundle
 from queries.proving.bundles import BlockProof, Bundle
 from queries.proving.errors import BundleRefusedError, ProofError
 from queries.proving.event_witness import EventGroups, encode_event_groups, read_event_witness
-from queries.proving.facts import EventFact, LogFilter
+from queries.proving.facts import BlockFact, LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import keccak256
 from tests.queries.contracts.recorded_events import RecordedBlock, Verifier, recorded_block
@@ -74,7 +74,7 @@ def event_proof(block: RecordedBlock) -> BlockProof:
         f"ABSENT_LOG:1:0x{EMITTER.hex()}:,0x{TOPIC.hex()}", f"SILENT_BLOCK:0x{EMITTER.hex()}",
         f"SILENT_BLOCK:0x{TOPIC.hex()}", "WITHDRAWAL:15", "ABSENT_WITHDRAWAL:16",
     )  # fmt: skip
-    facts = frozenset(fact for fact in map(EventFact.parse, names) if fact)
+    facts = frozenset(fact for fact in map(BlockFact.parse, names) if fact)
     assert len(facts) == len(names)
     return BlockProof(
         1, DESTINATION, block.header, None, frozenset(), (), (), REGISTRY, (SENT,),
@@ -99,7 +99,7 @@ def test_a_bundle_is_read_as_it_was_written(proof: BlockProof, recorded: Recorde
     fields = replace(proof, header_fields=frozenset({HeaderField.RECEIPTS_ROOT}))
     for block in (proof, times, fields):
         assert check_bundle(file_of(block)) == Bundle(BATCH, DESTINATION, (block,))
-    words = {fact.name: fact.word for fact in proof.facts}
+    words = {fact.name: word for fact, word in proof.words.items()}
     assert len(words) == 10
     assert words["LOG:25:0"] == recorded.receipts[25].logs[0].hash
     assert words["RECEIPT:1"] == recorded.receipts[1].word

@@ -111,7 +111,7 @@ def test_the_events_of_a_batch_come_from_calls_to_the_verifier(service: Service)
     prove_events(service, transfer)
     part = prove_events(service, transfer, receipts=[0], absent=[{"transaction": 1}])
     (block,) = checked_proof(service, part).blocks
-    assert {fact.name for fact in block.facts} == {"RECEIPT:0", "ABSENT_TRANSACTION:1"}
+    assert {fact.name for fact in block.words} == {"RECEIPT:0", "ABSENT_TRANSACTION:1"}
     assert len(block.event_calls) == 1
     other = mine_transfer(service)
     prove_events(service, other, header=["RECEIPTS_ROOT"])
@@ -158,7 +158,7 @@ def test_a_thousand_accounts_take_little_memory(service: Service) -> None:
     tracemalloc.stop()
     assert seconds < 30
     assert peak < 64 * 2**20
-    assert len(check_bundle(content).blocks[0].facts) == 1_000
+    assert len(check_bundle(content).blocks[0].words) == 1_000
 
 
 BEACON_ROOTS = "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02"  # EIP-4788
