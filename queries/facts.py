@@ -41,6 +41,11 @@ def header_names(bits: int) -> tuple[str, ...]:
     return tuple(name for name, bit in _HEADER_BITS.items() if bits >> bit & 1)
 
 
+def spellings(field: BlockFact) -> tuple[str, ...]:
+    """The names that requests may use for a header field."""
+    return ("COINBASE", "PROPOSER") if field.name == "COINBASE" else (field.name,)
+
+
 def header_bits(names: Iterable[str]) -> int:
     return sum(1 << _HEADER_BITS[name] for name in set(names))
 

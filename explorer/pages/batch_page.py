@@ -349,11 +349,11 @@ def _cells(query: QueryView, destination: int, links: PageLinks) -> tuple[tuple[
     return tuple(
         Cell(
             field_name(name),
-            name if name.startswith("0x") else "",
+            name if fact.kind is FactKind.STORAGE_SLOT else "",
             facts.get(name),
             decode_fact(facts[name], currency) if name in facts else None,
         )
-        for name, _ in requested_facts(query)
+        for name, fact in requested_facts(query)
     ), proves_no_account(proven_facts)
 
 

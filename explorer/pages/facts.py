@@ -24,7 +24,6 @@ from queries.config.registries import verifier_address
 from queries.facts import BLOCK_AT_TIME
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField
-from queries.proving.witnesses import AccountField
 from queries.reading.fact_proof import read_fact_proof
 from queries.reading.facts import (
     FactKey,
@@ -60,9 +59,9 @@ def fact_url(fact: FactView, page: str = "") -> str:
 
     Not by `reverse`, which took a tenth of the time of a page with many facts.
     """
-    is_time = fact.kind is FactKind.BLOCK_AT_TIME
-    key = FactKey(fact.source, fact.block, "" if is_time else fact.account, fact.name)
-    query = [f"at={fact.identity.key}"] * is_time
+    account = fact.account if fact.identity.account else ""
+    key = FactKey(fact.source, fact.block, account, fact.identity)
+    query = [f"at={fact.identity.key}"] * key.is_time
     if fact.destination != fact.source:
         query.append(f"to={fact.destination}")
     return key_url(key) + page + ("?" + "&".join(query) if query else "")
@@ -73,7 +72,7 @@ def key_url(key: FactKey) -> str:
 
 
 def _subject_of_url(key: FactKey) -> str:
-    return key.account or (EVENTS if ":" in key.name else HEADER)
+    return key.account or (EVENTS if key.fact.is_event else HEADER)
 
 
 def fact(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
@@ -108,25 +107,21 @@ def check(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
 
 def parse_fact_key(source: int, block: int, subject: str, name: str) -> FactKey:
     """Accepts any spelling of the account, the field or the slot. Raises Http404."""
-    field = name.upper()
+    account, fact, field = "", None, name.upper()
     if re.fullmatch(ADDRESS, subject):
-        account = to_checksum_address(subject)
-        if field in AccountField.__members__:
-            return FactKey(source, block, account, field)
-        if (slot := _slot_number(name)) is not None:
-            return FactKey(source, block, account, f"0x{slot:064x}")
-    elif subject.lower() == HEADER and field in HeaderField.__members__:
-        return FactKey(source, block, "", HeaderField[field].name)
+        account, slot = to_checksum_address(subject), _slot_number(name)
+        canonical_name = field if slot is None else f"0x{slot:064x}"
+        fact = BlockFact.parse(canonical_name, bytes.fromhex(account[2:]))
     elif subject.lower() == EVENTS:
         kind, _, place = name.partition(":")
-        if event := BlockFact.parse(f"{kind.upper()}:{place.lower()}"):
-            return FactKey(source, block, "", event.name)
+        fact = BlockFact.parse(f"{kind.upper()}:{place.lower()}")
+    elif subject.lower() == HEADER and field in HeaderField.__members__:
+        fact = BlockFact.parse(field)
+    if field == BLOCK_AT_TIME and (account or subject.lower() == HEADER):
+        account, fact = "", BlockFact(FactKind.BLOCK_AT_TIME)
+    if fact is None:
         raise Http404
-    elif subject.lower() != HEADER:
-        raise Http404
-    if field == BLOCK_AT_TIME:
-        return FactKey(source, block, "", BLOCK_AT_TIME)
-    raise Http404
+    return FactKey(source, block, account, fact)
 
 
 def _slot_number(text: str) -> int | None:
@@ -140,9 +135,9 @@ def _slot_number(text: str) -> int | None:
 def _unknown_fact(request: HttpRequest, key: FactKey, links: PageLinks) -> HttpResponse:
     """Offer to prove it."""
     form = {"source": key.source, "block": key.block, "account": key.account}
-    form |= {"slot" if key.name.startswith("0x") else "field": key.name}
-    if (event := BlockFact.parse(key.name)) and event.kind is FactKind.LOG:
-        form["logs"] = f"{event.key}:{event.log}"
+    form |= {"slot" if key.fact.kind is FactKind.STORAGE_SLOT else "field": key.name}
+    if key.fact.kind is FactKind.LOG:
+        form["logs"] = f"{key.fact.key}:{key.fact.log}"
     context = {
         "sentence": key_sentence(key, links),
         "is_provable": key.source in links.sources,

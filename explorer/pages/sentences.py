@@ -45,7 +45,7 @@ def batch_sentence(summary: BatchSummary, links: PageLinks) -> Sentence:
 
 def fact_sentence(fact: FactView, links: PageLinks) -> Sentence:
     """Such as `balance of 0xd8dA…6045`, its block and its value."""
-    key = FactKey(fact.source, fact.block, fact.account, fact.name)
+    key = FactKey(fact.source, fact.block, fact.account, fact.identity)
     if fact.kind is FactKind.BLOCK_AT_TIME:
         subject = f"block at {format_timestamp(fact.identity.key)}"
         return Sentence(subject, links.chain_name(fact.source), f"block {fact.block:,}")
@@ -56,7 +56,7 @@ def fact_sentence(fact: FactView, links: PageLinks) -> Sentence:
 def key_sentence(key: FactKey, links: PageLinks) -> Sentence:
     """The subject and block of a fact, proven or not."""
     subject = field_name(key.name)
-    if ":" not in key.name:
+    if not key.fact.is_event:
         subject = f"{subject} of {short_hash(key.account) or 'the header'}"
     return Sentence(subject, block_name(key.source, key.block, None, links))
 

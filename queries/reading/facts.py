@@ -12,7 +12,14 @@ from typing import Any
 
 from django.db.models import F, QuerySet, Subquery
 
-from queries.facts import BLOCK_AT_TIME, fact_count, facts_of_account, facts_of_block, header_bits
+from queries.facts import (
+    BLOCK_AT_TIME,
+    fact_count,
+    facts_of_account,
+    facts_of_block,
+    header_bits,
+    spellings,
+)
 from queries.models import HASH_LENGTH, Batch, BlockJob, EventReference, Query
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import decode_header
@@ -113,17 +120,24 @@ MAX_BATCHES = 20  # listed for each destination
 
 @dataclass(frozen=True, slots=True)
 class FactKey:
-    """The chain, block, account and name of a fact."""
+    """A fact of a chain's block. A block at a time stands for all times of that block."""
 
     source: int
     block: int
     account: str  # checksummed; empty for facts of the block
-    name: str  # the field's name, the slot with 0x, or an event's name
+    fact: BlockFact
 
     @property
-    def spellings(self) -> tuple[str, ...]:
-        """The names that requests may use for it."""
-        return ("COINBASE", "PROPOSER") if self.name == "COINBASE" else (self.name,)
+    def is_time(self) -> bool:
+        return self.fact.kind is FactKind.BLOCK_AT_TIME
+
+    @property
+    def name(self) -> str:
+        """The field's name, the slot with 0x, or an event's name."""
+        return BLOCK_AT_TIME if self.is_time else self.fact.name
+
+    def matches(self, fact: BlockFact) -> bool:
+        return self.fact == fact or (self.is_time and fact.kind is FactKind.BLOCK_AT_TIME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +163,7 @@ def find_fact(key: FactKey) -> tuple[FactMatch, ...]:
     ]:
         # The status is not part of the statement, because SQLite would scan all DONE batches.
         if status == BatchStatus.DONE:
-            requested_time = timestamp if key.name == BLOCK_AT_TIME else 0
+            requested_time = timestamp if key.is_time else 0
             queries.setdefault((destination, requested_time), []).append((pk, batch))
     rows = Query.objects.select_related("batch", "job")
     rows_by_id = rows.in_bulk([matches[-1][0] for matches in queries.values()])
@@ -176,12 +190,9 @@ def _matching_queries(key: FactKey) -> QuerySet[Query]:
     """Queries that ask for the fact and have values, newest first."""
     rows = Query.objects.filter(source=key.source, block=key.block, values__isnull=False)
     rows = rows.order_by("-id")
-    if key.name == BLOCK_AT_TIME:
+    if key.is_time:
         return rows.filter(timestamp__isnull=False)
-    rows = rows.filter(account=key.account)
-    fact = BlockFact.parse(key.name, bytes.fromhex(key.account[2:]))
-    if fact is None:
-        return rows.none()
+    rows, fact = rows.filter(account=key.account), key.fact
     if fact.is_event:
         return rows.filter(event_count__gt=0, values__has_key=key.name)
     if fact.kind is FactKind.STORAGE_SLOT:
@@ -189,13 +200,13 @@ def _matching_queries(key: FactKey) -> QuerySet[Query]:
     if fact.kind is FactKind.ACCOUNT_FIELD:
         column, bits = "props", 1 << fact.key
     else:
-        column, bits = "header_fields", header_bits(key.spellings)
+        column, bits = "header_fields", header_bits(spellings(fact))
     return rows.annotate(requested=F(column).bitand(bits)).filter(requested__gt=0)
 
 
 def _match_fact(key: FactKey, row: Query, batches: Iterable[str]) -> FactMatch | None:
     row_facts = list(_row_facts([row]))
-    match = next((entry for entry in row_facts if entry.fact.name in key.spellings), None)
+    match = next((entry for entry in row_facts if key.matches(entry.fact.identity)), None)
     if match is None:
         return None
     distinct_batches = tuple(dict.fromkeys(batches))
