@@ -2,6 +2,28 @@
 
 No sentence contains a node's address, which may hold a key, or more of a node's message than
 `redact` lets through.
+
+    ChainError
+        ChainRefusalError                  every node would say the same, so no other one is asked
+            CallRevertedError              BeyondHorizonError
+            TransactionRefusedError        TooMuchGasError
+            StateRootEmptyError
+            AlreadyKnownError, NonceUsedError, UnderpricedError, InsufficientFundsError
+        NodesUnreachableError, RateLimitedError, NodesRefuseError, WrongChainIdError
+        InvalidAnswersError                RegistryMisreadError
+        NoQuorumError
+        ParametersRejectedError, MethodMissingError, RpcBatchTooLargeError
+        BlockUnknownError                  TimeTooEarlyError
+        StateNotAvailableError             HistoryPrunedError
+        StateOfAnotherBlockError, ProofWindowExceededError, HistoryMissingError
+        FeesTooHighError, KeyUsedElsewhereError
+        SourceReorgError, AnotherBlockAccumulatedError
+        RegistryAbsentError, GamesUnreadableError
+        EnsUnresolvedError, EnsOffChainError
+        EventError
+            EventNotFoundError
+            EventExistsError               BloomInconclusiveError
+            EventNotProvableError          TransactionTypeError
 """
 
 import re

@@ -13,14 +13,12 @@ from celery.signals import beat_init, setup_logging, worker_init
 from django.conf import settings
 from kombu.transport.virtual import QoS
 
-__all__ = [
-    "DELIVER", "PROVE", "PROVING", "WATCH", "app", "beat_init", "send", "setup_logging",
-    "worker_init",
-]  # fmt: skip
+from queries.engines import DELIVER, TASKS
+
+__all__ = ["PROVING", "app", "beat_init", "send", "setup_logging", "worker_init"]
 
 log = logging.getLogger("tacitus.prover")
 
-PROVE, DELIVER, WATCH = TASKS = "tacitus.prove", "tacitus.deliver", "tacitus.watch"
 PROVING, WEBHOOKS = QUEUES = "tacitus-proving", "tacitus-webhooks"
 
 # Seconds.
@@ -90,11 +88,3 @@ def send(task: str, delay: float = 0) -> None:
         app.send_task(task, countdown=delay, expires=delay + MESSAGE_LIFETIME)
     except (OperationalError, OSError):
         log.warning("The broker does not answer; due work waits for the next sweep.")
-
-
-def wake_provers() -> None:
-    send(PROVE)
-
-
-def wake_senders() -> None:
-    send(DELIVER)

@@ -2,15 +2,11 @@
 
 from django.conf import settings
 
+__all__ = ["wake"]
+
 if settings.PROVER_ENGINE == "CELERY":
-    from queries.engines.celery import wake_provers, wake_senders
+    from queries.engines.celery import send as wake
 else:
 
-    def wake_provers() -> None:
-        """Do nothing, because provers of the embedded engine poll the database."""
-
-    def wake_senders() -> None:
-        """Do nothing, as above."""
-
-
-__all__ = ["wake_provers", "wake_senders"]
+    def wake(task: str, delay: float = 0) -> None:
+        """Do nothing, because the embedded engine polls the database."""

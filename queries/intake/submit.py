@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import count
 
 from django.conf import settings
@@ -26,7 +27,8 @@ from queries.config.limits import Limits
 from queries.config.routes import Routes
 from queries.database.bulk_sql import prepare_insert
 from queries.database.durable import durable_transaction
-from queries.engines.wake import wake_provers
+from queries.engines import PROVE
+from queries.engines.wake import wake
 from queries.error_codes import EndpointCode, RequestCode, SubmissionCode
 from queries.facts import fact_count, header_bits
 from queries.models import Batch, ChainRecord, Query
@@ -65,7 +67,7 @@ def store_batch(
         if earlier_batch := _earlier_batch(owner, idempotency_key, digest):
             return earlier_batch
         raise
-    transaction.on_commit(wake_provers)
+    transaction.on_commit(partial(wake, PROVE))
     return batch
 
 

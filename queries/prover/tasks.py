@@ -18,7 +18,8 @@ from django.db import connections
 
 from queries.chain.signer import SignerUnusableError
 from queries.config.routes_file import RoutesFileError
-from queries.engines.celery import DELIVER, PROVE, PROVING, WATCH, app, send, worker_init
+from queries.engines import DELIVER, PROVE, WATCH
+from queries.engines.celery import PROVING, app, send, worker_init
 from queries.frames import in_large_frame
 from queries.models import Batch, BlockJob, WebhookDelivery
 from queries.prover.context import ProverContext

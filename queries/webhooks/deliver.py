@@ -9,6 +9,7 @@ of the response's body is stored for the owner.
 
 import time
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.conf import settings
 from django.db import transaction
@@ -19,7 +20,8 @@ from accounts.shared.rate_limits import refuse_over_quota, use_quota
 from queries.database.bulk_sql import next_delivery_owner
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Retry, due_rows, lease_free_condition, lease_rows
-from queries.engines.wake import wake_senders
+from queries.engines import DELIVER
+from queries.engines.wake import wake
 from queries.error_codes import EndpointCode
 from queries.ids import is_ulid
 from queries.models import WebhookAttempt, WebhookDelivery
@@ -118,5 +120,5 @@ def replay(owner: Account, event_id: str) -> DeliveryView | None:
             due_at=now, failures=0
         )
         row.refresh_from_db()
-        transaction.on_commit(wake_senders)
+        transaction.on_commit(partial(wake, DELIVER))
     return delivery_views([row])[0]
