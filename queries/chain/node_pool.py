@@ -325,6 +325,8 @@ class NodePool:
         The function and the positional arguments identify the question across retries. Pass values
         that change between retries, such as the latest block, by keyword, or let the function close
         over them.
+
+            header = source.ask_quorum(ChainClient.header, 19_000_000)
         """
         return self.poll(question, *args, **options).quorum()
 

@@ -122,7 +122,11 @@ class RegistryBlock:
 
 
 class RegistryReader:
-    """Reads from a registry, for one thread."""
+    """Reads from a registry, for one thread.
+
+    >>> reader = RegistryReader(destination, registry)
+    >>> reader.read_block(header, [BlockFact.parse("GAS_USED")]).is_complete
+    """
 
     def __init__(self, client: ChainClient, registry: Registry) -> None:
         self._client, self._registry = client, registry

@@ -33,6 +33,9 @@ class BlockPlan:
         """Read the block, and which of its facts the registry has. Raises `ChainError`.
 
         Sets the accounts and events of unsaved queries that give an ENS name or a filter.
+
+            plan = BlockPlan.read(chains, registry, 19_000_000, queries)
+            plan.registry_block.is_complete or plan.find_anchor()
         """
         source = chains.client(registry.source)
         content = BlockContent(source, source.header(block))

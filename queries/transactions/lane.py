@@ -95,6 +95,9 @@ class Lane:
         same; called under the chain's lock. Nothing is stored or sent on `FeeTooLowError`,
         `DailyBudgetSpentError`, `InsufficientFundsError`, `KeyUsedElsewhereError`,
         `LeaseLostError` and `ConcurrentProverError`.
+
+            priced_calls = price_calls(destination, head, estimates, paying_queries)
+            lane.sign_and_send([job_pass.lease], registry.address, priced_calls)
         """
         chain, funds = self.destination.chain, self.destination.balance(self.signer.address)
         transaction_count = self._transaction_count()
