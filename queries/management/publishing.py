@@ -18,7 +18,7 @@ from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import selector
 from queries.management.sending import Report, send_and_wait
 from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach
-from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, cut_into_pieces
+from queries.planning.calls import AccountPiece, Anchor, Preparation, ProveCall, cut_into_pieces
 from queries.planning.dry_runs import describe_refusal
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import BlockProof
@@ -199,7 +199,7 @@ def _next_calls(
     for witness in block.events:
         if any(missing_events & group.words.keys() for group in witness):
             fields = frozenset(group.field for group in witness)
-            section = Piece(0, anchor, fields=fields, rules=rules).section
+            section = AccountPiece(0, anchor, fields=fields, rules=rules).section
             yield prove_events_call(section, encode_event_groups(witness))
 
 

@@ -5,8 +5,9 @@ the block, the block is proven first, and the rest once it is accumulated. Joine
 21,000 gas of another transaction, and contain shared headers once.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
@@ -81,22 +82,73 @@ class Preparation:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
-    """A part of what one job proves."""
+class Piece(ABC):
+    """A part of what one job proves, which may be sent in a transaction of its own."""
 
     job_key: int  # the job's id; in estimates, the block number
     anchor: Anchor
+    rules: GasRules = field(default=OSAKA, kw_only=True)
+    to: str = field(default="", kw_only=True)  # the events verifier; empty: the registry
+
+    @property
+    @abstractmethod
+    def call(self) -> bytes:
+        """The calldata that proves it alone."""
+
+    @property
+    @abstractmethod
+    def proof_size(self) -> int:
+        """The bytes that it takes in a call."""
+
+    @property
+    @abstractmethod
+    def gas(self) -> int:
+        """Approximate gas without calldata."""
+
+    @property
+    @abstractmethod
+    def facts_key(self) -> str:
+        """Key of what is stored; equal for pieces that prove the same facts."""
+
+    @abstractmethod
+    def query_weights(self, queries: Sequence[Query]) -> list[int]:
+        """The weights of these queries in sharing its cost."""
+
+    @abstractmethod
+    def halves(self) -> "tuple[Piece, ...]":
+        """Two pieces that prove the same facts together; none if it cannot be split."""
+
+    @property
+    def proves_header(self) -> bool:
+        """Whether it accumulates the header, or contains the header and no piece accumulates it."""
+        return False
+
+    @property
+    def weight(self) -> int:
+        """Its weight in sharing a call's cost: roughly its gas in a transaction of its own."""
+        return BASE_GAS + self.gas + self.rules.floor_byte * self.proof_size
+
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        return (self.anchor.header, *self.anchor.newer_headers)
+
+
+@dataclass(frozen=True, eq=False)
+class AccountPiece(Piece):
+    """Facts of the header and of accounts, for the registry. Several can be joined into a call."""
+
     accumulate: bool = False
     fields: frozenset[HeaderField] = frozenset()
     timestamps: tuple[int, ...] = ()
     accounts: tuple[AccountToStore, ...] = ()
-    rules: GasRules = OSAKA
-    to: str = ""  # the events verifier; empty: the registry
 
     @property
-    def own_call(self) -> bytes:
-        """The calldata of a piece that cannot be joined with others."""
-        return b""
+    def call(self) -> bytes:
+        return joined_calldata([self])
+
+    @property
+    def proof_size(self) -> int:
+        return len(self.section)
 
     @property
     def uses_stored_header(self) -> bool:
@@ -105,7 +157,6 @@ class Piece:
 
     @property
     def proves_header(self) -> bool:
-        """Whether it accumulates the header, or contains the header and no piece accumulates it."""
         is_never_accumulated = not (
             self.anchor.is_accumulated or self.anchor.is_worth_accumulating(self.rules)
         )
@@ -125,10 +176,6 @@ class Piece:
             steps[1] = replace(steps[1], timestamps=self.timestamps)
         return steps
 
-    @property
-    def headers(self) -> tuple[Header, ...]:
-        return (self.anchor.header, *self.anchor.newer_headers)
-
     @cached_property
     def section(self) -> bytes:
         if self.uses_stored_header:
@@ -144,25 +191,19 @@ class Piece:
 
     @property
     def gas(self) -> int:
-        """Approximate gas without calldata; see the table in proving/packing.py."""
+        """See the table in proving/packing.py."""
         return self.new_header_slots * self.rules.new_slot + sum(
             estimate_account_gas(account, self.rules) for account in self.accounts
         )
 
     @property
     def facts_key(self) -> str:
-        """Key of what the registry stores; equal for pieces that prove the same facts."""
         header_fields = sorted(map(int, self.fields))
         block_hash = self.anchor.header.hash
         return repr((block_hash, self.accumulate, header_fields, self.timestamps, self.witness))
 
-    @property
-    def weight(self) -> int:
-        """Its weight in sharing a call's cost: roughly its gas in a transaction of its own."""
-        return BASE_GAS + self.gas + self.rules.floor_byte * len(self.section)
-
     def query_weights(self, queries: Sequence[Query]) -> list[int]:
-        """The queries' weights in the piece: their witness bytes, and their new slots as gas."""
+        """Their witness bytes, and their new slots as gas."""
         accounts = {account.proof.address: account for account in self.accounts}
         return [
             self._query_weight(query, accounts.get(bytes.fromhex(query.account[2:])))
@@ -185,8 +226,8 @@ class Piece:
         return estimate_account_gas(part, self.rules) + witness_gas
 
     def halves(self) -> tuple[Self, ...]:
-        """Two pieces that prove the same facts together; none if the piece has only one slot or one
-        account's fields. Header facts stay with the first one.
+        """None if the piece has only one slot or one account's fields. Header facts stay with the
+        first one.
         """
         middle = len(self.accounts) // 2
         first, second = self.accounts[:middle], self.accounts[middle:]
@@ -213,15 +254,17 @@ def cut_into_pieces(
     missing: FactGroups,
     proofs: Sequence[AccountProof],
     rules: GasRules = OSAKA,
-) -> list[Piece]:
+) -> list[AccountPiece]:
     """Cut missing facts of the header and of accounts into pieces; at least one, even for the
     header alone, unless only events are missing.
     """
     header_facts = missing.header_fields, missing.timestamps
     if missing.events and not (missing.accounts or any(header_facts)):
         return []
-    whole = Piece(job_key, anchor, anchor.is_worth_accumulating(rules), *header_facts, rules=rules)
-    rest = Piece(job_key, anchor, rules=rules)  # only the first piece stores facts of the header
+    accumulate = anchor.is_worth_accumulating(rules)
+    whole = AccountPiece(job_key, anchor, accumulate, *header_facts, rules=rules)
+    # Only the first piece stores facts of the header.
+    rest = AccountPiece(job_key, anchor, rules=rules)
 
     def build_first_call(group: Sequence[AccountToStore]) -> bytes:
         return joined_calldata([replace(whole, accounts=tuple(group))])
@@ -259,18 +302,16 @@ class ProveCall:
     @classmethod
     def create(cls, pieces: Sequence[Piece]) -> Self:
         hops = sum(bool(piece.anchor.hop) for piece in pieces)
-        first = pieces[0]
-        data = first.own_call or joined_calldata(pieces)
-        return cls(data, tuple(pieces), first.to, hops)
+        joinable = [piece for piece in pieces if isinstance(piece, AccountPiece)]
+        data = joined_calldata(joinable) if joinable else pieces[0].call
+        return cls(data, tuple(pieces), pieces[0].to, hops)
 
     @classmethod
-    def create_optimized(cls, pieces: Sequence[Piece]) -> Self:
+    def create_optimized(cls, pieces: Sequence[AccountPiece]) -> Self:
         """Create the call without hashes that the registry can look up, if the calldata floor sets
         the price and leaves enough gas for the lookups.
         """
         call, (piece, *others) = cls.create(pieces), pieces
-        if piece.own_call:
-            return call
         room = (piece.rules.floor_byte - BYTE_GAS) * len(call.data) - piece.gas
         if others or not piece.anchor.can_look_up_hashes or room < LOOKUP_GAS:
             return call
@@ -292,9 +333,9 @@ class ProveCall:
 
 def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
     """Put the pieces, in the order of their blocks, into the first call that has room."""
-    groups: list[list[Piece]] = []
-    own_call_groups = [[piece] for piece in pieces if piece.own_call]
-    joinable = (piece for piece in pieces if not piece.own_call)
+    groups = list[list[AccountPiece]]()
+    separate = [piece for piece in pieces if not isinstance(piece, AccountPiece)]
+    joinable = (piece for piece in pieces if isinstance(piece, AccountPiece))
     for piece in sorted(joinable, key=lambda piece: piece.anchor.header.number):
         for group in groups:
             longer_group = [*group, piece]
@@ -304,17 +345,18 @@ def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
                 break
         else:
             groups.append([piece])
-    return [ProveCall.create_optimized(group) for group in [*groups, *own_call_groups]]
+    calls = [ProveCall.create_optimized(group) for group in groups]
+    return calls + [ProveCall.create([piece]) for piece in separate]
 
 
-def joined_calldata(group: Sequence[Piece]) -> bytes:
+def joined_calldata(group: Sequence[AccountPiece]) -> bytes:
     """The `prove()` call of these pieces."""
     separate = [piece for piece in group if piece.uses_stored_header or piece.anchor.hop]
     ranges = _header_ranges([piece for piece in group if piece not in separate])
     return prove_call([*(piece.section for piece in separate), *map(headers_section, ranges)])
 
 
-def _header_ranges(pieces: Sequence[Piece]) -> list[list[HeaderStep]]:
+def _header_ranges(pieces: Sequence[AccountPiece]) -> list[list[HeaderStep]]:
     """The pieces' headers, joined where they overlap. `pieces` are in block order."""
     ranges: list[list[HeaderStep]] = []
     for piece in pieces:

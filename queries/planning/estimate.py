@@ -15,7 +15,7 @@ from queries.chain.registry import FactGroups, accumulated_override
 from queries.config.registries import Registry
 from queries.models import Query
 from queries.planning.anchors import OutOfReach
-from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
+from queries.planning.calls import AccountPiece, Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders, facts_of
@@ -246,7 +246,8 @@ def _estimate_facts(
 ) -> None:
     chains, registry, missing = plan.chains, plan.registry, plan.missing_facts
     pieces = _fetch_pieces(plan, anchor, missing)
-    is_whole = any(piece.accounts for piece in pieces) or not missing.accounts
+    proves_accounts = any(isinstance(piece, AccountPiece) and piece.accounts for piece in pieces)
+    is_whole = proves_accounts or not missing.accounts
     estimate.sentence = estimate.sentence or ("" if is_whole else HEADER_FIRST)
     estimate.hops += bool(anchor.hop)
     price = _price_calls(chains, registry, join_pieces(pieces), leaves)

@@ -286,12 +286,12 @@ class EventPiece(Piece):
         return self.anchor.hop + headers_section(steps)
 
     @cached_property
-    def own_call(self) -> bytes:
+    def call(self) -> bytes:
         return call_data("prove(bytes,bytes)", self.section, self.witness)
 
     @property
-    def proves_header(self) -> bool:
-        return False
+    def proof_size(self) -> int:
+        return len(self.section) + len(self.witness)
 
     @property
     def gas(self) -> int:
@@ -300,10 +300,6 @@ class EventPiece(Piece):
     @property
     def facts_key(self) -> str:
         return repr((self.anchor.header.hash, sorted(fact.name for fact in self.events)))
-
-    @property
-    def weight(self) -> int:
-        return super().weight + self.rules.floor_byte * len(self.witness)
 
     def query_weights(self, queries: Sequence[Query]) -> list[int]:
         names = {fact.name: event_gas(fact, self.rules) for fact in self.events}
@@ -346,7 +342,7 @@ def cut_events(
     )
 
     def build(group: Sequence[BlockFact]) -> bytes:
-        return replace(whole, events=tuple(group)).own_call
+        return replace(whole, events=tuple(group)).call
 
     sorted_events = sorted(events, key=attrgetter("field", "key", "log"))
     gas, groups = partial(event_gas, rules=rules), list[Sequence[BlockFact]]()

@@ -89,7 +89,6 @@ class BlockPlan:
         """
         rules = self.chains.chain(self.registry.destination).gas_rules
         pieces = cut_into_pieces(job_key, anchor, missing_facts, proofs, rules)
-        registry_reader = self.chains.registry_reader(self.registry)
-        return pieces + cut_events(
-            job_key, anchor, missing_facts.events, self.content, registry_reader
-        )
+        reader = self.chains.registry_reader(self.registry)
+        events = cut_events(job_key, anchor, missing_facts.events, self.content, reader)
+        return [*pieces, *events]

@@ -15,7 +15,13 @@ from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import call_data
 from queries.models import Attestation, BlockJob, Query
 from queries.planning.anchors import HashNotKnown, OutOfReach
-from queries.planning.calls import Anchor, Piece, Preparation, accounts_to_store, joined_calldata
+from queries.planning.calls import (
+    AccountPiece,
+    Anchor,
+    Preparation,
+    accounts_to_store,
+    joined_calldata,
+)
 from queries.planning.events import EventPiece
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders, facts_of
@@ -85,7 +91,7 @@ def _make_witness(
     chains: ChainReaders, registry: Registry, queries: Sequence[Query], l1_block: int | None
 ) -> RegistryWitness:
     node, event_witnesses = chains.client(registry.destination), list[EventWitness]()
-    pieces, facts = list[Piece](), list[tuple[FactSortKey, WitnessFact]]()
+    pieces, facts = list[AccountPiece](), list[tuple[FactSortKey, WitnessFact]]()
     source_queries = [query for query in queries if query.source == registry.source]
     block_groups = groupby(sorted(source_queries, key=attrgetter("block")), attrgetter("block"))
     for block, group in block_groups:
@@ -125,7 +131,7 @@ def _prove_block(
     block: int,
     queries: Sequence[Query],
     l1_block: int | None,
-) -> Iterator[tuple[Piece, list[tuple[BlockFact, WitnessFact]]]]:
+) -> Iterator[tuple[AccountPiece | EventPiece, list[tuple[BlockFact, WitnessFact]]]]:
     """The pieces for the events verifier and the registry, with the facts that each proves."""
     if reason := chains.provable_head(registry).wait_reason(block):
         raise NotProvableError(reason.sentence)
@@ -147,11 +153,11 @@ def _prove_block(
     if missing.accounts or missing.header_fields or missing.timestamps:
         accounts = tuple(accounts_to_store(missing, proofs))
         fields, times = missing.header_fields, missing.timestamps
-        piece = Piece(0, anchor, fields=fields, timestamps=times, accounts=accounts)
+        piece = AccountPiece(0, anchor, fields=fields, timestamps=times, accounts=accounts)
         yield piece, [entry for entry in entries if not entry[0].is_event]
 
 
-def _fact_sort_key(piece: Piece, fact: BlockFact) -> FactSortKey:
+def _fact_sort_key(piece: AccountPiece, fact: BlockFact) -> FactSortKey:
     """The sort key for the order in which `verify` returns facts: by list, section, then hash."""
     anchor, key = piece.anchor, fact.key.to_bytes(32)
     # Pieces that share a section of headers come after those with a section of their own.

@@ -121,7 +121,7 @@ def _check_values_and_build_calls(
     anchor, reader = Anchor(header, is_accumulated=True), job_pass.registry_reader
     with suppress(ChainError):  # the nodes may no longer have the block's content
         pieces = cut_events(job_pass.job.pk, anchor, missing_events, job_pass.content, reader)
-        calls += [piece.own_call for piece in pieces]
+        calls += [piece.call for piece in pieces]
     if facts.timestamps and header.hash not in stored_calls.children:
         with suppress(BlockUnknownError):
             child = job_pass.source.header(header.number + 1)

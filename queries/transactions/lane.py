@@ -36,7 +36,7 @@ from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.database.leases import Lease
 from queries.models import BlockJob, JobTransaction, Query, SentHash, SentTransaction, Share
-from queries.planning.calls import Piece, ProveCall
+from queries.planning.calls import AccountPiece, Piece, ProveCall
 from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import PricedCall, check_fees, cut_at_daily_budget
 from queries.transactions.costs import close_and_charge, lock_batches, lock_costs
@@ -303,9 +303,10 @@ def _digest_pieces(to: str, pieces: Sequence[Piece]) -> str:
 def _link_queries(piece: Piece, row: SentTransaction) -> None:
     """Link the transaction to the queries whose steps it completes, for the pages."""
     queries = Query.objects.filter(job=piece.job_key, has_ended=False)
-    if piece.to:
+    if not isinstance(piece, AccountPiece):
         queries.exclude(event_request=None).update(header_transaction=row)
-    elif piece.proves_header:
+        return
+    if piece.proves_header:
         queries.update(header_transaction=row)
     elif piece.fields or piece.timestamps:
         queries.filter(account="").update(header_transaction=row)
