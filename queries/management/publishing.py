@@ -18,7 +18,14 @@ from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import selector
 from queries.management.sending import Report, send_and_wait
 from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach
-from queries.planning.calls import AccountPiece, Anchor, Preparation, ProveCall, cut_into_pieces
+from queries.planning.calls import (
+    AccountPiece,
+    Anchor,
+    HopPreparation,
+    Preparation,
+    ProveCall,
+    cut_into_pieces,
+)
 from queries.planning.dry_runs import describe_refusal
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import BlockProof
@@ -108,8 +115,8 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
         if not registry_block.unproven_facts:
             return cost
         anchor = _find_publish_anchor(block, registry, context, registry_block)
-        hops = anchor.hops if isinstance(anchor, Preparation) else None
-        progress = registry_block.words, registry_block.leaf, hops
+        hops = anchor.hops if isinstance(anchor, HopPreparation) else None
+        progress = registry_block.words, registry_block.leaf, type(anchor), hops
         if progress == last_progress:  # the node lags behind, or lies
             raise NotPublishedError(
                 f"Block {block.header.number:,} is still not proven. Run this again later."

@@ -32,7 +32,7 @@ from queries.config.limits import ROWS_PER_PASS
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data, selector
 from queries.models import Attestation, BlockJob, NodeRecord
-from queries.planning.calls import Anchor, Preparation
+from queries.planning.calls import Anchor, HopPreparation, Preparation
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import HASH_BYTES
@@ -169,7 +169,7 @@ class AnchorSearch:
         `assumed_preparation`: the block that this preparation records.
         """
         preparation = self.assumed_preparation
-        if preparation and not preparation.hops:
+        if preparation and not isinstance(preparation, HopPreparation):
             return range(preparation.next_start, preparation.next_start + 1)
         if self.registry.kind is RegistryKind.OUTPUT:
             return self._known_output_window()
@@ -207,7 +207,8 @@ class AnchorSearch:
     def _hop_starts(self) -> dict[int, bool]:
         """Known blocks from which hops can lead to the target, and whether they are accumulated."""
         if self.assumed_preparation:
-            return {self.assumed_preparation.next_start: bool(self.assumed_preparation.hops)}
+            is_accumulated = isinstance(self.assumed_preparation, HopPreparation)
+            return {self.assumed_preparation.next_start: is_accumulated}
         first, limit = self.target.number, self.destination.chain.limits.max_batch_calls
         own_blocks = _own_blocks(self.registry, first) if self.use_own_records else []
         candidates = set(own_blocks)
@@ -251,7 +252,7 @@ class AnchorSearch:
             return accumulated_section(*words, witness, is_hop=True)
         return headers_section([HeaderStep(start, witness, accumulate, is_hop=True)])
 
-    def _prepare_hops(self, start: int, *, is_accumulated: bool) -> Preparation:
+    def _prepare_hops(self, start: int, *, is_accumulated: bool) -> HopPreparation:
         """Prepare as many hops from `start` towards the target as fit into one transaction.
 
         Hops stop at multiples of 8,191. Proofs of all older blocks can start there.
@@ -274,7 +275,7 @@ class AnchorSearch:
             sections.append(section)
         count = format_count(len(stops), "hop")
         pending_sentence = f"A transaction with hops is not mined yet ({count} in all)."
-        return Preparation(
+        return HopPreparation(
             call,
             stops[-1],
             "The block is far before the nearest one that the registry knows: "
@@ -282,8 +283,8 @@ class AnchorSearch:
             Reason(WaitCode.HOPS_PENDING, pending_sentence),
             hops=len(stops),
             hops_in_call=len(sections),
-            hop_sections=b"".join(sections),
-            hop_start=start,
+            sections=b"".join(sections),
+            start=start,
         )
 
     def _proof_window_sentence(self) -> str:

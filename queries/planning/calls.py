@@ -66,19 +66,24 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """A transaction that has to be mined first: it records a block's hash, hops towards the block,
-    or lowers the registry's state horizon.
+    """A transaction that has to be mined first: it records a block's hash, or lowers the registry's
+    state horizon.
     """
 
     calldata: bytes
     next_start: int  # the search continues from this block
     sentence: str = "A block's hash is recorded in the registry first."
     pending_reason: Reason = WaitCode.HASH_PENDING.reason
-    # Of hops: how many there are, how many fit into the call, their sections and first block.
-    hops: int = 0
-    hops_in_call: int = 0
-    hop_sections: bytes = b""
-    hop_start: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HopPreparation(Preparation):
+    """The first transaction of those that hop towards the block."""
+
+    hops: int  # in all of them
+    hops_in_call: int
+    sections: bytes
+    start: int  # the block that they start from
 
 
 @dataclass(frozen=True, eq=False)

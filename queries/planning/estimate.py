@@ -15,7 +15,15 @@ from queries.chain.registry import FactGroups, accumulated_override
 from queries.config.registries import Registry
 from queries.models import Query
 from queries.planning.anchors import OutOfReach
-from queries.planning.calls import AccountPiece, Anchor, Piece, Preparation, ProveCall, join_pieces
+from queries.planning.calls import (
+    AccountPiece,
+    Anchor,
+    HopPreparation,
+    Piece,
+    Preparation,
+    ProveCall,
+    join_pieces,
+)
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders, facts_of
@@ -97,6 +105,14 @@ class BlockEstimate:
     @property
     def is_rejected(self) -> bool:
         return self.readiness in {Readiness.OUT_OF_REACH, Readiness.FAILS}
+
+    def add(self, preparation: Preparation, price: Price) -> None:
+        """Add the price of a preparation; that of the first hops stands for all."""
+        if isinstance(preparation, HopPreparation):
+            share = preparation.hops / preparation.hops_in_call
+            self.preparations["hops"] = price.scale(share)
+        else:
+            self.preparations[preparation.calldata] = price
 
     def wait(self, readiness: Readiness, reason: Reason) -> None:
         self.readiness, self.code, self.sentence = readiness, reason.code, reason.sentence
@@ -222,14 +238,13 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
     leaves: dict[int, bytes] = {}
     anchor = plan.find_anchor()
     while isinstance(anchor, Preparation):
-        estimate.hops += anchor.hops
+        estimate.hops += anchor.hops if isinstance(anchor, HopPreparation) else 0
         estimate.sentence = estimate.sentence or anchor.sentence
         price = _price_calls(chains, registry, [ProveCall(anchor.calldata)], leaves)
         if price is None:
             estimate.sentence = f"{anchor.sentence} {NOT_PRICED}"
             return
-        price = price.scale(anchor.hops / anchor.hops_in_call) if anchor.hops else price
-        estimate.preparations["hops" if anchor.hops else anchor.calldata] = price
+        estimate.add(anchor, price)
         leaves[anchor.next_start] = block_leaf(source.header(anchor.next_start))
         anchor = plan.find_anchor(assumed_preparation=anchor)
     if isinstance(anchor, Anchor):

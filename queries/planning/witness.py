@@ -18,6 +18,7 @@ from queries.planning.anchors import HashNotKnown, OutOfReach
 from queries.planning.calls import (
     AccountPiece,
     Anchor,
+    HopPreparation,
     Preparation,
     accounts_to_store,
     joined_calldata,
@@ -172,10 +173,11 @@ def _find_witness_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:
     hop_sections, start = b"", 0
     assumed_preparation = None if l1_block is None else Preparation(b"", l1_block)
     result = plan.find_anchor(assumed_preparation=assumed_preparation)
-    if isinstance(result, Preparation) and result.hops and result.hops == result.hops_in_call:
-        hop_sections, start = result.hop_sections, result.hop_start
+    if isinstance(result, HopPreparation) and result.hops == result.hops_in_call:
+        hop_sections, start = result.sections, result.start
         # Treat the hop's target as known; a proof cannot use what it accumulates itself.
-        result = plan.find_anchor(assumed_preparation=replace(result, hops=0))
+        target_known = Preparation(result.calldata, result.next_start)
+        result = plan.find_anchor(assumed_preparation=target_known)
     if isinstance(result, HashNotKnown):
         is_permanent = isinstance(result, OutOfReach)
         raise NotProvableError(result.reason.sentence, is_permanent=is_permanent)

@@ -20,7 +20,14 @@ from queries.contracts.abi import selector
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
 from queries.models import Batch, BlockJob, Query, SentTransaction
-from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
+from queries.planning.calls import (
+    Anchor,
+    HopPreparation,
+    Piece,
+    Preparation,
+    ProveCall,
+    join_pieces,
+)
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon import history_request, horizon_evidence
 from queries.planning.plan import BlockPlan
@@ -141,7 +148,7 @@ def _is_preparation_pending(job: BlockJob, preparation: Preparation) -> bool:
         is_preparation=True,
         confirmed=False,
     ).exclude(succeeded=False)  # mined ones count too: a node that is behind may not know them yet
-    if preparation.hops:
+    if isinstance(preparation, HopPreparation):
         return rows.filter(hops__gt=0).exists()
     lowers_horizon = preparation.calldata.startswith(ENDED_BY_SELECTOR)
     calldata_prefix = ENDED_BY_SELECTOR if lowers_horizon else preparation.calldata
@@ -193,8 +200,9 @@ def _estimate_group(
     """
     first = group[0]
     calls = join_pieces([piece for ready_job in group for piece in ready_job.pieces])
-    if first.preparation:
-        calls = [ProveCall(first.preparation.calldata, hops=first.preparation.hops_in_call)]
+    if preparation := first.preparation:
+        hops = preparation.hops_in_call if isinstance(preparation, HopPreparation) else 0
+        calls = [ProveCall(preparation.calldata, hops=hops)]
     estimates: dict[ProveCall, GasEstimate] = {}
     refusals: dict[int, tuple[ProveCall, CallRefusal]] = {}
     for call, result in first.job_pass.estimator.estimate_and_split(calls).items():
