@@ -33,6 +33,8 @@ from queries.planning.horizon import history_request, horizon_evidence
 from queries.planning.plan import BlockPlan
 from queries.prover.context import JobPass, Outcome, Reject
 from queries.prover.readback import wait_for_effect
+from queries.proving.accounts import AccountProof
+from queries.proving.headers import Header
 from queries.statuses import StepName
 from queries.transactions.budget import (
     DailyBudgetSpentError,
@@ -88,8 +90,32 @@ def fetch_proofs(
 ) -> ReadyJob | Outcome:
     """Fetch and check proofs of the missing facts, and cut them into pieces.
 
-    If the history of block hashes shows that the header holds the state root from before its
-    block, lower the registry's horizon first.
+    If the header holds the state root from before its block, lower the registry's horizon first.
+    """
+    missing_facts = plan.missing_facts
+    proofs, evidence = _fetch_account_proofs(job_pass, plan, anchor)
+    if evidence and (is_needed := partial(_has_later_horizon, job_pass, plan.header))():
+        if not anchor.hop:
+            reason = WaitCode.HORIZON_PENDING.reason
+            preparation = Preparation(evidence, plan.header.number, pending_reason=reason)
+            unpaid_pass = replace(job_pass, queries=[])  # the operator pays
+            return plan_preparation(unpaid_pass, preparation, is_needed)
+        # `endedBy` takes no hop: accumulate the block first.
+        missing_facts, proofs = group_facts(()), []
+    try:
+        pieces = plan.cut_into_pieces(job_pass.job.pk, anchor, missing_facts, proofs)
+    except EventNotProvableError as error:
+        name = error.data.decode()
+        queries = [query for query in job_pass.queries if name in job_pass.facts[query.pk]]
+        return Reject.create(queries, Failure.from_error(error))
+    return ReadyJob(job_pass, pieces, is_isolated)
+
+
+def _fetch_account_proofs(
+    job_pass: JobPass, plan: BlockPlan, anchor: Anchor
+) -> tuple[list[AccountProof], bytes | None]:
+    """The proofs of the missing accounts. With them, in one request, the evidence that lowers the
+    horizon, if the history of block hashes in the header's state gives it.
     """
     source, header, missing_facts = job_pass.source, plan.header, plan.missing_facts
     history = history_request(header) if missing_facts.accounts else []
@@ -98,30 +124,17 @@ def fetch_proofs(
     if accounts:
         measure_again_if_beyond(source.chain.id, header.number)
     headers = header, *anchor.newer_headers
-    evidence = horizon_evidence(source, headers, proofs.pop()) if history else None
+    return proofs, horizon_evidence(source, headers, proofs.pop()) if history else None
 
-    def has_later_horizon(node: ChainClient, registry: Registry, timestamp: int) -> bool:
+
+def _has_later_horizon(job_pass: JobPass, header: Header) -> bool:
+    """Whether a quorum sees a horizon of the registry after this header."""
+
+    def is_later(node: ChainClient, registry: Registry, timestamp: int) -> bool:
         return RegistryReader(node, registry).state_horizon() > timestamp
 
     ask = job_pass.destination.ask_quorum
-    is_needed = partial(ask, has_later_horizon, job_pass.registry, header.timestamp)
-    if evidence and is_needed():
-        if not anchor.hop:
-            reason = WaitCode.HORIZON_PENDING.reason
-            preparation = Preparation(evidence, header.number, pending_reason=reason)
-            unpaid_pass = replace(job_pass, queries=[])  # the operator pays
-            return plan_preparation(unpaid_pass, preparation, is_needed)
-        missing_facts, proofs = (
-            group_facts(()),
-            [],
-        )  # `endedBy` takes no hop: accumulate the block first
-    try:
-        pieces = plan.cut_into_pieces(job_pass.job.pk, anchor, missing_facts, proofs)
-    except EventNotProvableError as error:
-        name = error.data.decode()
-        queries = [query for query in job_pass.queries if name in job_pass.facts[query.pk]]
-        return Reject.create(queries, Failure.from_error(error))
-    return ReadyJob(job_pass, pieces, is_isolated)
+    return ask(is_later, job_pass.registry, header.timestamp)
 
 
 def plan_preparation(
