@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from contextlib import suppress
 
 import django
 from django.conf import settings
@@ -38,7 +39,8 @@ def end_beat_at_once(**_: object) -> None:
     """
 
     def end(*_: object) -> None:
-        sys.stdout.flush()
+        with suppress(OSError):
+            sys.stdout.flush()
         os._exit(0)
 
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -145,7 +145,8 @@ def _prove_missing(job_pass: JobPass, registry_block: RegistryBlock) -> ReadyJob
         return isinstance(plan.find_anchor(node), kind)
 
     ask = job_pass.destination.ask_quorum
-    has_quorum = partial(ask, has_result, job_pass.job.pk, type(result))
+    kind = Preparation if isinstance(result, Preparation) else type(result)
+    has_quorum = partial(ask, has_result, job_pass.job.pk, kind)
     if isinstance(result, OutOfReach):
         return _reject_out_of_reach(job_pass, result.reason, has_quorum)
     if isinstance(result, HashNotKnown):

@@ -182,7 +182,8 @@ def _merge(queries: Iterable[QueryRow]) -> tuple[ListedFact, ...]:
         rank = is_account * first_queries[key[:3]]
         fact, group = key.fact, (0, 0)  # header facts, each transaction's events, the block's
         if fact.is_event:
-            group = (2, 0) if fact.transaction is None else (1, fact.transaction)
+            transaction = fact.transaction if key.name else None
+            group = (2, 0) if transaction is None else (1, transaction)
         kind, numbers = _KINDS.index(fact.kind), (fact.key, fact.log)
         return key.source, -key.block, is_account, rank, group, kind, key.item_count, *numbers
 

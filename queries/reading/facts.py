@@ -48,7 +48,8 @@ class FactView:
 
     @property
     def event(self) -> BlockFact | None:
-        return self.identity if self.identity.is_event else None
+        """None also for an entry that stands for many events."""
+        return self.identity if self.identity.is_event and self.name else None
 
 
 @dataclass(frozen=True, slots=True)

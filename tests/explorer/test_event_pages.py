@@ -218,7 +218,7 @@ def test_many_events_are_counted_in_the_lists_of_a_block(service: Service, sent:
     events = [{**row.events[0], "name": f"LOG:0:{log}"} for log in range(21)]
     values = {event["name"]: f"{7:064x}" for event in events}
     Query.objects.filter(batch=batch).update(events=events, values=values, event_count=21)
-    assert "21 events" in page_text(f"/explorer/block/{CHAIN_ID}/{sent.block}")
+    assert " block 21 events " in page_text(f"/explorer/block/{CHAIN_ID}/{sent.block}")
     assert "Transfer of" in page_text(f"{sent.facts}/LOG:0:20")
 
 
