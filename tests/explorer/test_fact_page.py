@@ -109,6 +109,7 @@ def test_times_of_the_same_block_are_facts_of_their_own() -> None:
         ]
     text = page_text(f"{address}?at=1700000000")
     assert "block at 2023-11-14 22:13:20 UTC" in text
+    assert "Also proven to Sepolia, 2023-11-14 22:13:27 UTC native" in text
     assert ADDRESS not in text
 
 
