@@ -2,6 +2,10 @@
 
 Every update is guarded: a step completes once, and an ended batch stays as it ended. So does a
 query, unless a reorg removes its facts.
+
+Rows are locked batches before jobs before queries, in the order of their keys, to avoid deadlocks.
+Locks are `no_key`, because PostgreSQL checks foreign keys at COMMIT, when it is too late for an
+order; only deleting a row conflicts with those checks.
 """
 
 import logging
@@ -62,12 +66,11 @@ def reject(
     """
     with transaction.atomic():
         all_ids = list(batch_ids)
-        # Rows are locked in the order of their keys, as everywhere, to avoid deadlocks.
-        rows = Batch.objects.filter(pk__in=all_ids).order_by("pk").select_for_update()
+        rows = Batch.objects.filter(pk__in=all_ids).order_by("pk").select_for_update(no_key=True)
         statuses = dict(rows.values_list("pk", "status"))
         open_ids = [key for key, status in statuses.items() if status not in ENDED_STATUSES]
         queries = Query.objects.filter(batch__in=all_ids, has_ended=False)
-        list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
+        list(queries.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
         if failed_queries is not None:
             queries = queries.filter(pk__in=[query.pk for query in failed_queries])
         now = shared_now()
@@ -103,7 +106,7 @@ def reopen_queries(jobs: QuerySet[BlockJob]) -> None:
     """Reopen the proven queries of these jobs, because a reorg may have removed their facts."""
     queries = Query.objects.filter(job__in=jobs, values__isnull=False)
     queries = queries.exclude(batch__status=BatchStatus.REJECTED)
-    list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
+    list(queries.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
     queries.update(has_ended=False)
 
 
@@ -142,11 +145,13 @@ def _completion_updates(steps: Sequence[StepName], moment: datetime) -> dict[str
 def finish(values: Mapping[int, Mapping[str, str]]) -> None:
     """End these queries with the values that were read back, and batches without open queries."""
     with transaction.atomic():
-        rows = Query.objects.filter(pk__in=values, has_ended=False).select_for_update(of=("self",))
+        rows = Query.objects.filter(pk__in=values, has_ended=False).select_for_update(
+            of=("self",), no_key=True
+        )
         # Batches are locked before their queries, as in `reject`. Without the lock, two jobs that
         # end a batch's last two queries at once would both see an open query and not end the batch.
         keys = Batch.objects.filter(queries__in=values).distinct().values("pk")
-        batches = Batch.objects.filter(pk__in=keys).order_by("pk").select_for_update()
+        batches = Batch.objects.filter(pk__in=keys).order_by("pk").select_for_update(no_key=True)
         destinations = {batch.pk: batch.destination for batch in batches}
         queries = list(rows.order_by("pk"))
         counts, corrected_batches = Counter[str](), set[str]()
@@ -220,7 +225,7 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
         pk__in=batch_ids, lease_token__in={lease.token for lease in leases}
     )
     with transaction.atomic():
-        locked_ids = [batch.pk for batch in batches.order_by("pk").select_for_update()]
+        locked_ids = [batch.pk for batch in batches.order_by("pk").select_for_update(no_key=True)]
         queries = Query.objects.filter(batch__in=locked_ids, has_ended=False)
         pairs = queries.values_list("source", "block").order_by("source", "block").distinct()
         blocks = [(source, block) for source, block in pairs if block is not None]
@@ -236,7 +241,7 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
         rows = jobs.order_by("pk").select_for_update(no_key=True)
         if not set(blocks) <= set(rows.values_list("source", "block")):
             raise JobPrunedError
-        list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
+        list(queries.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
         job = BlockJob.objects.filter(
             source=OuterRef("source"), destination=destination, block=OuterRef("block")
         )

@@ -40,7 +40,7 @@ def use_change_quota(owner: Account) -> None:
 def add_key(owner: Account, name: str) -> ApiKey:
     with transaction.atomic():
         # Lock the account, so that two concurrent requests cannot exceed the limit.
-        Account.objects.select_for_update().get(pk=owner.pk)
+        Account.objects.select_for_update(no_key=True).get(pk=owner.pk)
         if owner.keys.filter(revoked_at=None).count() >= MAX_KEYS_PER_ACCOUNT:
             raise RefusalError(
                 PageCode.TOO_MANY_KEYS,

@@ -122,7 +122,7 @@ class Lease(Generic[Row]):
         """
         with transaction.atomic():
             # Lock first, so that a worker that adds a query makes the job due after the release.
-            self.owned_rows().select_for_update().first()
+            self.owned_rows().select_for_update(no_key=True).first()
             rows = self.owned_rows()
             if isinstance(self.row, BlockJob):
                 open_queries = Query.objects.filter(job=OuterRef("pk"), has_ended=False)
@@ -167,7 +167,7 @@ def lease_rows(candidates: QuerySet[Row], now: datetime, limit: int = 1) -> list
     """
     token = secrets.token_hex(16)
     with transaction.atomic(savepoint=False):
-        free_rows = list(candidates.select_for_update(skip_locked=True)[:limit])
+        free_rows = list(candidates.select_for_update(skip_locked=True, no_key=True)[:limit])
         expired_ids = [row.pk for row in free_rows if row.lease_token]
         rows = candidates.model._default_manager.all()
         rows.filter(pk__in=expired_ids).update(failures=F("failures") + 1)

@@ -17,7 +17,7 @@ def cancel(owner: Account, batch_id: str) -> None:
     """Reject the batch. Signing locks the same row and checks its status."""
     with transaction.atomic():
         own_batches = Batch.objects.filter(owner=owner, pk=batch_id if is_ulid(batch_id) else None)
-        batch = own_batches.select_for_update().first()
+        batch = own_batches.select_for_update(no_key=True).first()
         if batch is None:
             raise batch_not_found(batch_id, "batch")
         if batch.status in ENDED_STATUSES:

@@ -182,7 +182,7 @@ def store_findings(findings: Findings) -> None:
     with transaction.atomic():
         # With the batches and the job locked, nothing else changes these queries.
         rows = Batch.objects.filter(pk__in=open_queries.values("batch")).order_by("pk")
-        batch_ids = list(rows.select_for_update().values_list("pk", flat=True))
+        batch_ids = list(rows.select_for_update(no_key=True).values_list("pk", flat=True))
         lease.extend()
         if header := findings.header:
             lease.owned_rows().update(header=header.rlp, block_hash=header.hash.hex())

@@ -27,7 +27,7 @@ NOT_MINED: Mapping[str, object] = {
 
 def lock_costs(chain: int) -> ChainCost:
     """Lock the chain's costs until the database transaction ends. Call it before other locks."""
-    costs, _ = ChainCost.objects.select_for_update().get_or_create(chain=chain)
+    costs, _ = ChainCost.objects.select_for_update(no_key=True).get_or_create(chain=chain)
     return costs
 
 
@@ -97,7 +97,7 @@ def split(amount: int, weights: Collection[int]) -> list[int]:
 
 def lock_batches(ids: Iterable[str]) -> list[Batch]:
     """Lock batches until the database transaction ends. Call it before locking jobs and queries."""
-    return list(Batch.objects.filter(pk__in=set(ids)).order_by("pk").select_for_update())
+    return list(Batch.objects.filter(pk__in=set(ids)).order_by("pk").select_for_update(no_key=True))
 
 
 def remaining_fees(batches: Iterable[Batch]) -> dict[str, int]:

@@ -91,7 +91,7 @@ def reopen(row: SentTransaction) -> None:
     log.error("Reopening nonce %s of chain %s: %s.", row.nonce, row.chain, cause)
     with transaction.atomic():
         jobs = BlockJob.objects.filter(pk__in=row.jobs.values("pk"))
-        list(jobs.order_by("pk").select_for_update().values_list("pk", flat=True))
+        list(jobs.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
         SentTransaction.objects.filter(pk=row.pk, confirmed=True).update(
             confirmed=False, final=False, sent_at=None, nonce_used_block=None, **NOT_MINED
         )

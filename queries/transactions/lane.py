@@ -122,7 +122,7 @@ class Lane:
                     lease.extend()
                 jobs = [lease.row for lease in leases]
                 queries = Query.objects.filter(job__in=jobs, has_ended=False).order_by("pk")
-                list(queries.select_for_update().values_list("pk", flat=True))
+                list(queries.select_for_update(no_key=True).values_list("pk", flat=True))
                 first_nonce = max(transaction_count, self._next_nonce())
                 rows = [
                     self._store_call(jobs, nonce, to, priced_call)

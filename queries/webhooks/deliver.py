@@ -111,7 +111,12 @@ def replay(owner: Account, event_id: str) -> DeliveryView | None:
         return None
     now = shared_now()
     with transaction.atomic():
-        row = owned_deliveries(owner).filter(pk=event_id).select_for_update(of=("self",)).first()
+        row = (
+            owned_deliveries(owner)
+            .filter(pk=event_id)
+            .select_for_update(of=("self",), no_key=True)
+            .first()
+        )
         if row is None:
             return None
         # A delivery in progress is left to its worker.
