@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from queries.models import Query
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
@@ -78,3 +79,17 @@ def facts_of_account(
         yield field.name, BlockFact(FactKind.ACCOUNT_FIELD, field, address)
     for slot in slots:
         yield slot, BlockFact(FactKind.STORAGE_SLOT, int(slot, 16), address)
+
+
+def facts_of(query: Query) -> dict[str, BlockFact]:
+    """The facts that a query requests, by the names of their values.
+
+    Those of its events are known once the block's content has been read.
+    """
+    if query.block is None:
+        raise ValueError("the query's block is not resolved yet")
+    fields, events = header_names(query.header_fields), (event["name"] for event in query.events)
+    facts = dict(facts_of_block(query.timestamp, fields, events))
+    if query.account:
+        facts |= facts_of_account(query.account, account_fields(query.props), query.slots)
+    return facts

@@ -374,6 +374,34 @@ class Query(models.Model):
         self.slot_values = {name: word for name, word in words.items() if name in slots}
 
 
+class Fact(models.Model):
+    """A fact about a job's block, once, whichever queries ask for it."""
+
+    job = models.ForeignKey(
+        BlockJob,
+        models.CASCADE,
+        related_name="facts",
+        db_index=False,  # the constraint below has an index
+    )
+    account = models.CharField(max_length=42, default="")  # checksummed; empty: of the block itself
+    name = models.CharField(max_length=340)  # as in `BlockFact.name`
+    kind = models.CharField(max_length=20)
+    # As the registry returned it. Null: not proven yet, or a reorg may have removed it.
+    word = BytesField(null=True)
+    proven_at = models.DateTimeField(null=True)
+    # Null also if others had proven it. Pruned together with the job.
+    transaction = models.ForeignKey(SentTransaction, models.CASCADE, null=True, related_name="+")
+    details = models.JSONField(null=True)  # of an event, as in API responses
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(name="queries_fact_key", fields=["job", "account", "name"])
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id}, {self.account or 'block'}, {self.name}"
+
+
 HASH_LENGTH = 66  # with 0x
 
 

@@ -21,7 +21,7 @@ from django.db.models.functions import Coalesce
 from ulid import ULID
 
 from queries.chain.errors import ChainError
-from queries.database import bulk_sql, daily_counts
+from queries.database import bulk_sql, daily_counts, stored_facts
 from queries.database.clock import shared_now
 from queries.database.leases import NOT_DUE, Lease, make_due
 from queries.models import IS_BLOCK_QUERY, Batch, BlockJob, Query, SentTransaction, WebhookDelivery
@@ -108,6 +108,7 @@ def reopen_queries(jobs: QuerySet[BlockJob]) -> None:
     queries = queries.exclude(batch__status=BatchStatus.REJECTED)
     list(queries.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
     queries.update(has_ended=False)
+    stored_facts.clear_words(jobs)
 
 
 def reach(
@@ -165,6 +166,7 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
             query.set_values(words)
         bulk_sql.update(queries, ["values", "slot_values"])
         now = shared_now()
+        stored_facts.set_words(queries, values, now)
         last_steps = {True: StepName.ACCOUNT_ACCUMULATED, False: StepName.HEADER_ACCUMULATED}
         for has_account, last_step in last_steps.items():
             ids = [query.pk for query in queries if bool(query.account) is has_account]
@@ -247,6 +249,7 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
         )
         unattached_queries = queries.filter(job=None).exclude(block=None)
         unattached_queries.update(job=Subquery(job.values("pk")[:1]))
+        stored_facts.add(queries.exclude(job=None))
         # For all of their jobs: a worker that died here may have attached some already.
         make_due(jobs.filter(Exists(queries.filter(job=OuterRef("pk")))))
         batches.filter(status=BatchStatus.RECEIVED).update(status=BatchStatus.ACCEPTED)

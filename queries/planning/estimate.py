@@ -13,6 +13,7 @@ from queries.chain.errors import (
 )
 from queries.chain.registry import FactGroups, accumulated_override
 from queries.config.registries import Registry
+from queries.facts import facts_of
 from queries.models import Query
 from queries.planning.anchors import OutOfReach
 from queries.planning.calls import (
@@ -26,7 +27,7 @@ from queries.planning.calls import (
 )
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
-from queries.planning.readers import ChainReaders, facts_of
+from queries.planning.readers import ChainReaders
 from queries.proving.registry_calls import block_leaf
 from queries.wait_reasons import Reason, WaitCode
 

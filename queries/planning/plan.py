@@ -8,11 +8,12 @@ from queries.chain.block_contents import BlockContent
 from queries.chain.client import ChainClient
 from queries.chain.registry import FactGroups, RegistryBlock, group_facts
 from queries.config.registries import Registry, RegistryKind
+from queries.facts import facts_of
 from queries.models import Query
 from queries.planning.anchors import AnchorResult, AnchorSearch
 from queries.planning.calls import Anchor, Piece, Preparation, cut_into_pieces
 from queries.planning.events import cut_events, set_events
-from queries.planning.readers import ChainReaders, facts_of
+from queries.planning.readers import ChainReaders
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
 

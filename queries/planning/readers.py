@@ -1,7 +1,6 @@
 """Connections to the chains of the routes file, with briefly cached heads.
 
-They resolve a query's time to a block and its ENS name to an account. `facts_of` lists a query's
-facts.
+They resolve a query's time to a block and its ENS name to an account.
 """
 
 import math
@@ -22,10 +21,8 @@ from queries.chain.registry import RegistryReader
 from queries.config.limits import Limits
 from queries.config.registries import Registry
 from queries.config.routes import Chain, Routes
-from queries.facts import account_fields, facts_of_account, facts_of_block, header_names
 from queries.models import Query
 from queries.planning.dry_runs import CallEstimator
-from queries.proving.facts import BlockFact
 from queries.proving.headers import Header
 from queries.proving.keccak import keccak256
 from queries.wait_reasons import Reason, WaitCode
@@ -150,14 +147,3 @@ class ChainReaders:
     def close(self) -> None:
         for client in self._clients.values():
             client.close()
-
-
-def facts_of(query: Query) -> dict[str, BlockFact]:
-    """The facts that a query requests, by the names of their values."""
-    if query.block is None:
-        raise ValueError("the query's block is not resolved yet")
-    fields, events = header_names(query.header_fields), (event["name"] for event in query.events)
-    facts = dict(facts_of_block(query.timestamp, fields, events))
-    if query.account:
-        facts |= facts_of_account(query.account, account_fields(query.props), query.slots)
-    return facts

@@ -13,6 +13,7 @@ from queries.chain.registry_checks import visible_own_hashes
 from queries.config.limits import ROWS_PER_PASS
 from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import call_data
+from queries.facts import facts_of
 from queries.models import Attestation, BlockJob, Query
 from queries.planning.anchors import HashNotKnown, OutOfReach
 from queries.planning.calls import (
@@ -25,7 +26,7 @@ from queries.planning.calls import (
 )
 from queries.planning.events import EventPiece
 from queries.planning.plan import BlockPlan
-from queries.planning.readers import ChainReaders, facts_of
+from queries.planning.readers import ChainReaders
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES

@@ -20,8 +20,9 @@ from queries.config.registries import Registry, verifier_address
 from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Retry, Snooze, Wait, recheck_pause
+from queries.facts import facts_of
 from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
-from queries.planning.readers import ChainReaders, facts_of
+from queries.planning.readers import ChainReaders
 from queries.proving.facts import BlockFact
 from queries.proving.headers import Header
 from queries.statuses import ENDED_STATUSES, StepName

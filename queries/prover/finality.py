@@ -19,7 +19,7 @@ from queries.chain.errors import (
 )
 from queries.chain.registry import EMPTY_WORD, RegistryReader
 from queries.config.registries import Registry
-from queries.database import bulk_sql
+from queries.database import bulk_sql, stored_facts
 from queries.database.leases import Snooze, Wait, recheck_pause
 from queries.models import Batch, EventReference, Query
 from queries.planning.events import event_references, set_events
@@ -88,6 +88,7 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
     content, updated_queries = job_pass.content, list[Query]()
     block_hash = content.header.hash.hex()
     errors, count_changes = dict[int, ChainError](), Counter[str]()
+    header_has_changed = False
     for query in job_pass.queries:
         if query.event_request is None or query.events_block_hash == block_hash:
             continue
@@ -99,6 +100,7 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
         except ChainError as error:
             errors[query.pk] = error
         else:
+            header_has_changed |= bool(query.events_block_hash)
             query.events_block_hash = block_hash
             updated_queries.append(query)
             count_changes[query.batch_id] += query.event_count - earlier_count
@@ -109,7 +111,10 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
             counts = {name: F(name) + change for name in ("event_count", "fact_count")}
             Batch.objects.filter(pk=batch_id).update(**counts)
         bulk_sql.update(updated_queries, ["events", "events_block_hash", "event_count"])
-        # Replace references that an earlier header had.
+        # Replace what an earlier header had.
+        if header_has_changed:
+            stored_facts.forget_events(job_pass.job)
+        stored_facts.add(updated_queries)
         EventReference.objects.filter(query__in=updated_queries).delete()
         EventReference.objects.bulk_create(references)
     queries = [query for query in job_pass.queries if query.pk not in errors]

@@ -13,9 +13,9 @@ from queries.chain.registry import group_facts
 from queries.config.registries import Registry, constructor_arguments, verifier_address
 from queries.config.routes import Routes
 from queries.error_codes import ProofCode, batch_not_found, busy_refusal
+from queries.facts import facts_of
 from queries.http.thread_slots import thread_slot
 from queries.models import BlockJob, Query, SentTransaction
-from queries.planning.readers import facts_of
 from queries.proving.bundles import BlockProof, ClaimedRegistry, ClaimedTransaction, write_bundle
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountToStore

@@ -332,10 +332,12 @@ class Service:
                 connection.execute(statement)
 
     def close(self) -> None:
-        """Stop all processes, at the same time."""
+        """Stop all processes, at the same time. Every fact has the value that its queries have."""
         for process in self._processes:
             process.terminate()
         self._running.close()
+        code = "from tests.rigs.fact_check import check_stored_facts; check_stored_facts()"
+        self.manage("shell", "--no-imports", "-c", code)
 
     def _environment(self, settings: dict[str, str]) -> dict[str, str]:
         return clean_environment(self.folder, **(self.settings | settings))
