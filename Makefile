@@ -23,7 +23,7 @@ NPM_READY := queries/contracts/node_modules/.tacitus-ready
 TEST_NPM_READY := tests/js/node_modules/.tacitus-ready
 WEB3_READY := .venv-web3/.tacitus-ready
 MANAGE := $(BIN)/python manage.py
-# Use `-n0` to run one test, for example make test ARGS="-k health -n0"
+# Use `-n0` to run one test, for example make test ARGS="-k probes -n0"
 # Tests of one file stay with one worker, because many share what they start.
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 

@@ -1,7 +1,7 @@
 """Contracts that only tests compile. Builds are cached, because one takes up to a minute.
 
-One pytest process compiles while the others wait; later runs reuse the build until a source or a
-setting changes.
+One pytest process compiles while the others wait; later runs reuse the build until a source, a
+setting or the compiler changes.
 """
 
 import fcntl
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from queries.contracts.abi import Artifact, load_artifact
-from queries.contracts.compiler import CONTRACTS, SETTINGS, read_sources, run_compiler
+from queries.contracts.compiler import COMPILER, CONTRACTS, SETTINGS, read_sources, run_compiler
 
 BUILDS = Path(__file__).parents[1] / ".pytest_cache" / "builds"  # `make clean` removes it
 TEST_SOURCES = Path(__file__).parent / "queries" / "contracts" / "sources"
@@ -23,15 +23,18 @@ SETTABLE_FILE = f"tests/{SETTABLE}.sol"  # its name for the compiler
 
 
 def compile_cached(sources: Mapping[str, str], settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the output of `run_compiler`. Sources name the compiler's version."""
-    key = json.dumps([dict(sources), dict(settings)], sort_keys=True)
+    """Return the output of `run_compiler`, which is kept unless it is an error."""
+    version = COMPILER.with_name("package.json").read_text()
+    key = json.dumps([dict(sources), dict(settings), version], sort_keys=True)
     file = BUILDS / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
     BUILDS.mkdir(parents=True, exist_ok=True)
     with file.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not file.exists():
+            build = run_compiler(sources, settings)
+            assert all(entry["severity"] != "error" for entry in build.get("errors", ())), build
             new_file = file.with_suffix(".new")
-            new_file.write_text(json.dumps(run_compiler(sources, settings)))
+            new_file.write_text(json.dumps(build))
             new_file.rename(file)
         output: Mapping[str, Any] = json.loads(file.read_text())
     return output

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Callable, Generator, Iterator
 from functools import wraps
 from pathlib import Path
@@ -62,7 +63,7 @@ LONGEST = (
     "test_destination_reorg", "test_transactions", "test_no_untrue_fact", "test_nodes",
     "test_guides", "test_new_batch_in_the_browser", "test_killed_between_statements",
 )  # fmt: skip
-MANY_TESTS, SLOWEST_SETUPS = 100, 10
+SLOW_SETUP_SECONDS, SLOWEST_SETUPS = 1, 10
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup", "template"}
 
 
@@ -98,11 +99,19 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_configure() -> None:
+    """Tests press Ctrl-C. A shell that starts a run in the background may have it ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Check that every test is marked for the databases on which CI runs it, and sort them.
 
-    pytest-django blocks the database for tests without `django_db`.
+    Leave out installations unless they are asked for. pytest-django blocks the database for tests
+    without `django_db`.
     """
+    if "installation" not in config.option.markexpr:
+        items[:] = [item for item in items if not item.get_closest_marker("installation")]
     items.sort(key=_place)
     needless = [
         item.nodeid
@@ -130,7 +139,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """List what slows each run down: set-ups that many tests wait for."""
     reports = [report for reports in terminalreporter.stats.values() for report in reports]
     setups = [report for report in reports if getattr(report, "when", "") == "setup"]
-    if len(setups) >= MANY_TESTS:
+    setups = [report for report in setups if report.duration >= SLOW_SETUP_SECONDS]
+    if setups:
         terminalreporter.section("slowest set-ups")
         for report in sorted(setups, key=lambda report: -report.duration)[:SLOWEST_SETUPS]:
             terminalreporter.write_line(f"{report.duration:6.2f} s  {report.nodeid}")

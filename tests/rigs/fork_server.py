@@ -92,8 +92,9 @@ def run_manage(
         fork = Fork(command, environment, out, err)
         try:
             code = fork.wait(timeout)
-        except TimeoutError:
-            fork.send_signal(signal.SIGKILL)
+        except BaseException:  # a time-out, or Ctrl-C, which its session does not get
+            with suppress(ProcessLookupError):
+                os.killpg(fork.pid, signal.SIGKILL)
             raise
         for file in (out, err):
             file.seek(0)
@@ -134,7 +135,11 @@ def _serve(control: socket.socket) -> tuple[bytes, list[int]]:
                     _report_exit(selector, key)
                     continue
                 request, files, _, _ = socket.recv_fds(control, MAX_REQUEST_BYTES, 3)
-                if not request:
+                if not request:  # the tests have ended, perhaps by a signal
+                    for other in selector.get_map().values():
+                        if other.data:
+                            with suppress(ProcessLookupError):
+                                os.killpg(other.data[0], signal.SIGKILL)
                     os._exit(0)
                 pid = os.fork()
                 if not pid:

@@ -36,18 +36,18 @@ def count_mentions(calls: list[str], account: str) -> int:
     return sum(call.count(account[2:].lower()) for call in calls)
 
 
-def test_proven_facts_cost_no_transaction(shared_service: Service) -> None:
+def test_proven_facts_cost_no_transaction(service: Service) -> None:
     """For another account too, and in a batch with facts that are not proven yet."""
     first, second = new_accounts(2)
-    block = shared_service.chain.mine(2) - 1
-    shared_service.wait(shared_service.submit_balance(block, first))
-    status = shared_service.wait(
-        shared_service.submit_balance(block, first, key=shared_service.keys[1])
-    )
+    block = service.chain.mine(2) - 1
+    service.wait(service.submit_balance(block, first))
+    calls = mined_calls(service)
+    status = service.wait(service.submit_balance(block, first, key=service.keys[1]))
     assert status["spent"] == "0"
-    shared_service.wait(shared_service.submit({31337: {block: accounts(first, second)}}))
-    assert count_mentions(mined_calls(shared_service), second) == 1
-    assert count_mentions(mined_calls(shared_service), first) == 1
+    assert mined_calls(service) == calls
+    service.wait(service.submit({31337: {block: accounts(first, second)}}))
+    assert count_mentions(mined_calls(service), second) == 1
+    assert count_mentions(mined_calls(service), first) == 1
 
 
 def test_a_third_party_that_proves_the_facts_first_does_no_harm(service: Service) -> None:

@@ -22,7 +22,7 @@ from queries.transactions.destination_reorgs import finalize_or_reopen
 from tests.queries.prover.bundles import checked_proof
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, deliver_all
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 OTHER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
 BALANCE = AccountField.BALANCE

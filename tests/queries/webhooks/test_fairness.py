@@ -25,6 +25,7 @@ from queries.webhooks.deliver import claim_delivery, deliver
 from tests.queries.api.served_api import OTHER_WALLET, WALLET
 from tests.rigs.deployed_contracts import SIGNER_KEY
 from tests.rigs.receiver import receiver
+from tests.rigs.service import wait_until
 from tests.rigs.slow_receivers import SLOW_RECEIVERS, slow_receiver
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -163,7 +164,8 @@ def test_hanging_receivers_do_not_delay_other_accounts(accounts: tuple[Account, 
     with receiver() as hook, slow_receiver(*SLOW_RECEIVERS["a stall"]) as hanging:
         _due(stranger, 2 * loop.WEBHOOKS_AT_ONCE, hanging)
         with _delivering(0.01):
-            time.sleep(0.3)
+            leased_rows = WebhookDelivery.objects.filter(lease_until__gt=shared_now())
+            wait_until(leased_rows.exists, what="a delivery to the stranger hangs")
             _due(other, 1, hook.url)
             deadline = time.monotonic() + 3
             while not hook.deliveries and time.monotonic() < deadline:
