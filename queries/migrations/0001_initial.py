@@ -431,4 +431,21 @@ class Migration(migrations.Migration):
             model_name='webhookdelivery',
             index=models.Index(condition=models.Q(('lease_until__isnull', False)), fields=['owner', 'lease_until'], name='queries_delivery_in_progress'),
         ),
+        migrations.CreateModel(
+            name='Fact',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('account', models.CharField(default='', max_length=42)),
+                ('name', models.CharField(max_length=340)),
+                ('kind', models.CharField(max_length=20)),
+                ('word', queries.models.BytesField(null=True)),
+                ('proven_at', models.DateTimeField(null=True)),
+                ('details', models.JSONField(null=True)),
+                ('job', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='facts', to='queries.blockjob')),
+                ('transaction', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='queries.senttransaction')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('job', 'account', 'name'), name='queries_fact_key')],
+            },
+        ),
     ]

@@ -6,7 +6,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import cycle
+from itertools import cycle, product
 
 from django.apps import apps
 from django.core.management.color import no_style
@@ -17,6 +17,7 @@ from ulid import ULID
 from accounts.models import Account
 from accounts.shared.wallets import Wallet
 from queries.chain.signer import Fees, Signer, UnsignedTransaction
+from queries.database import stored_facts
 from queries.database.daily_counts import (
     DONE,
     DURATION_BOUNDS,
@@ -31,13 +32,15 @@ from queries.models import (
     Batch,
     BlockJob,
     ChainRecord,
+    Fact,
     JobTransaction,
     Query,
     SentHash,
     SentTransaction,
 )
+from queries.proving.facts import FactKind
 from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
-from queries.proving.keccak import keccak256
+from queries.proving.keccak import keccak256, number_word
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 from queries.proving.witnesses import AccountField
 from queries.statuses import BatchStatus, StepName
@@ -71,7 +74,7 @@ OPEN_BATCHES = 20  # the newest ones are in progress
 DAYS = 400
 BUSY = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 NOW = datetime.now(UTC)
-BALANCE = 1 << AccountField.BALANCE
+BALANCE, PROVEN_BALANCE = 1 << AccountField.BALANCE, 123 * 10**18  # wei
 
 WIDE_SLOTS = 5_000  # as many as a batch may have
 WIDE_QUERIES = 51  # more than a list shows
@@ -100,6 +103,7 @@ def fill(queries: int) -> Mapping[str, str]:
         _write_jobs(jobs)
         _write_batches(batches)
         Table(Query).write(_queries(batches, jobs, _addresses(min(queries, 20_000))))
+        _write_facts()
         _count_days(batches)
         _record_route(jobs, queries * 2)
     if connection.vendor == "postgresql":
@@ -276,9 +280,28 @@ def _query(status: BatchStatus) -> Query:
     query.has_ended = status in {BatchStatus.DONE, BatchStatus.REJECTED}
     if status is BatchStatus.DONE:
         query.set_values(
-            {"BALANCE": f"{123 * 10**18:064x}", **dict.fromkeys(query.slots, f"{1:064x}")}
+            {"BALANCE": f"{PROVEN_BALANCE:064x}", **dict.fromkeys(query.slots, f"{1:064x}")}
         )
     return query
+
+
+def _write_facts() -> None:
+    """Write the facts of DONE batches' queries."""
+    job_keys = ("job_id", "account", "account_transaction_id")
+    queries = Query.objects.filter(batch__status=BatchStatus.DONE).values_list(*job_keys).distinct()
+    table = Table(Fact)
+    facts = (
+        ("BALANCE", FactKind.ACCOUNT_FIELD, PROVEN_BALANCE),
+        (f"0x{3:064x}", FactKind.STORAGE_SLOT, 1),
+    )
+    rows = [
+        table.row(Fact(job_id=1, name=name, kind=kind, word=number_word(word), proven_at=NOW))
+        for name, kind, word in facts
+    ]
+    table.write(
+        table.copy(row, id=number, job_id=job, account=account, transaction_id=sent)
+        for number, ((job, account, sent), row) in enumerate(product(list(queries), rows), 1)
+    )
 
 
 def _count_days(batches: list[NewBatch]) -> None:
@@ -322,7 +345,9 @@ def add_wide_queries() -> Mapping[str, str]:
     ]  # fmt: skip
     Batch.objects.bulk_create(batches)
     rows = (_wide_query(batch, job) for batch in batches)
-    Query.objects.bulk_create(rows, batch_size=WIDE_PER_STATEMENT)
+    queries = Query.objects.bulk_create(rows, batch_size=WIDE_PER_STATEMENT)
+    values = {queries[0].pk: queries[0].all_values}
+    stored_facts.set_words(queries[:1], values, queries[0].account_accumulated_completed_at or NOW)
     return {
         "wide_block": str(job.block),
         "wide_account": WIDE_ACCOUNT,

@@ -4,10 +4,10 @@ import itertools
 from collections.abc import Mapping
 
 from queries import transitions
+from queries.facts import BLOCK_AT_TIME, facts_of
 from queries.models import Batch, BlockJob, Query
 from queries.proving.headers import FIELD_RULES, FieldFormat, Header, HeaderField, decode_header
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
-from queries.proving.witnesses import AccountField
 from queries.statuses import BatchStatus
 from tests.queries.api.batch_states import send_transaction
 from tests.queries.api.served_api import SEPOLIA, make_key, submitted
@@ -87,9 +87,7 @@ def prove(batch_id: str, nonce: int | None = None) -> None:
 
 
 def _values(query: Query) -> dict[str, str]:
-    names = [field.name for field in AccountField if query.props >> field & 1]
-    names += [field.name for field in HeaderField if query.header_fields >> field & 1]
-    words = dict.fromkeys([*names, *query.slots], f"{1:064x}")
+    words = {name: f"{1:064x}" for name in facts_of(query) if name != BLOCK_AT_TIME}
     if "BALANCE" in words:
         words["BALANCE"] = f"{(query.block or 0) % 1000 * ETHER:064x}"
     return words

@@ -337,7 +337,7 @@ class Service:
             process.terminate()
         self._running.close()
         code = "from tests.rigs.fact_check import check_stored_facts; check_stored_facts()"
-        self.manage("shell", "--no-imports", "-c", code)
+        self.manage("shell", "--no-imports", "-c", code, DATABASE_URL=self.database)
 
     def _environment(self, settings: dict[str, str]) -> dict[str, str]:
         return clean_environment(self.folder, **(self.settings | settings))
@@ -403,8 +403,8 @@ class Service:
         is_over = polls(seconds)
         for batch in batches:
             while (status := self.status(batch))["queryStatus"] == "IN_PROGRESS":
-                assert not next(is_over), (status, self.logs())
-            assert status["queryStatus"] == end, (status, self.logs())
+                assert not next(is_over), status
+            assert status["queryStatus"] == end, status
         return status
 
     def rejection(self, batch: str) -> dict[str, Any]:
