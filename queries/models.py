@@ -389,8 +389,8 @@ class Fact(models.Model):
     # As the registry returned it. Null: not proven yet, or a reorg may have removed it.
     word = BytesField(null=True)
     proven_at = models.DateTimeField(null=True)
-    # Null also if others had proven it. Pruned together with the job.
-    transaction = models.ForeignKey(SentTransaction, models.CASCADE, null=True, related_name="+")
+    # Null if others had proven it.
+    transaction = models.ForeignKey(SentTransaction, models.SET_NULL, null=True, related_name="+")
     details = models.JSONField(null=True)  # of an event, as in API responses
 
     class Meta:

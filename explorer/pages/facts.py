@@ -175,7 +175,7 @@ def _fact_context(
         "others": [entry for entry in matches if entry is not match],
         "route": route,
         "sentence": fact_sentence(fact, links),
-        "absent": proves_no_account(match.facts_of_query),
+        "absent": proves_no_account(match.account_fields),
         "registry": registry,
         "reader": reader,
         "snippets": snippets(fact, reader) if reader else (),

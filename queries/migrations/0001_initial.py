@@ -442,7 +442,7 @@ class Migration(migrations.Migration):
                 ('proven_at', models.DateTimeField(null=True)),
                 ('details', models.JSONField(null=True)),
                 ('job', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='facts', to='queries.blockjob')),
-                ('transaction', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='queries.senttransaction')),
+                ('transaction', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='queries.senttransaction')),
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('job', 'account', 'name'), name='queries_fact_key')],

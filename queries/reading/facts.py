@@ -20,7 +20,7 @@ from queries.facts import (
     header_bits,
     spellings,
 )
-from queries.models import HASH_LENGTH, Batch, BlockJob, EventReference, Query
+from queries.models import HASH_LENGTH, Batch, BlockJob, EventReference, Fact, Query
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import decode_header
 from queries.reading.batches import QueryView, query_view, read_transactions
@@ -137,9 +137,6 @@ class FactKey:
         """The field's name, the slot with 0x, or an event's name."""
         return BLOCK_AT_TIME if self.is_time else self.fact.name
 
-    def matches(self, fact: BlockFact) -> bool:
-        return self.fact == fact or (self.is_time and fact.kind is FactKind.BLOCK_AT_TIME)
-
 
 @dataclass(frozen=True, slots=True)
 class FactMatch:
@@ -147,8 +144,8 @@ class FactMatch:
 
     fact: FactView
     proven_fact: ProvenFact
-    query_id: int  # of the oldest query, which proved it
-    facts_of_query: tuple[FactView, ...]  # all facts of that query
+    query_id: int  # of the oldest query
+    account_fields: tuple[FactView, ...]  # that are proven of its account
     batches: tuple[str, ...]  # the newest, newest first
     more_batches: int  # how many older ones there are
     first_batch: str
@@ -156,44 +153,82 @@ class FactMatch:
 
 
 def find_fact(key: FactKey) -> tuple[FactMatch, ...]:
-    """Find the fact on each destination, the source chain itself first. Reads by index."""
-    queries: dict[tuple[int, int], list[tuple[int, str]]] = {}
-    columns = ("pk", "batch_id", "batch__destination", "batch__status", "timestamp")
-    for pk, batch, destination, status, timestamp in _matching_queries(key).values_list(*columns)[
-        :MAX_MATCHES
-    ]:
-        # The status is not part of the statement, because SQLite would scan all DONE batches.
-        if status == BatchStatus.DONE:
-            requested_time = timestamp if key.is_time else 0
-            queries.setdefault((destination, requested_time), []).append((pk, batch))
-    rows = Query.objects.select_related("batch", "job")
-    rows_by_id = rows.in_bulk([matches[-1][0] for matches in queries.values()])
-    facts = [
-        _match_fact(key, rows_by_id[matches[-1][0]], [batch for _, batch in matches])
-        for matches in queries.values()
-    ]
+    """Find the fact on each destination, the source chain itself first."""
+    rows = _stored_facts(job__source=key.source, job__block=key.block, account=key.account)
+    rows = rows.filter(kind=key.fact.kind)
+    if not key.is_time:
+        rows = rows.filter(name=key.name)
+    matches = (_match_fact(key, row) for row in rows.order_by("job__destination", "pk"))
     return tuple(
-        sorted(
-            (entry for entry in facts if entry),
-            key=lambda entry: (entry.fact.destination != key.source, entry.fact.destination),
-        )
+        sorted(filter(None, matches), key=lambda match: match.fact.destination != key.source)
+    )
+
+
+def _stored_facts(**conditions: object) -> QuerySet[Fact]:
+    rows = Fact.objects.filter(**conditions, word__isnull=False)
+    return rows.select_related("job", "transaction").defer("transaction__raw")
+
+
+def _match_fact(key: FactKey, row: Fact) -> FactMatch | None:
+    """None if the batches that asked for it have been deleted."""
+    requests = list(
+        _requesting_queries(key, row).values_list("pk", "batch_id", "name")[:MAX_MATCHES]
+    )
+    if not requests or row.proven_at is None:
+        return None
+    query_id, first_batch, ens_name = requests[-1]
+    batches = tuple(dict.fromkeys(batch for _, batch, _ in requests))
+    fact = replace(_fact_view(row), name=key.name, ens_name=ens_name if key.account else "")
+    fields = _stored_facts(job=row.job, account=key.account, kind=FactKind.ACCOUNT_FIELD)
+    sent, header = row.transaction, row.job.header
+    return FactMatch(
+        fact,
+        ProvenFact(
+            fact,
+            f"0x{row.job.block_hash}" if row.job.block_hash else "",
+            (sent.mined_hash or sent.hashes[-1]) if sent else "",
+            row.proven_at,
+        ),
+        query_id,
+        tuple(map(_fact_view, fields)),
+        batches[:MAX_BATCHES],
+        len(batches[MAX_BATCHES:]),
+        first_batch,
+        decode_header(header).timestamp if header else None,
+    )
+
+
+def _fact_view(row: Fact) -> FactView:
+    fact = BlockFact.parse(row.name, bytes.fromhex(row.account[2:]))
+    if fact is None or row.word is None:
+        raise ValueError(f"{row} is no proven fact")
+    job = row.job
+    return FactView(
+        fact,
+        job.source,
+        job.destination,
+        job.block,
+        row.account,
+        "",
+        row.name,
+        f"0x{row.word.hex()}",
+        row.details or {},
     )
 
 
 def open_batch(key: FactKey) -> str:
     """The newest batch whose facts of this account and block are being proven, or empty."""
     rows = Query.objects.filter(account=key.account, source=key.source, block=key.block)
-    rows = rows.filter(has_ended=False, values__isnull=True).order_by("-id")
+    rows = rows.filter(has_ended=False).order_by("-id")
     return rows.values_list("batch_id", flat=True).first() or ""
 
 
-def _matching_queries(key: FactKey) -> QuerySet[Query]:
-    """Queries that ask for the fact and have values, newest first."""
-    rows = Query.objects.filter(source=key.source, block=key.block, values__isnull=False)
-    rows = rows.order_by("-id")
+def _requesting_queries(key: FactKey, row: Fact) -> QuerySet[Query]:
+    """The queries that ask for the fact, newest first."""
+    rows, fact = Query.objects.filter(job=row.job).order_by("-id"), key.fact
     if key.is_time:
-        return rows.filter(timestamp__isnull=False)
-    rows, fact = rows.filter(account=key.account), key.fact
+        return rows.filter(timestamp=int(row.name))
+    rows = rows.filter(account=key.account)
     if fact.is_event:
         return rows.filter(event_count__gt=0, values__has_key=key.name)
     if fact.kind is FactKind.STORAGE_SLOT:
@@ -203,24 +238,6 @@ def _matching_queries(key: FactKey) -> QuerySet[Query]:
     else:
         column, bits = "header_fields", header_bits(spellings(fact))
     return rows.annotate(requested=F(column).bitand(bits)).filter(requested__gt=0)
-
-
-def _match_fact(key: FactKey, row: Query, batches: Iterable[str]) -> FactMatch | None:
-    row_facts = list(_row_facts([row]))
-    match = next((entry for entry in row_facts if key.matches(entry.fact.identity)), None)
-    if match is None:
-        return None
-    distinct_batches = tuple(dict.fromkeys(batches))
-    return FactMatch(
-        replace(match.fact, account=key.account, name=key.name),
-        match,
-        row.pk,
-        tuple(entry.fact for entry in row_facts),
-        distinct_batches[:MAX_BATCHES],
-        len(distinct_batches[MAX_BATCHES:]),
-        row.batch_id,
-        decode_header(row.job.header).timestamp if row.job and row.job.header else None,
-    )
 
 
 MAX_MENTIONING_FACTS = 100

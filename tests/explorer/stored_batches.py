@@ -4,8 +4,10 @@ import itertools
 from collections.abc import Mapping
 
 from queries import transitions
+from queries.database import stored_facts
+from queries.database.clock import shared_now
 from queries.facts import BLOCK_AT_TIME, facts_of
-from queries.models import Batch, BlockJob, Query
+from queries.models import Batch, BlockJob, Fact, Query
 from queries.proving.headers import FIELD_RULES, FieldFormat, Header, HeaderField, decode_header
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 from queries.statuses import BatchStatus
@@ -84,6 +86,15 @@ def prove(batch_id: str, nonce: int | None = None) -> None:
     batches.update(status=BatchStatus.ACCEPTED)
     queries = list(Query.objects.filter(batch=batch_id))
     transitions.finish({query.pk: _values(query) for query in queries})
+
+
+def update_queries(batch_id: str, **columns: object) -> None:
+    """Change the batch's queries, and the facts of their blocks with them."""
+    Query.objects.filter(batch=batch_id).update(**columns)
+    queries = Query.objects.filter(job__queries__batch=batch_id).distinct()
+    Fact.objects.filter(job__queries__batch=batch_id).delete()
+    values = {query.pk: query.all_values for query in queries}
+    stored_facts.set_words(queries, values, shared_now())
 
 
 def _values(query: Query) -> dict[str, str]:

@@ -23,6 +23,7 @@ from tests.explorer.proven_events import (
     prove_events,
     submit_events,
 )
+from tests.explorer.stored_batches import update_queries
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
@@ -54,7 +55,8 @@ def test_each_fact_has_a_page_and_is_checked_with_the_verifier(
         assert "The events verifier says the same" in text
         assert verifier in text
     # The verifier is asked, not the database.
-    Query.objects.filter(batch=batch).update(values={"TRANSACTION:0": f"{7:064x}"})
+    values = Query.objects.get(batch=batch).all_values
+    update_queries(batch, values={**values, "TRANSACTION:0": f"{7:064x}"})
     assert "but this page shows" in page_text(f"{sent.facts}/TRANSACTION:0/check")
 
 
@@ -82,12 +84,11 @@ def test_a_known_event_reads_as_a_sentence(service: Service, sent: Transfer) -> 
     assert f"no log by {SILENT} in transaction 0" in page_text(
         f"{sent.facts}/ABSENT_LOG:0:{SILENT.lower()}:"
     )
-    Query.objects.filter(batch=batch).update(
-        events=[
-            {**event, "data": "0x"} if event["name"] == "LOG:0:0" else event
-            for event in Query.objects.get(batch=batch).events
-        ]
-    )
+    events = [
+        {**event, "data": "0x"} if event["name"] == "LOG:0:0" else event
+        for event in Query.objects.get(batch=batch).events
+    ]
+    update_queries(batch, events=events)
     assert "event 0xddf252ad1be2c89b" in page_text(f"{sent.facts}/LOG:0:0")
 
 
@@ -217,7 +218,7 @@ def test_many_events_are_counted_in_the_lists_of_a_block(service: Service, sent:
     row = Query.objects.get(batch=batch)
     events = [{**row.events[0], "name": f"LOG:0:{log}"} for log in range(21)]
     values = {event["name"]: f"{7:064x}" for event in events}
-    Query.objects.filter(batch=batch).update(events=events, values=values, event_count=21)
+    update_queries(batch, events=events, values=values, event_count=21)
     assert " block 21 events " in page_text(f"/explorer/block/{CHAIN_ID}/{sent.block}")
     assert "Transfer of" in page_text(f"{sent.facts}/LOG:0:20")
 
@@ -280,5 +281,5 @@ def test_a_withdrawal_is_an_amount_with_its_recipient(service: Service, sent: Tr
         "name": name, "position": 2, "withdrawalIndex": "5", "validatorIndex": "123",
         "address": HOLDER, "amount": f"{32_500_000_000}",
     }  # fmt: skip
-    Query.objects.filter(batch=batch).update(values={name: f"{7:064x}"}, events=[event])
+    update_queries(batch, values={name: f"{7:064x}"}, events=[event])
     assert f"32.5 ETH to {HOLDER}, validator 123" in page_text(f"{sent.facts}/{name}")

@@ -11,9 +11,10 @@ import pytest
 from explorer.pages.facts import MAX_CHECKS
 from queries.config.routes import NodeAddress, Routes
 from queries.http import thread_slots
-from queries.models import Query
+from queries.models import BlockJob, Query
 from tests.explorer.page_text import visible_text
 from tests.explorer.proven_facts import FACTS, fact_page, proven_batch
+from tests.explorer.stored_batches import update_queries
 from tests.queries.prover.service import CHAIN_ID, Service, serving
 from tests.rigs.stub_node import stall, stub_node
 
@@ -52,10 +53,12 @@ def test_a_check_compares_the_stored_fact_with_the_registry(service: Service) ->
     query = Query.objects.get(batch=batch, position=0)
     changed = {**(query.values or {}), "BALANCE": f"{7 * 10**18:064x}"}
     Query.objects.filter(pk=query.pk).update(values=changed)
+    update_queries(batch, has_ended=True)
     text = _check_text(batch)
     assert "The registry says 123 ETH" in text
     assert "but this page shows 7 ETH" in text
-    Query.objects.filter(pk=query.pk).update(block=1)
+    BlockJob.objects.update(block=1)
+    update_queries(batch, block=1)
     assert "The registry does not have this fact" in _check_text(batch)
 
 

@@ -23,6 +23,7 @@ from tests.explorer.stored_batches import (
     prove,
     submit_accounts,
     submit_balances,
+    update_queries,
 )
 from tests.queries.api.batch_states import BEGIN, HASHES, send_transaction
 from tests.queries.api.served_api import (
@@ -61,7 +62,7 @@ def test_pages_say_if_an_account_is_proven_not_to_exist(page: str) -> None:
     }
     for exists in (True, False):
         words["NONCE"] = f"{exists:064x}"
-        Query.objects.filter(batch=batch).update(values=words)
+        update_queries(batch, values=words)
         assert ("No such account" in page_text(urls.get(page, page))) is not exists
 
 

@@ -332,10 +332,13 @@ class Service:
                 connection.execute(statement)
 
     def close(self) -> None:
-        """Stop all processes, at the same time. Every fact has the value that its queries have."""
+        """Stop all processes, at the same time."""
         for process in self._processes:
             process.terminate()
         self._running.close()
+
+    def check_facts(self) -> None:
+        """Every fact in the database has the value that the queries for it have."""
         code = "from tests.rigs.fact_check import check_stored_facts; check_stored_facts()"
         self.manage("shell", "--no-imports", "-c", code, DATABASE_URL=self.database)
 

@@ -82,6 +82,8 @@ def installation(template: Template, folder: Path) -> Iterator[Service]:
     ):
         yield service
         print(service.logs())  # pytest shows it if the scenario fails
+        service.close()
+        service.check_facts()
 
 
 @contextmanager
