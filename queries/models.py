@@ -405,29 +405,26 @@ class Fact(models.Model):
 HASH_LENGTH = 66  # with 0x
 
 
-class EventReference(models.Model):
-    """An address or transaction hash in an event fact, for searches."""
+class FactMention(models.Model):
+    """An address or transaction hash in the fact of an event, for searches."""
 
-    query = models.ForeignKey(
-        Query,
+    fact = models.ForeignKey(
+        Fact,
         models.CASCADE,
-        related_name="references",
+        related_name="mentions",
         db_index=False,  # the constraint below has an index
     )
     source = models.PositiveBigIntegerField()
     block = models.PositiveBigIntegerField()
-    fact = models.CharField(max_length=340)  # its name, such as LOG:3:0
     address_or_hash = models.CharField(max_length=HASH_LENGTH)  # in lower case
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(
-                name="queries_reference_key", fields=["query", "fact", "address_or_hash"]
-            )
+            models.UniqueConstraint(name="queries_mention_key", fields=["fact", "address_or_hash"])
         ]
         indexes: ClassVar = [
             models.Index(
-                name="queries_reference_search", fields=["address_or_hash", "source", "-block"]
+                name="queries_mention_search", fields=["address_or_hash", "source", "-block"]
             )
         ]
 

@@ -32,7 +32,6 @@ from queries.reading.facts import (
     facts_mentioning,
     find_fact,
     open_batch,
-    transaction_of_fact,
 )
 from queries.schema.bodies import ADDRESS
 
@@ -167,7 +166,7 @@ def _fact_context(
     route = links.registry(fact.source, fact.destination)
     registry = route.address if route else ""
     reader = verifier_address(registry) if registry and fact.event else registry
-    transaction = transaction_of_fact(match.query_id, fact.name)
+    transaction = match.event_transaction
     mentions = facts_mentioning(fact.source, transaction) if transaction else ()
     return {
         **answer_context(fact, links),

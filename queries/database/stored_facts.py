@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db.models import QuerySet
 
 from queries.facts import BLOCK_AT_TIME, facts_of
-from queries.models import BlockJob, Fact, Query
+from queries.models import BlockJob, Fact, FactMention, Query
 from queries.proving.facts import EVENT_KINDS
 from queries.proving.keccak import number_word
 
@@ -17,6 +17,19 @@ def add(queries: Iterable[Query]) -> None:
     """Store the facts that these queries ask for, unless they are stored already."""
     rows = [row for query in queries for _, row in _rows(query)]
     Fact.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def add_mentions(job: BlockJob, mentions: Mapping[str, Iterable[str]]) -> None:
+    """Store which addresses and hashes the job's events mention, by the events' names."""
+    rows = Fact.objects.filter(job=job, account="", name__in=mentions)
+    FactMention.objects.bulk_create(
+        (
+            FactMention(fact_id=pk, source=job.source, block=job.block, address_or_hash=value)
+            for pk, name in rows.values_list("pk", "name")
+            for value in mentions[name]
+        ),
+        ignore_conflicts=True,
+    )
 
 
 def forget_events(job: BlockJob) -> None:

@@ -201,17 +201,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='EventReference',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('source', models.PositiveBigIntegerField()),
-                ('block', models.PositiveBigIntegerField()),
-                ('fact', models.CharField(max_length=340)),
-                ('address_or_hash', models.CharField(max_length=66)),
-                ('query', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='references', to='queries.query')),
-            ],
-        ),
-        migrations.CreateModel(
             name='SentTransaction',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -356,14 +345,6 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('owner', 'idempotency_key'), name='queries_batch_idempotency_key'),
         ),
         migrations.AddIndex(
-            model_name='eventreference',
-            index=models.Index(fields=['address_or_hash', 'source', '-block'], name='queries_reference_search'),
-        ),
-        migrations.AddConstraint(
-            model_name='eventreference',
-            constraint=models.UniqueConstraint(fields=('query', 'fact', 'address_or_hash'), name='queries_reference_key'),
-        ),
-        migrations.AddIndex(
             model_name='senttransaction',
             index=models.Index(condition=models.Q(('confirmed', False)), fields=['chain', 'sender', 'nonce'], name='queries_tx_unconfirmed'),
         ),
@@ -446,6 +427,20 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('job', 'account', 'name'), name='queries_fact_key')],
+            },
+        ),
+        migrations.CreateModel(
+            name='FactMention',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('source', models.PositiveBigIntegerField()),
+                ('block', models.PositiveBigIntegerField()),
+                ('address_or_hash', models.CharField(max_length=66)),
+                ('fact', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='mentions', to='queries.fact')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['address_or_hash', 'source', '-block'], name='queries_mention_search')],
+                'constraints': [models.UniqueConstraint(fields=('fact', 'address_or_hash'), name='queries_mention_key')],
             },
         ),
     ]

@@ -3,7 +3,7 @@ them into calls of the events verifier that fit.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -25,7 +25,7 @@ from queries.chain.errors import (
 )
 from queries.chain.registry import RegistryReader
 from queries.contracts.abi import call_data
-from queries.models import EventReference, Query
+from queries.models import Query
 from queries.planning.calls import Anchor, Piece
 from queries.proving.block_items import BLOOM_BYTES, NEWEST_TYPE, Log, Receipt, bloom_excludes
 from queries.proving.event_witness import build_event_witness
@@ -75,24 +75,18 @@ def find_requested_events(content: BlockContent, request: Mapping[str, Any]) -> 
     return list(events.values())
 
 
-def event_references(content: BlockContent, query: Query) -> Iterator[EventReference]:
-    """The addresses in the query's facts, also those in topics, and the transactions' hashes."""
-    hashes, block = dict[int | None, str](), content.header.number
+def find_mentions(content: BlockContent, events: Iterable[Event]) -> dict[str, set[str]]:
+    """The addresses in each event, also those in topics, and its transaction's hash; by name."""
+    hashes, mentions = dict[int | None, str](), dict[str, set[str]]()
     with suppress(ChainError):  # the facts can be proven without them
         hashes = {index: digest for digest, index in content.indexes.items()}
-    for event in query.events:
+    for event in events:
         fact = BlockFact.parse(event["name"])
         transaction = hashes.get(fact.transaction if fact else None, "")
         text = " ".join((event["name"], event.get("address", ""), *event.get("topics", ())))
         addresses = {f"0x{digits}" for digits in _ADDRESS.findall(text.lower())}
-        for value in filter(None, {*addresses, transaction}):
-            yield EventReference(
-                query=query,
-                source=query.source,
-                block=block,
-                fact=event["name"],
-                address_or_hash=value,
-            )
+        mentions[event["name"]] = {*addresses, transaction} - {""}
+    return mentions
 
 
 def _find_facts(content: BlockContent, member: str, item: Any) -> Iterable[BlockFact]:

@@ -21,8 +21,8 @@ from queries.chain.registry import EMPTY_WORD, RegistryReader
 from queries.config.registries import Registry
 from queries.database import bulk_sql, stored_facts
 from queries.database.leases import Snooze, Wait, recheck_pause
-from queries.models import Batch, EventReference, Query
-from queries.planning.events import event_references, set_events
+from queries.models import Batch, Query
+from queries.planning.events import find_mentions, set_events
 from queries.prover.context import JobPass, Reject
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_TRIE_ROOT
@@ -104,19 +104,18 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
             query.events_block_hash = block_hash
             updated_queries.append(query)
             count_changes[query.batch_id] += query.event_count - earlier_count
-    references = [row for query in updated_queries for row in event_references(content, query)]
+    events = [event for query in updated_queries for event in query.events]
+    mentions = find_mentions(content, events)
     with transaction.atomic():
         # Until now a filter counted as one fact. Batches are locked before queries.
         for batch_id, change in sorted(count_changes.items()):
             counts = {name: F(name) + change for name in ("event_count", "fact_count")}
             Batch.objects.filter(pk=batch_id).update(**counts)
         bulk_sql.update(updated_queries, ["events", "events_block_hash", "event_count"])
-        # Replace what an earlier header had.
         if header_has_changed:
             stored_facts.forget_events(job_pass.job)
         stored_facts.add(updated_queries)
-        EventReference.objects.filter(query__in=updated_queries).delete()
-        EventReference.objects.bulk_create(references)
+        stored_facts.add_mentions(job_pass.job, mentions)
     queries = [query for query in job_pass.queries if query.pk not in errors]
     if not queries:
         raise next(iter(errors.values()))

@@ -10,7 +10,7 @@ from queries.database.daily_counts import FACTS_OF_ROUTE
 from queries.models import (
     BlockJob,
     DailyCount,
-    EventReference,
+    FactMention,
     JobTransaction,
     Query,
     SentHash,
@@ -136,14 +136,14 @@ def account_view(address: str, chains: Iterable[int]) -> AccountView:
     """Read on which of these chains the address has facts or events, and its newest queries."""
     queries = Query.objects.filter(account=address).order_by("-id")
     facts = queries.filter(values__isnull=False).exclude(account="")
-    references = EventReference.objects.filter(address_or_hash=address.lower())
+    mentions = FactMention.objects.filter(address_or_hash=address.lower())
     names = queries.values_list("name", flat=True)[:MAX_ACCOUNT_QUERIES]
     return AccountView(
         address,
         tuple(
             chain
             for chain in sorted(chains)
-            if facts.filter(source=chain).exists() or references.filter(source=chain).exists()
+            if facts.filter(source=chain).exists() or mentions.filter(source=chain).exists()
         ),
         queries.values_list("source", flat=True).first(),
         tuple(dict.fromkeys(filter(None, names))),

@@ -20,7 +20,7 @@ from queries.facts import (
     header_bits,
     spellings,
 )
-from queries.models import HASH_LENGTH, Batch, BlockJob, EventReference, Fact, Query
+from queries.models import HASH_LENGTH, Batch, BlockJob, Fact, Query
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import decode_header
 from queries.reading.batches import QueryView, query_view, read_transactions
@@ -150,6 +150,7 @@ class FactMatch:
     more_batches: int  # how many older ones there are
     first_batch: str
     timestamp: int | None  # of the block
+    event_transaction: str  # the hash of the one that an event is about, or empty
 
 
 def find_fact(key: FactKey) -> tuple[FactMatch, ...]:
@@ -180,6 +181,7 @@ def _match_fact(key: FactKey, row: Fact) -> FactMatch | None:
     batches = tuple(dict.fromkeys(batch for _, batch, _ in requests))
     fact = replace(_fact_view(row), name=key.name, ens_name=ens_name if key.account else "")
     fields = _stored_facts(job=row.job, account=key.account, kind=FactKind.ACCOUNT_FIELD)
+    mentions = row.mentions.values_list("address_or_hash", flat=True)
     sent, header = row.transaction, row.job.header
     return FactMatch(
         fact,
@@ -195,6 +197,7 @@ def _match_fact(key: FactKey, row: Fact) -> FactMatch | None:
         len(batches[MAX_BATCHES:]),
         first_batch,
         decode_header(header).timestamp if header else None,
+        next((value for value in mentions if len(value) == HASH_LENGTH), ""),
     )
 
 
@@ -248,23 +251,12 @@ def facts_mentioning(source: int, address_or_hash: str) -> tuple[FactView, ...]:
 
     `address_or_hash`: in lower case.
     """
-    references = EventReference.objects.filter(
-        address_or_hash=address_or_hash, source=source, query__values__isnull=False
-    )
-    columns = references.order_by("-block", "pk").values_list("block", "fact", "query")
-    keys = list(columns[:MAX_MENTIONING_FACTS])
-    rows = Query.objects.select_related("batch", "job").in_bulk({query for *_, query in keys})
-    facts = {
-        (entry.fact.block, entry.fact.name): entry.fact for entry in _row_facts([*rows.values()])
-    }
-    return tuple(facts[key] for key in dict.fromkeys(key[:2] for key in keys) if key in facts)
-
-
-def transaction_of_fact(query: int, fact: str) -> str:
-    """The hash of the transaction that a query's fact is about, or an empty string."""
-    references = EventReference.objects.filter(query=query, fact=fact)
-    values = references.values_list("address_or_hash", flat=True)
-    return next((value for value in values if len(value) == HASH_LENGTH), "")
+    rows = _stored_facts(mentions__address_or_hash=address_or_hash, mentions__source=source)
+    rows = rows.order_by("-mentions__block", "mentions__pk")[:MAX_MENTIONING_FACTS]
+    facts = dict[tuple[int, str], FactView]()  # each once, on whichever destination
+    for row in rows:
+        facts.setdefault((row.job.block, row.name), _fact_view(row))
+    return tuple(facts.values())
 
 
 MAX_QUERIES = 1_000

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 from ulid import ULID
 
-from queries.models import Batch, BlockJob, EventReference, Query, SentHash
+from queries.models import Batch, BlockJob, FactMention, Query, SentHash
 
 MAX_HITS = 50  # of one kind
 MAX_SUGGESTIONS = 10
@@ -22,7 +22,7 @@ BlockKey = tuple[int, int]  # chain and number
 
 def is_account(address: str) -> bool:
     """Whether there are queries of the checksummed address, or events that name it."""
-    events = EventReference.objects.filter(address_or_hash=address.lower())
+    events = FactMention.objects.filter(address_or_hash=address.lower())
     return Query.objects.filter(account=address).exists() or events.exists()
 
 
@@ -37,8 +37,8 @@ def accounts_with_name(name: str) -> tuple[str, ...]:
 def chains_of_transaction(transaction_hash: str) -> list[int]:
     """The chains of our transactions with this hash, and of those with requested events."""
     transactions = SentHash.objects.filter(hash=transaction_hash).values_list("transaction__chain")
-    references = EventReference.objects.filter(address_or_hash=transaction_hash)
-    chains = transactions.union(references.values_list("source"))[:MAX_HITS]
+    mentions = FactMention.objects.filter(address_or_hash=transaction_hash)
+    chains = transactions.union(mentions.values_list("source"))[:MAX_HITS]
     return sorted(chain for (chain,) in chains)
 
 
@@ -83,7 +83,7 @@ def accounts_with_prefix(prefix: str, suffix: str = "") -> list[str]:
 
 def names_with_prefix(prefix: str, suffix: str = "") -> list[str]:
     """Addresses and hashes of transactions that events name."""
-    values = _skip_scan(EventReference.objects.all(), "address_or_hash", f"0x{prefix}")
+    values = _skip_scan(FactMention.objects.all(), "address_or_hash", f"0x{prefix}")
     matches = (value for value in islice(values, MAX_LOOKUPS) if value.endswith(suffix))
     return list(islice(matches, MAX_SUGGESTIONS))
 

@@ -340,7 +340,11 @@ class Service:
     def check_facts(self) -> None:
         """Every fact in the database has the value that the queries for it have."""
         code = "from tests.rigs.fact_check import check_stored_facts; check_stored_facts()"
-        self.manage("shell", "--no-imports", "-c", code, DATABASE_URL=self.database)
+        environment = clean_environment(
+            self.folder, DEVELOPMENT="1", DATABASE_URL=self.database, ROUTES_FILE=str(self.routes)
+        )
+        result = run_manage("shell", "--no-imports", "-c", code, environment=environment)
+        assert result.returncode == 0, result.stderr
 
     def _environment(self, settings: dict[str, str]) -> dict[str, str]:
         return clean_environment(self.folder, **(self.settings | settings))

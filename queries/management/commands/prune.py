@@ -15,14 +15,15 @@ from accounts.shared.database_state import require_migrations
 from accounts.shared.wording import format_count
 from queries.database.clock import shared_now
 from queries.management.base import OperatorCommand
-from queries.models import Batch, BlockJob, Query, SentTransaction, Share
+from queries.models import Batch, BlockJob, Fact, Query, SentTransaction, Share
+from queries.proving.facts import FactKind
 from queries.transactions.lane import NONCE_USED_ELSEWHERE
 
 CHUNK_ROWS, CHUNK_BATCHES = 100, 5  # in a database transaction; a batch may have 1,000 queries
 NOUNS = {
     "Batch": ("batch", "batches"), "Query": ("query", "queries"),
     "WebhookDelivery": ("webhook delivery", "webhook deliveries"),
-    "SentTransaction": ("transaction",), "BlockJob": ("block job",),
+    "SentTransaction": ("transaction",), "Fact": ("fact",), "BlockJob": ("block job",),
 }  # fmt: skip
 
 
@@ -70,14 +71,18 @@ def _unfinished_filter(prefix: str = "") -> Q:
 
 
 def _delete_unneeded(cutoff: datetime) -> Counter[str]:
-    """Delete transactions and jobs without queries. Each sender's last transaction stays, for its
-    nonce, and those that stop a lane.
+    """Delete transactions and jobs without queries, and facts of accounts that no query of the job
+    asks for. Each sender's last transaction stays, for its nonce, and those that stop a lane.
     """
     same_sender = {"chain": OuterRef("chain"), "sender": OuterRef("sender")}
     later_rows = SentTransaction.objects.filter(**same_sender, nonce__gt=OuterRef("nonce"))
     old_rows = SentTransaction.objects.filter(Exists(later_rows), signed_at__lt=cutoff)
     finished_rows = old_rows.exclude(_unfinished_filter() | NONCE_USED_ELSEWHERE)
     counts = delete_in_chunks(finished_rows.exclude(job_links__job__queries__isnull=False))
+    queries = Query.objects.filter(job=OuterRef("job"))
+    facts = Fact.objects.exclude(Exists(queries.filter(account=OuterRef("account"))))
+    has_time = Exists(queries.filter(timestamp__isnull=False))  # perhaps of an account's query
+    counts += delete_in_chunks(facts.exclude(Q(has_time, kind=FactKind.BLOCK_AT_TIME)))
     jobs = BlockJob.objects.filter(due_at=None).exclude(queries__isnull=False)
     return counts + delete_in_chunks(jobs.exclude(transactions__isnull=False))
 
