@@ -383,6 +383,8 @@ class Fact(models.Model):
         related_name="facts",
         db_index=False,  # the constraint below has an index
     )
+    source = models.PositiveBigIntegerField()  # those of the job, for lists
+    block = models.PositiveBigIntegerField()
     account = models.CharField(max_length=42, default="")  # checksummed; empty: of the block itself
     name = models.CharField(max_length=340)  # as in `BlockFact.name`
     kind = models.CharField(max_length=20)
@@ -396,6 +398,14 @@ class Fact(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(name="queries_fact_key", fields=["job", "account", "name"])
+        ]
+        indexes: ClassVar = [
+            models.Index(name="queries_fact_block", fields=["source", "block", "id"]),
+            models.Index(
+                name="queries_fact_account",
+                fields=["account", "source", "-block", "-id"],
+                condition=~models.Q(account=""),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -73,7 +73,7 @@ def clear_words(jobs: QuerySet[BlockJob]) -> None:
 
 def _rows(query: Query) -> Iterator[tuple[str, Fact]]:
     """The query's facts, unsaved, each with the name of its value."""
-    if query.job_id is None:
+    if query.job_id is None or query.block is None:
         return
     details = {event["name"]: event for event in query.events}
     for name, fact in facts_of(query).items():
@@ -81,6 +81,8 @@ def _rows(query: Query) -> Iterator[tuple[str, Fact]]:
             name,
             Fact(
                 job_id=query.job_id,
+                source=query.source,
+                block=query.block,
                 account=query.account if fact.account else "",
                 name=fact.name,
                 kind=fact.kind,

@@ -416,6 +416,8 @@ class Migration(migrations.Migration):
             name='Fact',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('source', models.PositiveBigIntegerField()),
+                ('block', models.PositiveBigIntegerField()),
                 ('account', models.CharField(default='', max_length=42)),
                 ('name', models.CharField(max_length=340)),
                 ('kind', models.CharField(max_length=20)),
@@ -442,5 +444,13 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(fields=['address_or_hash', 'source', '-block'], name='queries_mention_search')],
                 'constraints': [models.UniqueConstraint(fields=('fact', 'address_or_hash'), name='queries_mention_key')],
             },
+        ),
+        migrations.AddIndex(
+            model_name='fact',
+            index=models.Index(fields=['source', 'block', 'id'], name='queries_fact_block'),
+        ),
+        migrations.AddIndex(
+            model_name='fact',
+            index=models.Index(condition=models.Q(('account', ''), _negated=True), fields=['account', 'source', '-block', '-id'], name='queries_fact_account'),
         ),
     ]

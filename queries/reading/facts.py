@@ -5,22 +5,15 @@ The queries of a file are selected before the first fact is read, because the re
 needs the next file's cursor. The limits count the rows that are read, not only rows with facts.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from django.db.models import F, QuerySet, Subquery
 
-from queries.facts import (
-    BLOCK_AT_TIME,
-    fact_count,
-    facts_of_account,
-    facts_of_block,
-    header_bits,
-    spellings,
-)
-from queries.models import HASH_LENGTH, Batch, BlockJob, Fact, Query
+from queries.facts import BLOCK_AT_TIME, facts_of_account, facts_of_block, header_bits, spellings
+from queries.models import HASH_LENGTH, BlockJob, Fact, Query
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import decode_header
 from queries.reading.batches import QueryView, query_view, read_transactions
@@ -155,7 +148,7 @@ class FactMatch:
 
 def find_fact(key: FactKey) -> tuple[FactMatch, ...]:
     """Find the fact on each destination, the source chain itself first."""
-    rows = _stored_facts(job__source=key.source, job__block=key.block, account=key.account)
+    rows = _stored_facts(source=key.source, block=key.block, account=key.account)
     rows = rows.filter(kind=key.fact.kind)
     if not key.is_time:
         rows = rows.filter(name=key.name)
@@ -175,22 +168,18 @@ def _match_fact(key: FactKey, row: Fact) -> FactMatch | None:
     requests = list(
         _requesting_queries(key, row).values_list("pk", "batch_id", "name")[:MAX_MATCHES]
     )
-    if not requests or row.proven_at is None:
+    if not requests:
         return None
     query_id, first_batch, ens_name = requests[-1]
     batches = tuple(dict.fromkeys(batch for _, batch, _ in requests))
-    fact = replace(_fact_view(row), name=key.name, ens_name=ens_name if key.account else "")
+    entry = _proven_fact(row, ens_name if key.account else "")
+    fact = replace(entry.fact, name=key.name)
     fields = _stored_facts(job=row.job, account=key.account, kind=FactKind.ACCOUNT_FIELD)
     mentions = row.mentions.values_list("address_or_hash", flat=True)
-    sent, header = row.transaction, row.job.header
+    header = row.job.header
     return FactMatch(
         fact,
-        ProvenFact(
-            fact,
-            f"0x{row.job.block_hash}" if row.job.block_hash else "",
-            (sent.mined_hash or sent.hashes[-1]) if sent else "",
-            row.proven_at,
-        ),
+        replace(entry, fact=fact),
         query_id,
         tuple(map(_fact_view, fields)),
         batches[:MAX_BATCHES],
@@ -201,21 +190,26 @@ def _match_fact(key: FactKey, row: Fact) -> FactMatch | None:
     )
 
 
-def _fact_view(row: Fact) -> FactView:
+def _proven_fact(row: Fact, ens_name: str = "") -> ProvenFact:
+    sent, block_hash = row.transaction, row.job.block_hash
+    if row.proven_at is None:
+        raise ValueError(f"{row} is no proven fact")
+    return ProvenFact(
+        _fact_view(row, ens_name),
+        f"0x{block_hash}" if block_hash else "",
+        (sent.mined_hash or sent.hashes[-1]) if sent else "",
+        row.proven_at,
+    )
+
+
+def _fact_view(row: Fact, ens_name: str = "") -> FactView:
     fact = BlockFact.parse(row.name, bytes.fromhex(row.account[2:]))
     if fact is None or row.word is None:
         raise ValueError(f"{row} is no proven fact")
-    job = row.job
+    name = BLOCK_AT_TIME if fact.kind is FactKind.BLOCK_AT_TIME else row.name
+    destination, word, details = row.job.destination, f"0x{row.word.hex()}", row.details or {}
     return FactView(
-        fact,
-        job.source,
-        job.destination,
-        job.block,
-        row.account,
-        "",
-        row.name,
-        f"0x{row.word.hex()}",
-        row.details or {},
+        fact, row.source, destination, row.block, row.account, ens_name, name, word, details
     )
 
 
@@ -255,12 +249,11 @@ def facts_mentioning(source: int, address_or_hash: str) -> tuple[FactView, ...]:
     rows = rows.order_by("-mentions__block", "mentions__pk")[:MAX_MENTIONING_FACTS]
     facts = dict[tuple[int, str], FactView]()  # each once, on whichever destination
     for row in rows:
-        facts.setdefault((row.job.block, row.name), _fact_view(row))
+        facts.setdefault((row.block, row.name), _fact_view(row))
     return tuple(facts.values())
 
 
-MAX_QUERIES = 1_000
-MAX_FACTS = 5_000  # plus the rest of the query in which it is reached
+MAX_FACTS = 5_000  # in a file
 CURSOR_COLUMNS = ("block", "id")
 
 
@@ -268,25 +261,20 @@ CURSOR_COLUMNS = ("block", "id")
 class FactPage:
     """A file's facts; `older` is the cursor of the next file, or empty."""
 
-    facts: Iterator[ProvenFact]
+    facts: Sequence[ProvenFact]
     older: str
 
 
 def account_fact_page(address: str, chain: int, cursor: Cursor | None) -> FactPage:
-    rows = Query.objects.filter(account=address, source=chain, values__isnull=False)
-    return _fact_page(rows.exclude(account=""), CURSOR_COLUMNS, cursor)
+    return _fact_page(_stored_facts(account=address, source=chain).exclude(account=""), cursor)
 
 
 def block_fact_page(chain: int, number: int, cursor: Cursor | None) -> FactPage:
-    """Select the facts of a block. Its queries have one block, so they are ordered by id alone."""
-    id_cursor = Cursor(cursor.key[1:]) if cursor else None
-    return _fact_page(
-        Query.objects.filter(source=chain, block=number), CURSOR_COLUMNS[1:], id_cursor
-    )
+    return _fact_page(_stored_facts(source=chain, block=number), cursor)
 
 
 def registry_fact_page(source: int, destination: int, cursor: Cursor | None) -> FactPage:
-    """Select the facts of a registry, newest block first.
+    """The facts of a registry.
 
     Starts at the newest block with a job for the destination, so that newer blocks of other
     destinations are not scanned.
@@ -294,39 +282,22 @@ def registry_fact_page(source: int, destination: int, cursor: Cursor | None) -> 
     jobs = BlockJob.objects.filter(source=source, destination=destination).order_by("-block")
     candidates = jobs if cursor is None else jobs.filter(block__lte=cursor.key[0])
     newest_block = candidates.values_list("block", flat=True)[:1]
-    rows = Query.objects.filter(source=source, block__lte=Subquery(newest_block))
-    return _fact_page(rows, CURSOR_COLUMNS, cursor, destination)
+    rows = _stored_facts(source=source, job__destination=destination)
+    return _fact_page(rows.filter(block__lte=Subquery(newest_block)), cursor)
 
 
-def _fact_page(
-    rows: QuerySet[Query],
-    columns: tuple[str, ...],
-    cursor: Cursor | None,
-    destination: int | None = None,
-) -> FactPage:
-    rows = rows.only(
-        *CURSOR_COLUMNS, "batch_id", "props", "slot_count", "header_fields", "event_count"
-    )
-    page = read_page(rows, columns, cursor, MAX_QUERIES)
-    batches = {row.batch_id for row in page.rows}
-    done_batches = Batch.objects.filter(pk__in=batches, status=BatchStatus.DONE)
-    destinations = dict(done_batches.values_list("pk", "destination"))
-    sized_keys, total, last_cursor = list[tuple[int, int]](), 0, ""
-    for row in page.rows:
-        if total >= MAX_FACTS:
-            return FactPage(_distinct_facts(sized_keys), last_cursor)
-        last_cursor = f"{row.block}.{row.pk}"
-        if row.batch_id in destinations and destination in {None, destinations[row.batch_id]}:
-            total += fact_count(row)
-            sized_keys.append((row.pk, row.slot_count + row.event_count))
-    return FactPage(_distinct_facts(sized_keys), last_cursor if page.older else "")
-
-
-def _distinct_facts(sized_keys: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
-    """Yield each fact once, from its oldest query, which proved it."""
-    facts = {}
-    for entry in proven_facts(sized_keys):
-        fact = entry.fact
-        subject = (fact.source, fact.destination, fact.block, fact.account, fact.ens_name)
-        facts[subject, fact.name, fact.identity] = entry
-    yield from facts.values()
+def _fact_page(rows: QuerySet[Fact], cursor: Cursor | None) -> FactPage:
+    """Newest block first; its facts in the order in which they were asked for."""
+    page = read_page(rows.defer("job__header"), CURSOR_COLUMNS, cursor, MAX_FACTS)
+    named_queries = Query.objects.filter(job__in={row.job_id for row in page.rows})
+    names = {
+        (job, account): name
+        for job, account, name in named_queries.exclude(name="").values_list(
+            "job", "account", "name"
+        )
+    }
+    facts = [
+        _proven_fact(row, names.get((row.job_id, row.account), ""))
+        for row in sorted(page.rows, key=lambda row: (-row.block, row.pk))
+    ]
+    return FactPage(facts, page.older)

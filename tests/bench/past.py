@@ -295,11 +295,28 @@ def _write_facts() -> None:
         (f"0x{3:064x}", FactKind.STORAGE_SLOT, 1),
     )
     rows = [
-        table.row(Fact(job_id=1, name=name, kind=kind, word=number_word(word), proven_at=NOW))
+        table.row(
+            Fact(
+                job_id=1,
+                source=SOURCE,
+                block=0,
+                name=name,
+                kind=kind,
+                word=number_word(word),
+                proven_at=NOW,
+            )
+        )
         for name, kind, word in facts
     ]
     table.write(
-        table.copy(row, id=number, job_id=job, account=account, transaction_id=sent)
+        table.copy(
+            row,
+            id=number,
+            job_id=job,
+            block=FIRST_BLOCK + job - 1,
+            account=account,
+            transaction_id=sent,
+        )
         for number, ((job, account, sent), row) in enumerate(product(list(queries), rows), 1)
     )
 
