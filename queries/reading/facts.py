@@ -1,8 +1,8 @@
 """Read the proven facts of a query, batch or fact key; for downloads, of an account, block or
 registry.
 
-The queries of a file are selected before the first fact is read, because the response's Link header
-needs the next file's cursor. The limits count the rows that are read, not only rows with facts.
+The facts of a file are read before it is sent, because the response's Link header needs the next
+file's cursor. Those of a batch are read a few queries at a time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,11 +12,18 @@ from typing import Any
 
 from django.db.models import F, QuerySet, Subquery
 
-from queries.facts import BLOCK_AT_TIME, facts_of_account, facts_of_block, header_bits, spellings
-from queries.models import HASH_LENGTH, BlockJob, Fact, Query
+from queries.facts import (
+    BLOCK_AT_TIME,
+    facts_of,
+    facts_of_account,
+    facts_of_block,
+    header_bits,
+    spellings,
+)
+from queries.models import HASH_LENGTH, BlockJob, Fact, Query, SentTransaction
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import decode_header
-from queries.reading.batches import QueryView, query_view, read_transactions
+from queries.reading.batches import QueryView
 from queries.reading.pagination import Cursor, key_chunks, read_page
 from queries.statuses import BatchStatus
 
@@ -77,35 +84,25 @@ def requested_facts(query: QueryView) -> Iterator[tuple[str, BlockFact]]:
     yield from facts_of_account(query.account, query.props, query.slots)
 
 
-def proven_facts(sized_keys: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
-    """The facts of queries, given by primary key and size, if their batches are DONE."""
-    # The status is not part of the statement, because SQLite would scan all DONE batches.
-    rows = Query.objects.select_related("batch", "job").defer(
-        "job__header", "batch__warnings", "batch__webhook_url", "batch__webhook_headers"
-    )
-    for primary_keys in key_chunks(sized_keys):
-        chunk = rows.in_bulk(primary_keys)
-        yield from _row_facts([chunk[key] for key in primary_keys if key in chunk])
-
-
-def _row_facts(rows: list[Query]) -> Iterator[ProvenFact]:
-    done_rows = [row for row in rows if row.batch.status == BatchStatus.DONE]
-    transactions = read_transactions(done_rows)
-    for row in done_rows:
-        view = query_view(row, transactions, is_done=True)
-        for fact in query_facts(view, row.batch.destination):
-            yield ProvenFact(
-                fact,
-                f"0x{row.job.block_hash}" if row.job and row.job.block_hash else "",
-                view.proof_transaction_hash,
-                view.steps[-1].completed_at or row.batch.submitted_at,
-            )
-
-
 def read_batch_facts(batch_id: str) -> Iterator[ProvenFact]:
-    """The batch's facts, in the order of the request."""
-    rows = Query.objects.filter(batch=batch_id, batch__status=BatchStatus.DONE)
-    return proven_facts(rows.order_by("pk").values_list("pk", "slot_count"))
+    """The facts of a DONE batch, in the order of the request."""
+    queries = Query.objects.filter(batch=batch_id, batch__status=BatchStatus.DONE)
+    sized_keys = queries.order_by("pk").values_list("pk", "slot_count")
+    for keys in key_chunks(sized_keys):
+        yield from _facts_of_queries(list(Query.objects.filter(pk__in=keys).order_by("pk")))
+
+
+def _facts_of_queries(queries: Sequence[Query]) -> Iterator[ProvenFact]:
+    accounts = {"", *(query.account for query in queries)}
+    rows = _stored_facts(job__in={query.job_id for query in queries}, account__in=accounts)
+    stored_facts = {(row.job_id, row.account, row.name): row for row in _with_proofs(rows)}
+    for query in queries:
+        for name, fact in facts_of(query).items():
+            account = query.account if fact.account else ""
+            if row := stored_facts.get((query.job_id or 0, account, fact.name)):
+                entry = _proven_fact(row, query.name if account else "")
+                spelled_name = name if fact.kind is FactKind.HEADER_FIELD else entry.fact.name
+                yield replace(entry, fact=replace(entry.fact, name=spelled_name))
 
 
 MAX_MATCHES = 1_000  # the newest queries for the same fact
@@ -159,8 +156,7 @@ def find_fact(key: FactKey) -> tuple[FactMatch, ...]:
 
 
 def _stored_facts(**conditions: object) -> QuerySet[Fact]:
-    rows = Fact.objects.filter(**conditions, word__isnull=False)
-    return rows.select_related("job", "transaction").defer("transaction__raw")
+    return Fact.objects.filter(**conditions, word__isnull=False)
 
 
 def _match_fact(key: FactKey, row: Fact) -> FactMatch | None:
@@ -188,6 +184,18 @@ def _match_fact(key: FactKey, row: Fact) -> FactMatch | None:
         decode_header(header).timestamp if header else None,
         next((value for value in mentions if len(value) == HASH_LENGTH), ""),
     )
+
+
+def _with_proofs(rows: Iterable[Fact]) -> list[Fact]:
+    """The rows with their jobs and transactions, each of which is read once."""
+    facts = list(rows)
+    jobs = BlockJob.objects.defer("header").in_bulk({fact.job_id for fact in facts})
+    transaction_ids = {fact.transaction_id for fact in facts} - {None}
+    transactions = SentTransaction.objects.defer("raw").in_bulk(transaction_ids)
+    for fact in facts:
+        fact.job = jobs[fact.job_id]
+        fact.transaction = transactions.get(fact.transaction_id or 0)
+    return facts
 
 
 def _proven_fact(row: Fact, ens_name: str = "") -> ProvenFact:
@@ -253,7 +261,8 @@ def facts_mentioning(source: int, address_or_hash: str) -> tuple[FactView, ...]:
     return tuple(facts.values())
 
 
-MAX_FACTS = 5_000  # in a file
+MAX_FACTS = 2_000  # in a file
+MAX_NAMED_JOBS = 500  # in a statement
 CURSOR_COLUMNS = ("block", "id")
 
 
@@ -288,16 +297,18 @@ def registry_fact_page(source: int, destination: int, cursor: Cursor | None) -> 
 
 def _fact_page(rows: QuerySet[Fact], cursor: Cursor | None) -> FactPage:
     """Newest block first; its facts in the order in which they were asked for."""
-    page = read_page(rows.defer("job__header"), CURSOR_COLUMNS, cursor, MAX_FACTS)
-    named_queries = Query.objects.filter(job__in={row.job_id for row in page.rows})
-    names = {
-        (job, account): name
-        for job, account, name in named_queries.exclude(name="").values_list(
-            "job", "account", "name"
-        )
-    }
-    facts = [
-        _proven_fact(row, names.get((row.job_id, row.account), ""))
-        for row in sorted(page.rows, key=lambda row: (-row.block, row.pk))
-    ]
+    page = read_page(rows, CURSOR_COLUMNS, cursor, MAX_FACTS)
+    facts_in_order = sorted(_with_proofs(page.rows), key=lambda row: (-row.block, row.pk))
+    names = _ens_names(sorted({row.job_id for row in page.rows}))
+    facts = [_proven_fact(row, names.get((row.job_id, row.account), "")) for row in facts_in_order]
     return FactPage(facts, page.older)
+
+
+def _ens_names(job_ids: Sequence[int]) -> dict[tuple[int, str], str]:
+    """The names by which queries asked for accounts, by job and account."""
+    names = dict[tuple[int, str], str]()
+    for start in range(0, len(job_ids), MAX_NAMED_JOBS):
+        rows = Query.objects.filter(job__in=job_ids[start : start + MAX_NAMED_JOBS])
+        columns = rows.exclude(name="").values_list("job", "account", "name")
+        names |= {(job, account): name for job, account, name in columns if job is not None}
+    return names
