@@ -21,6 +21,7 @@ from queries.reading.batches import QueryView
 from queries.reading.facts import FactKey, FactView, query_facts
 
 MAX_LISTED_FIELDS = 3  # with slots as one of them; more are counted
+ANY_ACCOUNT = bytes(20)  # names do not depend on it
 MAX_SHORT_SLOT = 2**32  # a larger one is abbreviated in hex
 
 
@@ -92,13 +93,12 @@ def _blocks(summary: BatchSummary, links: PageLinks) -> str:
 
 def field_name(name: str) -> str:
     """A fact's name for people: `code hash`, `slot 2`, `slot 0x1234…cdef`, `withdrawal 2`."""
-    fact = BlockFact.parse(name)
+    fact = BlockFact.parse(name) or BlockFact.parse(name, ANY_ACCOUNT)
     if fact and fact.is_event:
         return event_name(fact)
-    if not name.startswith("0x"):
-        return name.lower().replace("_", " ")
-    number = int(name, 16)
-    return f"slot {number}" if number < MAX_SHORT_SLOT else f"slot {short_hash(name)}"
+    if fact and fact.kind is FactKind.STORAGE_SLOT:
+        return f"slot {fact.key if fact.key < MAX_SHORT_SLOT else short_hash(name)}"
+    return name.lower().replace("_", " ")
 
 
 def block_name(source: int, block: int | None, timestamp: int | None, links: PageLinks) -> str:

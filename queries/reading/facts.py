@@ -138,7 +138,7 @@ class FactMatch:
     account_fields: tuple[FactView, ...]  # that are proven of its account
     batches: tuple[str, ...]  # the newest, newest first
     more_batches: int  # how many older ones there are
-    first_batch: str
+    first_batch: str  # of those that are DONE, so that it has a proof file; or empty
     timestamp: int | None  # of the block
     event_transaction: str  # the hash of the one that an event is about, or empty
 
@@ -149,6 +149,7 @@ def find_fact(key: FactKey) -> tuple[FactMatch, ...]:
     rows = rows.filter(kind=key.fact.kind)
     if not key.is_time:
         rows = rows.filter(name=key.name)
+    rows = rows.select_related("job", "transaction").defer("transaction__raw")
     matches = (_match_fact(key, row) for row in rows.order_by("job__destination", "pk"))
     return tuple(
         sorted(filter(None, matches), key=lambda match: match.fact.destination != key.source)
@@ -161,16 +162,18 @@ def _stored_facts(**conditions: object) -> QuerySet[Fact]:
 
 def _match_fact(key: FactKey, row: Fact) -> FactMatch | None:
     """None if the batches that asked for it have been deleted."""
-    requests = list(
-        _requesting_queries(key, row).values_list("pk", "batch_id", "name")[:MAX_MATCHES]
-    )
+    columns = ("pk", "name", "batch_id", "batch__status")
+    requests = list(_requesting_queries(key, row).values_list(*columns)[:MAX_MATCHES])
     if not requests:
         return None
-    query_id, first_batch, ens_name = requests[-1]
-    batches = tuple(dict.fromkeys(batch for _, batch, _ in requests))
+    query_id, ens_name = requests[-1][:2]
+    statuses = {batch: status for *_, batch, status in requests}
+    batches = tuple(statuses)
+    done_batches = [batch for batch in statuses if statuses[batch] == BatchStatus.DONE]
     entry = _proven_fact(row, ens_name if key.account else "")
     fact = replace(entry.fact, name=key.name)
     fields = _stored_facts(job=row.job, account=key.account, kind=FactKind.ACCOUNT_FIELD)
+    fields = fields.select_related("job").defer("job__header")
     mentions = row.mentions.values_list("address_or_hash", flat=True)
     header = row.job.header
     return FactMatch(
@@ -180,7 +183,7 @@ def _match_fact(key: FactKey, row: Fact) -> FactMatch | None:
         tuple(map(_fact_view, fields)),
         batches[:MAX_BATCHES],
         len(batches[MAX_BATCHES:]),
-        first_batch,
+        done_batches[-1] if done_batches else "",
         decode_header(header).timestamp if header else None,
         next((value for value in mentions if len(value) == HASH_LENGTH), ""),
     )
@@ -254,6 +257,7 @@ def facts_mentioning(source: int, address_or_hash: str) -> tuple[FactView, ...]:
     `address_or_hash`: in lower case.
     """
     rows = _stored_facts(mentions__address_or_hash=address_or_hash, mentions__source=source)
+    rows = rows.select_related("job").defer("job__header")
     rows = rows.order_by("-mentions__block", "mentions__pk")[:MAX_MENTIONING_FACTS]
     facts = dict[tuple[int, str], FactView]()  # each once, on whichever destination
     for row in rows:

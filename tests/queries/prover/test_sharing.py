@@ -9,7 +9,7 @@ from eth_account import Account as Key
 from explorer.demo.local_node import LocalNode
 from queries.chain.client import ChainClient
 from queries.chain.signer import decode_transaction
-from queries.models import SentTransaction
+from queries.models import Fact, SentTransaction
 from queries.proving.packing import CALLDATA_BYTES
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
@@ -99,3 +99,14 @@ def test_a_batch_pays_for_failed_transactions_too(
     assert int(service.status(batch)["spent"]) == paid
     for step in service.status(batch)["queries"][0]["steps"][2:]:
         assert step["transactionHash"] != rows[0].mined_hash
+
+
+def test_a_fact_is_stored_once_for_500_batches(node: LocalNode) -> None:
+    with running_service(node) as service:
+        service.mine(8)
+        block = service.head() - 2
+        batches = [service.ask_balance(HOLDER, block) for _ in range(500)]
+        service.work(*batches)
+        (fact,) = Fact.objects.all()
+        assert (fact.account, fact.name) == (HOLDER, "BALANCE")
+        assert service.status(batches[-1])["queryStatus"] == "DONE"
