@@ -348,7 +348,7 @@ class Query(models.Model):
                 name="queries_query_open_job", fields=["job"], condition=models.Q(has_ended=False)
             ),
             models.Index(name="queries_query_account", fields=["account", "-id"]),
-            models.Index(name="queries_query_block", fields=["source", "block", "id"]),
+            models.Index(name="queries_query_block", fields=["source", "block", "account", "id"]),
             models.Index(
                 name="queries_query_facts",
                 fields=["account", "source", "-block", "-id"],
@@ -388,9 +388,10 @@ class Fact(models.Model):
     account = models.CharField(max_length=42, default="")  # checksummed; empty: of the block itself
     name = models.CharField(max_length=340)  # as in `BlockFact.name`
     kind = models.CharField(max_length=20)
-    # As the registry returned it. Null: not proven yet, or a reorg may have removed it.
-    word = BytesField(null=True)
-    proven_at = models.DateTimeField(null=True)
+    # Whether lists show it: of a query with many slots or events, they show the first.
+    is_listed = models.BooleanField(default=True)
+    word = BytesField(null=True)  # as the registry last returned it; null before
+    proven_at = models.DateTimeField(null=True)  # null also while a reorg may have removed it
     # Null if others had proven it.
     transaction = models.ForeignKey(SentTransaction, models.SET_NULL, null=True, related_name="+")
     details = models.JSONField(null=True)  # of an event, as in API responses

@@ -108,7 +108,7 @@ def reopen_queries(jobs: QuerySet[BlockJob]) -> None:
     queries = queries.exclude(batch__status=BatchStatus.REJECTED)
     list(queries.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
     queries.update(has_ended=False)
-    stored_facts.clear_words(jobs)
+    stored_facts.mark_unproven(jobs)
 
 
 def reach(

@@ -1,6 +1,5 @@
 """The pages of blocks, accounts, and transactions of this server and of source chains."""
 
-from functools import partial
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -8,15 +7,15 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
-from explorer.pages.fact_rows import fact_cell, fact_page
+from explorer.pages.fact_rows import groups_page
 from explorer.pages.facts import answer_context
 from explorer.pages.headlines import (
-    absent_accounts,
     account_headline,
     balance_change,
+    balance_text,
     block_headline,
     confirmation_text,
-    proven_balances,
+    proves_absence,
     source_transaction_headline,
     transaction_headline,
 )
@@ -26,18 +25,16 @@ from explorer.pages.sentences import batch_sentences
 from queries.reading import chain_objects as reading
 from queries.reading import fact_lists, search
 from queries.reading.chain_heads import chain_heads
-from queries.reading.fact_lists import FactListView
 from queries.reading.facts import facts_mentioning
 
 
 def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> HttpResponse:
     """A block without queries has a page too, if its chain is configured."""
     block = reading.block_view(chain, number)
-    read = partial(fact_lists.block_facts, chain, number)
-    facts = read()
-    if not facts.facts and not block.registries and chain not in links.routes.chains:
+    if not block.is_requested and not block.registries and chain not in links.routes.chains:
         raise Http404
-    proven_on = {destination for entry in facts.proven_facts for destination in entry.destinations}
+    rows = fact_lists.block_facts(chain, number)
+    facts = fact_lists.summarise(rows)
     return render(
         request,
         "block.html",
@@ -45,14 +42,12 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
             "block_view": block,
             "headline": block_headline(block, facts, links),
             "facts": facts,
-            "accounts": {entry.fact.account for entry in facts.proven_facts} - {""},
             "readable_destinations": [
                 entry.destination
                 for entry in block.registries
-                if entry.is_accumulated or entry.destination in proven_on
+                if entry.is_accumulated or entry.destination in facts.destinations
             ],
-            "proven_on": proven_on,
-            "page": fact_page(request, facts, read, links),
+            "page": groups_page(request, rows, links),
         },
     )
 
@@ -67,7 +62,8 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
         )
     account = reading.account_view(checksum_address, links.sources)
     chain = selected_chain(request, account)
-    facts = FactListView() if chain is None else fact_lists.account_facts(checksum_address, chain)
+    rows = fact_lists.account_facts(checksum_address, chain)
+    facts = fact_lists.summarise(rows)
     events = () if chain is None else facts_mentioning(chain, checksum_address.lower())
     context: dict[str, object] = {
         "account": account,
@@ -78,15 +74,15 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     }
     if chain is None or not facts.facts:
         return render(request, "account.html", context)
-    read = partial(fact_lists.account_facts, checksum_address, chain)
-    balances, absent_keys = proven_balances(facts), absent_accounts(facts.facts)
+    balance = next(iter(facts.balances), None)
     context |= {
         "facts": facts,
-        "blocks": {entry.fact.block for entry in facts.facts},
-        "balance": fact_cell(balances[0], links) if balances else None,
-        "is_absent": bool(balances) and (balances[0].fact.block, checksum_address) in absent_keys,
+        "balance": balance,
+        "balance_text": balance_text(balance, links.currency(chain)) if balance else "",
+        "balance_destinations": facts.destinations_of(balance) if balance else [],
+        "is_absent": balance is not None and proves_absence(facts, balance.block),
         "balance_change": balance_change(facts, links.currency(chain)),
-        "page": fact_page(request, facts, read, links),
+        "page": groups_page(request, rows, links),
     }
     return render(request, "account.html", context)
 
@@ -106,8 +102,8 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
     events = [answer_context(fact, links) for fact in facts_mentioning(chain, f"0x{digits}")]
     if transaction is None:
         return _source_transaction(request, chain, f"0x{digits}", events, links)
-    read = partial(fact_lists.transaction_facts, transaction.key)
-    facts = read()
+    rows = fact_lists.transaction_facts(transaction.key)
+    facts = fact_lists.summarise(rows)
     return render(
         request,
         "transaction.html",
@@ -120,7 +116,7 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
             "confirmations": confirmation_text(transaction, chain_heads([chain]), links),
             "events": events,
             "sentences": batch_sentences([batch.id for batch in transaction.batches], links),
-            "page": fact_page(request, facts, read, links),
+            "page": groups_page(request, rows, links),
         },
     )
 

@@ -1,28 +1,32 @@
 """A page of a list of facts, in groups of one block and account."""
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
 from django.http import HttpRequest
 
-from accounts.shared.wording import format_count
-from explorer.pages.decoding import DecodedValue, decode_fact
-from explorer.pages.headlines import absent_accounts
+from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, number_parser
 from explorer.pages.sentences import Sentence, batch_sentences, field_name
 from queries.proving.facts import EVENT_KINDS
-from queries.reading.fact_lists import FactListView, ListedFact, QueryReference, Start
+from queries.reading.fact_lists import (
+    CURSOR_COLUMNS,
+    FactRows,
+    ListedFact,
+    ListedGroup,
+    QueryReference,
+    read_groups,
+)
 
 FACTS_PER_PAGE = 25
-MAX_BATCHES = 3  # listed beside facts
 MAX_CELL_LENGTH = 34  # characters; a longer one has a line of its own
 
 
 @dataclass(frozen=True, slots=True)
-class FactCell:
+class Cell:
     entry: ListedFact
     name: str
     value: DecodedValue | None  # None before it is proven
@@ -33,108 +37,83 @@ class FactCell:
 
 
 @dataclass(frozen=True, slots=True)
-class FactRow:
-    """Facts with the same batches and destinations."""
+class Row:
+    """Facts on the same destinations."""
 
-    cells: tuple[FactCell, ...]
-    repeats_batches: bool  # the row above has the same batches
+    cells: tuple[Cell, ...]
+    more: tuple[str, ...] = ()  # such as `4,975 more slots`
 
     @property
     def first(self) -> ListedFact:
         return self.cells[0].entry
 
-    @property
-    def requests(self) -> tuple[QueryReference, ...]:
-        return self.first.requests[:MAX_BATCHES]
-
-    @property
-    def more_requests(self) -> int:
-        return len(self.first.requests[MAX_BATCHES:])
-
 
 @dataclass(frozen=True, slots=True)
-class FactGroup:
+class Group:
     """The facts of an account, the header, a transaction or the rest of one block."""
 
     subject: str  # unless it is an account
-    rows: tuple[FactRow, ...]
+    rows: tuple[Row, ...]
     is_absent: bool  # there is proof that the account does not exist
+    requests: tuple[QueryReference, ...]  # empty if they are those of the group above
+    more_requests: int
 
 
 @dataclass(frozen=True, slots=True)
-class FactRowsPage:
-    groups: tuple[FactGroup, ...]
+class GroupsPage:
+    groups: tuple[Group, ...]
     sentences: Mapping[str, Sentence]  # by batch
     older: str  # cursors; empty if there is no such page
     newer: str
 
 
-def fact_page(
-    request: HttpRequest,
-    newest: FactListView,
-    read: Callable[[Start], FactListView],
-    links: PageLinks,
-) -> FactRowsPage:
-    """The page at the cursor: the start of a list, and a fact's place in it."""
-    cursor = cursor_of(request, number_parser(len(newest.start) + 1))
-    *key, first = map(int, cursor.key) if cursor else (*newest.start, 0)
-    start = tuple(key)
-    facts = newest if start == newest.start else read(start)
-    page_starts = _page_starts(facts.facts, FACTS_PER_PAGE)
-    end = next((place for place in page_starts if place > first), len(facts.facts))
-    older = newer = ""
-    if end < len(facts.facts):
-        older = _cursor_text(start, end)
-    elif facts.next_start:
-        older = _cursor_text(facts.next_start, 0)
-    if first:
-        newer = _cursor_text(start, max((n for n in page_starts if n < first), default=0))
-    groups = tuple(_fact_groups(facts.facts[first:end], absent_accounts(facts.facts), links))
-    batches = {entry.batch for group in groups for row in group.rows for entry in row.requests}
-    return FactRowsPage(groups, batch_sentences(batches, links), older, newer)
+def groups_page(request: HttpRequest, facts: FactRows, links: PageLinks) -> GroupsPage:
+    """The page at the cursor in the URL."""
+    cursor = cursor_of(request, number_parser(len(CURSOR_COLUMNS)))
+    page = read_groups(facts, cursor, FACTS_PER_PAGE)
+    groups, last_batches = list[Group](), list[str]()
+    for listed_group in page.rows:
+        batches = [request.batch for request in listed_group.requests]
+        groups += _groups(listed_group, links, repeats_requests=batches == last_batches)
+        last_batches = batches
+    requests = {request.batch for group in groups for request in group.requests}
+    return GroupsPage(tuple(groups), batch_sentences(requests, links), page.older, page.newer)
 
 
-def _cursor_text(start: Start, first: int) -> str:
-    return ".".join(map(str, (*start, first)))
+def _groups(listed: ListedGroup, links: PageLinks, *, repeats_requests: bool) -> Iterator[Group]:
+    is_absent = proves_no_account([entry.fact for entry in listed.facts])
+    more = tuple(
+        f"{count:,} more {'events' if kind in EVENT_KINDS else 'slots'}"
+        for kind, count in listed.unlisted.items()
+    )
+    parts = [(name, list(part)) for name, part in groupby(listed.facts, _subject)]
+    for number, (subject, part) in enumerate(parts, 1):
+        rows = [
+            Row(tuple(_cell(entry, links) for entry in same))
+            for _, same in groupby(part, lambda entry: entry.destinations)
+        ]
+        if number == len(parts):
+            rows[-1] = Row(rows[-1].cells, more)
+        is_shown = number == 1 and not repeats_requests
+        yield Group(
+            subject,
+            tuple(rows),
+            is_absent,
+            listed.requests if is_shown else (),
+            listed.more_requests if is_shown else 0,
+        )
 
 
-def _group_key(entry: ListedFact) -> tuple[int, int, str, str]:
-    fact, event = entry.fact, entry.fact.event
-    subject = "block" if fact.kind in EVENT_KINDS else "header"
+def _subject(entry: ListedFact) -> str:
+    event = entry.fact.event
     if event and event.transaction is not None:
-        subject = f"transaction {event.transaction}"
-    return fact.source, fact.block, fact.account, subject
+        return f"transaction {event.transaction}"
+    return "block" if event else "header"
 
 
-def _page_starts(facts: Iterable[ListedFact], limit: int) -> list[int]:
-    """Pages end with a whole group, unless it alone is longer than a page."""
-    starts, end = [0], 0
-    for _, group in groupby(facts, _group_key):
-        begin, end = end, end + len(list(group))
-        if end - starts[-1] > limit and begin > starts[-1]:
-            starts.append(begin)
-        starts += range(starts[-1] + limit, end, limit)
-    return starts
-
-
-def _fact_groups(
-    entries: Iterable[ListedFact], absent_keys: Container[tuple[int, str]], links: PageLinks
-) -> Iterator[FactGroup]:
-    last_batches: list[str] = []
-    for key, group in groupby(entries, _group_key):
-        rows = []
-        for _, part in groupby(group, lambda entry: (entry.requests, entry.destinations)):
-            cells = tuple(fact_cell(entry, links) for entry in part)
-            batches = [request.batch for request in cells[0].entry.requests]
-            rows.append(FactRow(cells, batches == last_batches))
-            last_batches = batches
-        yield FactGroup(key[-1], tuple(rows), key[1:3] in absent_keys)
-
-
-def fact_cell(entry: ListedFact, links: PageLinks) -> FactCell:
+def _cell(entry: ListedFact, links: PageLinks) -> Cell:
     fact = entry.fact
     value = decode_fact(fact, links.currency(fact.source)) if fact.word else None
-    many = format_count(entry.item_count, "event" if fact.kind in EVENT_KINDS else "slot")
-    name = field_name(fact.name) if fact.name else many
     # A heading names the transaction.
-    return FactCell(entry, re.sub(" (of|in) transaction [0-9]+$", "", name), value)
+    name = re.sub(" (of|in) transaction [0-9]+$", "", field_name(fact.name))
+    return Cell(entry, name, value)

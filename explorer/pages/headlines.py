@@ -1,6 +1,6 @@
 """The first sentence about an account, a block or a transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from accounts.shared.wallets import short_hash
@@ -12,7 +12,7 @@ from queries.amounts import short_amount
 from queries.proving.facts import EVENT_KINDS, FactKind
 from queries.reading.chain_heads import HeadView
 from queries.reading.chain_objects import AccountView, BlockView, TransactionView
-from queries.reading.fact_lists import FactListView, ListedFact
+from queries.reading.fact_lists import ListLine, ListSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,32 +24,21 @@ class Headline:
         return ": ".join(filter(None, (self.subject, self.detail)))
 
 
-def absent_accounts(facts: Sequence[ListedFact]) -> frozenset[tuple[int, str]]:
-    """Pairs of a block and an account that is proven not to exist in it."""
-    fields: dict[tuple[int, str], dict[str, str]] = {}
-    for entry in facts:
-        fact = entry.fact
-        if entry.is_proven and fact.kind is FactKind.ACCOUNT_FIELD:
-            fields.setdefault((fact.block, fact.account), {})[fact.name] = fact.word
-    return frozenset(key for key, words in fields.items() if is_absent(words))
+def balance_text(balance: ListLine, currency: str) -> str:
+    return short_amount(int.from_bytes(balance.word), currency)
 
 
-def proven_balances(facts: FactListView) -> list[ListedFact]:
-    """An account's balances, newest block first."""
-    return [entry for entry in facts.facts if entry.fact.name == "BALANCE"]
-
-
-def balance_change(facts: FactListView, currency: str) -> str:
+def balance_change(facts: ListSummary, currency: str) -> str:
     """Describe the balance from the oldest to the newest block; empty if that is one block."""
-    balances = proven_balances(facts)
+    balances = facts.balances
     if len(balances) <= 1:
         return ""
-    newest, oldest = balances[0].fact, balances[-1].fact
+    newest, oldest = balances[0], balances[-1]
     blocks = f"from block {oldest.block:,} to block {newest.block:,}"
-    change = int(newest.word, 16) - int(oldest.word, 16)
-    value = format_wei(int(newest.word, 16), currency)
-    if len({balance.fact.word for balance in balances}) == 1:
-        which = "the newest" if facts.next_start else "all"
+    change = int.from_bytes(newest.word) - int.from_bytes(oldest.word)
+    value = format_wei(int.from_bytes(newest.word), currency)
+    if len({balance.word for balance in balances}) == 1:
+        which = "the newest" if facts.has_more else "all"
         return f"The balance was {value} in {which} {len(balances):,} blocks proven, {blocks}"
     if not change:
         return f"The balance changed and came back to {value} {blocks}"
@@ -57,8 +46,16 @@ def balance_change(facts: FactListView, currency: str) -> str:
     return f"The balance {verb} by {format_wei(abs(change), currency)} {blocks}, to {value}"
 
 
+def proves_absence(facts: ListSummary, block: int) -> bool:
+    """Whether an account is proven not to exist at this block."""
+    lines = [line for line in facts.facts if line.block == block]
+    return is_absent(
+        {line.name: line.word.hex() for line in lines if line.kind == FactKind.ACCOUNT_FIELD}
+    )
+
+
 def account_headline(
-    account: AccountView, chain: int | None, facts: FactListView, event_count: int, links: PageLinks
+    account: AccountView, chain: int | None, facts: ListSummary, event_count: int, links: PageLinks
 ) -> Headline:
     """Such as `0xd8dA…6045 on Demo A: balance 1.5 ETH at block 884, the newest proven`."""
     subject = short_hash(account.address)
@@ -69,43 +66,41 @@ def account_headline(
         return Headline(subject, f"named by {format_count(event_count, 'proven event')}")
     if not facts.facts:
         return Headline(subject, "nothing is proven yet")
-    newest = facts.facts[0].fact.block
-    if (newest, account.address) in absent_accounts(facts.facts):
+    newest = facts.blocks[0]
+    if proves_absence(facts, newest):
         return Headline(subject, f"no such account at block {newest:,}, the newest proven")
-    if balances := proven_balances(facts):
-        amount = short_amount(int(balances[0].fact.word, 16), links.currency(chain))
-        place = f"at block {balances[0].fact.block:,}, the newest proven"
-        return Headline(subject, f"balance {amount} {place}")
+    if facts.balances:
+        balance = facts.balances[0]
+        amount = balance_text(balance, links.currency(chain))
+        return Headline(subject, f"balance {amount} at block {balance.block:,}, the newest proven")
     return Headline(subject, f"{_fact_count_text(facts)} proven, the newest at block {newest:,}")
 
 
-def block_headline(block: BlockView, facts: FactListView, links: PageLinks) -> Headline:
+def block_headline(block: BlockView, facts: ListSummary, links: PageLinks) -> Headline:
     """Such as `Block 884 of Demo A: 12 facts of 3 accounts`."""
     subject = f"Block {block.number:,} of {links.chain_name(block.chain)}"
-    if not facts.facts and not block.registries:
+    if not (block.is_requested or block.registries):
         return Headline(subject, "nothing about this block has been requested yet")
     return Headline(subject, _block_result(block, facts))
 
 
-def _block_result(block: BlockView, facts: FactListView) -> str:
-    proven_facts = facts.proven_facts
-    if not proven_facts:
-        is_pending = block.is_open and not all(entry.has_ended for entry in facts.facts)
-        if is_pending and not block.header:
-            return "not final yet"
-        return "its facts are being proven" if is_pending else "nothing is proven"
-    accounts = {entry.fact.account for entry in proven_facts} - {""}
-    subjects, article = [format_count(len(accounts), "account")], "the"
+def _block_result(block: BlockView, facts: ListSummary) -> str:
+    if not facts.facts:
+        if not block.is_open:
+            return "nothing is proven"
+        return "its facts are being proven" if block.header else "not final yet"
+    accounts, article = facts.accounts, "the"
+    subjects = [format_count(len(accounts), "account")]
     if not accounts:
         subjects, article = [], "its"
-    block_kinds = {entry.fact.kind for entry in proven_facts if not entry.fact.account}
+    block_kinds = {line.kind for line in facts.facts if not line.account}
     subjects += [f"{article} header"] * bool(block_kinds - EVENT_KINDS)
     subjects += ["its content"] * bool(block_kinds & EVENT_KINDS)
     return f"{_fact_count_text(facts)} of {join_names(subjects)}"
 
 
 def transaction_headline(
-    transaction: TransactionView, facts: FactListView, links: PageLinks
+    transaction: TransactionView, facts: ListSummary, links: PageLinks
 ) -> Headline:
     """Such as `Transaction 0x9a48…e4db on Demo A proved 3 facts for 2 batches: 76,730 gas, …`."""
     chain = links.chain_name(transaction.chain)
@@ -125,7 +120,7 @@ def source_transaction_headline(
     )
 
 
-def _transaction_result(transaction: TransactionView, facts: FactListView) -> str:
+def _transaction_result(transaction: TransactionView, facts: ListSummary) -> str:
     batches = format_count(len(transaction.batches) + transaction.more_batches, "batch", "batches")
     if transaction.block is None:
         return f"{'was' if transaction.confirmed else 'is'} {transaction.status}"
@@ -136,7 +131,7 @@ def _transaction_result(transaction: TransactionView, facts: FactListView) -> st
         return f"accumulated earlier blocks by {hops} for {batches}"
     if transaction.is_preparation:
         return f"recorded a block hash for {batches}"
-    if facts.proven_facts:
+    if facts.facts:
         return f"proved {_fact_count_text(facts)} for {batches}"
     return f"is mined for {batches}"
 
@@ -167,6 +162,6 @@ def confirmation_text(
     return f"{min(depth, confirmations):,} of {format_count(confirmations, 'confirmation')}"
 
 
-def _fact_count_text(facts: FactListView) -> str:
-    more = "more than " if facts.next_start else ""
+def _fact_count_text(facts: ListSummary) -> str:
+    more = "more than " if facts.has_more else ""
     return more + format_count(facts.fact_count, "fact")

@@ -188,18 +188,12 @@ WEI_UNIT = mark_safe("<span>wei </span>")
 
 
 @register.simple_tag
-def fact_value(fact: FactView, value: DecodedValue, *, has_page: bool = True) -> SafeString:
+def fact_value(fact: FactView, value: DecodedValue) -> SafeString:
     """A proven value, linked to its fact; the exact number or word on hover, to copy.
 
     Not a template, which took a third of the time of a page with many facts.
     """
     exact = WEI_UNIT if value.wei else "", value.wei or fact.word
-    if not has_page:
-        return format_html(
-            '<span class="short" tabindex="0"><bdi>{}</bdi><code class="exact">{}{}</code></span>',
-            value.short,
-            *exact,
-        )
     return format_html(
         '<span class="short"><a href="{}"><bdi>{}</bdi></a><code class="exact">{}{}</code></span>',
         facts.fact_url(fact),

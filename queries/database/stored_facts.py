@@ -1,5 +1,6 @@
 """The facts of block jobs: one row each, whichever queries ask for them."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
@@ -7,9 +8,10 @@ from django.db.models import QuerySet
 
 from queries.facts import BLOCK_AT_TIME, facts_of
 from queries.models import BlockJob, Fact, FactMention, Query
-from queries.proving.facts import EVENT_KINDS
+from queries.proving.facts import EVENT_KINDS, FactKind
 from queries.proving.keccak import number_word
 
+MAX_LISTED = 25  # facts of each kind that a query asks for, in the lists of pages
 _KEY = ("job_id", "account", "name")
 
 
@@ -34,7 +36,7 @@ def add_mentions(job: BlockJob, mentions: Mapping[str, Iterable[str]]) -> None:
 
 def forget_events(job: BlockJob) -> None:
     """Delete the events that were found with an earlier header of the block."""
-    Fact.objects.filter(job=job, kind__in=EVENT_KINDS, word=None).delete()
+    Fact.objects.filter(job=job, kind__in=EVENT_KINDS, proven_at=None).delete()
 
 
 def set_words(
@@ -55,7 +57,7 @@ def set_words(
                 row.transaction_id = query.account_transaction_id
             rows[row.job_id, row.account, row.name] = row
     jobs, accounts = {job for job, *_ in rows}, {account for _, account, _ in rows}
-    proven_facts = Fact.objects.filter(job__in=jobs, account__in=accounts, word__isnull=False)
+    proven_facts = Fact.objects.filter(job__in=jobs, account__in=accounts, proven_at__isnull=False)
     for key in proven_facts.values_list(*_KEY):
         rows.pop(key, None)
     Fact.objects.bulk_create(
@@ -66,9 +68,9 @@ def set_words(
     )
 
 
-def clear_words(jobs: QuerySet[BlockJob]) -> None:
+def mark_unproven(jobs: QuerySet[BlockJob]) -> None:
     """Mark the facts of these jobs as not proven, because a reorg may have removed them."""
-    Fact.objects.filter(job__in=jobs).update(word=None, proven_at=None, transaction=None)
+    Fact.objects.filter(job__in=jobs).update(proven_at=None, transaction=None)
 
 
 def _rows(query: Query) -> Iterator[tuple[str, Fact]]:
@@ -76,7 +78,9 @@ def _rows(query: Query) -> Iterator[tuple[str, Fact]]:
     if query.job_id is None or query.block is None:
         return
     details = {event["name"]: event for event in query.events}
+    counts = Counter[FactKind]()
     for name, fact in facts_of(query).items():
+        counts[fact.kind] += 1
         yield (
             name,
             Fact(
@@ -86,6 +90,7 @@ def _rows(query: Query) -> Iterator[tuple[str, Fact]]:
                 account=query.account if fact.account else "",
                 name=fact.name,
                 kind=fact.kind,
+                is_listed=counts[fact.kind] <= MAX_LISTED,
                 details=details.get(name),
             ),
         )

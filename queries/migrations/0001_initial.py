@@ -453,4 +453,18 @@ class Migration(migrations.Migration):
             model_name='fact',
             index=models.Index(condition=models.Q(('account', ''), _negated=True), fields=['account', 'source', '-block', '-id'], name='queries_fact_account'),
         ),
+
+        migrations.RemoveIndex(
+            model_name='query',
+            name='queries_query_block',
+        ),
+        migrations.AddField(
+            model_name='fact',
+            name='is_listed',
+            field=models.BooleanField(default=True),
+        ),
+        migrations.AddIndex(
+            model_name='query',
+            index=models.Index(fields=['source', 'block', 'account', 'id'], name='queries_query_block'),
+        ),
     ]

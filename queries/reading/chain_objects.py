@@ -10,6 +10,7 @@ from queries.database.daily_counts import FACTS_OF_ROUTE
 from queries.models import (
     BlockJob,
     DailyCount,
+    Fact,
     FactMention,
     JobTransaction,
     Query,
@@ -61,11 +62,12 @@ class BlockView:
     number: int
     header: HeaderView | None
     registries: tuple[RegistryEntry, ...]
-    is_open: bool = True  # a query waits for a fact of it, or was just submitted
+    is_requested: bool  # by a query
+    is_open: bool  # a query waits for a fact of it
 
 
 def block_view(chain: int, number: int) -> BlockView:
-    """Read the block's jobs and the transactions that proved its header, in two statements."""
+    """Read the block's jobs and the transactions that proved its header, in four statements."""
     # Facts about the block's content are proven without accumulating its header.
     proven_queries = Query.objects.filter(event_request__isnull=True)
     proven_queries = proven_queries.exclude(header_accumulated_completed_at=None)
@@ -74,6 +76,7 @@ def block_view(chain: int, number: int) -> BlockView:
         .annotate(is_accumulated=Exists(proven_queries.filter(job=OuterRef("pk"))))
         .order_by("destination")[:MAX_DESTINATIONS]
     )
+    requests = Query.objects.filter(source=chain, block=number)
     hashes = _header_transactions(jobs)
     header_rlp = next((job.header for job in jobs if job.header), b"")
     return BlockView(
@@ -90,7 +93,8 @@ def block_view(chain: int, number: int) -> BlockView:
             )
             for job in jobs
         ),
-        is_open=not jobs or any(job.due_at for job in jobs),
+        is_requested=requests.exists(),
+        is_open=requests.filter(has_ended=False).exists(),
     )
 
 
@@ -135,7 +139,7 @@ class AccountView:
 def account_view(address: str, chains: Iterable[int]) -> AccountView:
     """Read on which of these chains the address has facts or events, and its newest queries."""
     queries = Query.objects.filter(account=address).order_by("-id")
-    facts = queries.filter(values__isnull=False).exclude(account="")
+    facts = Fact.objects.filter(account=address, proven_at__isnull=False).exclude(account="")
     mentions = FactMention.objects.filter(address_or_hash=address.lower())
     names = queries.values_list("name", flat=True)[:MAX_ACCOUNT_QUERIES]
     return AccountView(
@@ -314,7 +318,7 @@ def blocks_of_registry(
 ) -> Page[BlockLine]:
     """Read a page of the registry's requested blocks, newest first, in two statements."""
     queries = Query.objects.filter(source=OuterRef("source"), block=OuterRef("block"))
-    keys = queries.filter(job=OuterRef("pk")).order_by("id").values("id")
+    keys = queries.filter(job=OuterRef("pk")).order_by().values("id")
     rows = BlockJob.objects.filter(source=source, destination=destination)
     columns = rows.only("source", "block", "header", "block_hash", "waits_for", "due_at")
     columns = columns.annotate(query_count=_Count(keys[:MAX_QUERIES]))

@@ -157,7 +157,7 @@ def find_fact(key: FactKey) -> tuple[FactMatch, ...]:
 
 
 def _stored_facts(**conditions: object) -> QuerySet[Fact]:
-    return Fact.objects.filter(**conditions, word__isnull=False)
+    return Fact.objects.filter(**conditions, proven_at__isnull=False)
 
 
 def _match_fact(key: FactKey, row: Fact) -> FactMatch | None:
@@ -180,7 +180,7 @@ def _match_fact(key: FactKey, row: Fact) -> FactMatch | None:
         fact,
         replace(entry, fact=fact),
         query_id,
-        tuple(map(_fact_view, fields)),
+        tuple(map(fact_view, fields)),
         batches[:MAX_BATCHES],
         len(batches[MAX_BATCHES:]),
         done_batches[-1] if done_batches else "",
@@ -206,19 +206,21 @@ def _proven_fact(row: Fact, ens_name: str = "") -> ProvenFact:
     if row.proven_at is None:
         raise ValueError(f"{row} is no proven fact")
     return ProvenFact(
-        _fact_view(row, ens_name),
+        fact_view(row, ens_name),
         f"0x{block_hash}" if block_hash else "",
         (sent.mined_hash or sent.hashes[-1]) if sent else "",
         row.proven_at,
     )
 
 
-def _fact_view(row: Fact, ens_name: str = "") -> FactView:
+def fact_view(row: Fact, ens_name: str = "") -> FactView:
+    """The word is empty unless the fact is proven."""
     fact = BlockFact.parse(row.name, bytes.fromhex(row.account[2:]))
-    if fact is None or row.word is None:
-        raise ValueError(f"{row} is no proven fact")
+    if fact is None:
+        raise ValueError(f"{row} has no name of a fact")
     name = BLOCK_AT_TIME if fact.kind is FactKind.BLOCK_AT_TIME else row.name
-    destination, word, details = row.job.destination, f"0x{row.word.hex()}", row.details or {}
+    destination, details = row.job.destination, row.details or {}
+    word = f"0x{row.word.hex()}" if row.word and row.proven_at else ""
     return FactView(
         fact, row.source, destination, row.block, row.account, ens_name, name, word, details
     )
@@ -261,7 +263,7 @@ def facts_mentioning(source: int, address_or_hash: str) -> tuple[FactView, ...]:
     rows = rows.order_by("-mentions__block", "mentions__pk")[:MAX_MENTIONING_FACTS]
     facts = dict[tuple[int, str], FactView]()  # each once, on whichever destination
     for row in rows:
-        facts.setdefault((row.block, row.name), _fact_view(row))
+        facts.setdefault((row.block, row.name), fact_view(row))
     return tuple(facts.values())
 
 

@@ -4,7 +4,7 @@ A page begins at a row, not at an offset: all pages cost the same, and new rows 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -46,15 +46,29 @@ def parse_cursor(text: str, count: int) -> tuple[int, ...] | None:
 
 
 def read_page(
-    rows: QuerySet[Row], columns: tuple[str, ...], cursor: Cursor | None, limit: int
+    rows: QuerySet[Row],
+    columns: tuple[str, ...],
+    cursor: Cursor | None,
+    limit: int,
+    group: Callable[[Row], object] = id,
 ) -> Page[Row]:
-    """Read a page in one statement, by an index on the columns."""
+    """Read a page in one statement, by an index on the columns.
+
+    Rows of a group that continues beyond the page are left to the next one, unless the page has no
+    other rows.
+    """
     backwards = cursor is not None and cursor.towards_newer
     if cursor is not None:
         rows = rows.filter(past_cursor(columns, cursor))
     order = [column if backwards else f"-{column}" for column in columns]
     page = list(rows.order_by(*order)[: limit + 1])
-    has_more, page = len(page) > limit, page[:limit]
+    has_more = len(page) > limit
+    if has_more:
+        groups = [group(row) for row in page]
+        end = limit
+        while end and groups[end - 1] == groups[limit]:
+            end -= 1
+        page = page[: end or limit]
     if backwards:
         page.reverse()
     if not page:

@@ -87,7 +87,7 @@ PAGES = (
     PublicPage("batch in progress, unchanged", "/explorer/query/{moving}", refresh=batch_refresh),
     PublicPage("fact", "/explorer/fact/{source}/{block}/{account}/BALANCE"),
     PublicPage("account", "/explorer/account/{account}"),
-    PublicPage("its facts, an old page", ACCOUNT + "&before={middle}.0.1"),
+    PublicPage("its facts, an old page", ACCOUNT + "&before={middle}.0"),
     PublicPage(
         "its facts as a file", "/explorer/account/{account}/facts.csv?chain={source}", is_file=True
     ),

@@ -9,6 +9,7 @@ from queries.database.clock import shared_now
 from queries.facts import BLOCK_AT_TIME, facts_of
 from queries.models import Batch, BlockJob, Fact, Query
 from queries.proving.headers import FIELD_RULES, FieldFormat, Header, HeaderField, decode_header
+from queries.proving.keccak import number_word
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 from queries.statuses import BatchStatus
 from tests.queries.api.batch_states import send_transaction
@@ -75,6 +76,7 @@ def attach(batch_id: str) -> None:
             defaults={"header": header.rlp, "block_hash": header.hash.hex()},
         )
         batch.queries.filter(source=source, block=block, job=None).update(job=job)
+    stored_facts.add(batch.queries.exclude(job=None))
 
 
 def prove(batch_id: str, nonce: int | None = None) -> None:
@@ -86,6 +88,11 @@ def prove(batch_id: str, nonce: int | None = None) -> None:
     batches.update(status=BatchStatus.ACCEPTED)
     queries = list(Query.objects.filter(batch=batch_id))
     transitions.finish({query.pk: _values(query) for query in queries})
+
+
+def set_word(batch_id: str, name: str, word: int) -> None:
+    """Change the batch's facts of this name."""
+    Fact.objects.filter(job__queries__batch=batch_id, name=name).update(word=number_word(word))
 
 
 def update_queries(batch_id: str, **columns: object) -> None:

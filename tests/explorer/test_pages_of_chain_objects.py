@@ -11,16 +11,26 @@ from django.utils import timezone
 from accounts.models import Account
 from explorer.pages import fact_rows
 from queries.database import daily_counts
-from queries.models import Batch, BlockJob, ChainRecord, NodeRecord, Query, SentTransaction, Share
+from queries.models import (
+    Batch,
+    BlockJob,
+    ChainRecord,
+    Fact,
+    NodeRecord,
+    Query,
+    SentTransaction,
+    Share,
+)
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
-from queries.reading import fact_lists
 from tests.explorer.page_text import page_text
 from tests.explorer.stored_batches import (
     ADDRESS,
     BLOCK,
     OTHER,
+    attach,
     header_of,
     prove,
+    set_word,
     submit_accounts,
     submit_balances,
     update_queries,
@@ -115,7 +125,7 @@ def test_an_account_page_begins_with_the_newest_balance() -> None:
     assert f'href="https://scan.example/address/{ADDRESS}' in text
     assert f'/dashboard/new-batch?source={SEPOLIA}&amp;account={ADDRESS}"' in text
     assert "style=" not in text
-    Query.objects.filter(account=ADDRESS).update(values={"BALANCE": f"{21 * 10**18:064x}"})
+    set_word(batch, "BALANCE", 21 * 10**18)
     sentence = f"The balance was 21 ETH in all 3 blocks proven, from block {BLOCK:,} to block"
     assert sentence in page_text(ACCOUNT)
 
@@ -151,10 +161,13 @@ def test_pages_without_facts_offer_to_prove_something() -> None:
     assert f"Block {BLOCK:,} of Sepolia</h1>" in block
     assert "Nothing about this block has been requested yet." in block
     assert f'{form}source={SEPOLIA}&amp;block={BLOCK}">Prove a fact of this block</a>' in block
-    submit_balances()
-    assert "0xd8dA…6045 on Sepolia: nothing is proven yet" in page_text(ACCOUNT)
-    assert f"Block {BLOCK:,} of Sepolia: not final yet" in page_text(PAGE)
-    assert page_text(PAGE).count("being proven") == 3
+    batch = submit_balances()
+    for is_attached in (False, True):
+        assert "0xd8dA…6045 on Sepolia: nothing is proven yet" in page_text(ACCOUNT)
+        assert f"Block {BLOCK:,} of Sepolia: not final yet" in page_text(PAGE)
+        assert page_text(PAGE).count("being proven") == 3 * is_attached
+        attach(batch)
+        BlockJob.objects.update(header=b"", due_at=timezone.now())
 
 
 def test_a_block_page_counts_its_facts_and_names_its_registries() -> None:
@@ -169,7 +182,7 @@ def test_a_block_page_counts_its_facts_and_names_its_registries() -> None:
     assert len(_facts(PAGE)) == 7
     block_hash = header_of(BLOCK).hash.hex()
     assert f'data-copy="0x{block_hash}"' in _get(PAGE).text
-    Query.objects.exclude(header_fields__gt=0).delete()
+    Fact.objects.exclude(account="").delete()
     assert "of Sepolia: 2 facts of its header" in page_text(PAGE)
 
 
@@ -189,32 +202,33 @@ def test_names_are_escaped_and_marked_as_unproven() -> None:
     assert "<bdi>&lt;b&gt;" in _get(ACCOUNT).text
 
 
-@pytest.mark.parametrize(("queries", "facts"), [(250, 2), (250, 4), (2, 4), (2, 50), (250, 50)])
+@pytest.mark.parametrize("facts", [2, 4, 50])
 def test_each_fact_is_on_one_page_and_pages_end_with_a_block(
-    monkeypatch: pytest.MonkeyPatch, queries: int, facts: int
+    monkeypatch: pytest.MonkeyPatch, facts: int
 ) -> None:
-    monkeypatch.setattr(fact_lists, "MAX_QUERIES", queries)
     monkeypatch.setattr(fact_rows, "FACTS_PER_PAGE", facts)
     prove(submit_balances(blocks=2))
     prove(submit_balances(blocks=3))
     names = ("NONCE", "BALANCE", "1")
-    assert _all_facts(ACCOUNT) == [f"{n} {name}" for n in (2, 1, 0) for name in names]
+    all_facts = [f"{n} {name}" for n in (2, 1, 0) for name in names]
+    assert sorted(_all_facts(ACCOUNT)) == sorted(all_facts)
     if facts > len(names):
+        assert _all_facts(ACCOUNT) == all_facts
         assert len(_facts(ACCOUNT)) % len(names) == 0
     prove(submit_balances(count=5))
-    if queries == 250:
-        assert sorted(_all_facts(PAGE)) == sorted(
-            [*(f"0 {name}" for name in names), *["0 BALANCE"] * 4]
-        )
+    assert sorted(_all_facts(PAGE)) == sorted(
+        [*(f"0 {name}" for name in names), *["0 BALANCE"] * 4]
+    )
 
 
-def test_facts_of_many_queries_for_one_block_continue_on_the_next_page(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(fact_lists, "MAX_QUERIES", 2)
-    for slot in ("0x1", "0x2", "0x3", "0x4", "0x5"):
-        prove(submit_accounts({ADDRESS: {"slots": [slot]}}, BLOCK))
-    assert sorted(_all_facts(ACCOUNT)) == [f"0 {slot}" for slot in range(1, 6)]
+def test_a_list_shows_the_first_of_many_slots_and_counts_the_others() -> None:
+    slots = [f"0x{slot:x}" for slot in range(40)]
+    prove(submit_accounts({ADDRESS: {"props": ["NONCE"], "slots": slots}}), nonce=0)
+    for page in (ACCOUNT, PAGE, TRANSACTION):
+        words = page_text(page)
+        assert "15 more slots" in words
+        assert "41 facts" in words
+        assert len(_all_facts(page)) == 26
 
 
 @pytest.mark.parametrize(

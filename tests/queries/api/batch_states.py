@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from queries.chain.signer import Fees, Signer, UnsignedTransaction
-from queries.models import Batch, BlockJob, JobTransaction, Query, SentHash, SentTransaction
+from queries.models import Batch, BlockJob, Fact, JobTransaction, Query, SentHash, SentTransaction
 from queries.statuses import StepName
 from tests.queries.api.served_api import SEPOLIA
 
@@ -50,4 +50,5 @@ def send_transaction(batch_id: str, nonce: int = 0, *, mined: bool = True) -> Se
     SentHash.objects.bulk_create(SentHash(transaction=sent, hash=text) for text in HASHES)
     JobTransaction.objects.create(job=job, transaction=sent, proves_header=True)
     Query.objects.filter(batch=batch_id).update(header_transaction=sent, account_transaction=sent)
+    Fact.objects.filter(job__queries__batch=batch_id).update(transaction=sent)
     return sent
