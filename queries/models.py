@@ -6,7 +6,6 @@ lease has expired. Numbers of 256 bits are stored as 64 hex digits, because a da
 numbers are shorter or not exact.
 """
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
@@ -301,9 +300,7 @@ class Query(models.Model):
     slot_count = models.PositiveIntegerField(default=0)  # the length of `slots`
     header_fields = models.PositiveIntegerField(default=0)  # one bit per HeaderField
     event_count = models.PositiveIntegerField(default=0)  # facts of the block's content
-    events_block_hash = models.CharField(max_length=64, default="")  # in which `events` were found
-    # Fields that were proven and read back: name → word in hex. Null: nothing is proven yet.
-    values = models.JSONField(null=True)
+    events_block_hash = models.CharField(max_length=64, default="")  # in which they were found
 
     initial_state_began_at = models.DateTimeField()
     initial_state_completed_at = models.DateTimeField(null=True)
@@ -330,14 +327,12 @@ class Query(models.Model):
     # Thousands of slots take a megabyte. These columns come last, because SQLite reads a row up to
     # the requested column.
     slots = models.JSONField(default=list)  # of 64 hex digits
-    slot_values = models.JSONField(null=True)  # like `values`
     # The request's spelling of the query, if it is not the canonical one:
     # [source chain's key, {account's key: slots, or null if they are spelled as in `slots`}].
     spelling = models.JSONField(null=True)
     # The logs, receipts, transactions, withdrawals and absences that the request asks for.
     event_request = models.JSONField(null=True)
-    # Their facts, each with its name, word and content; empty until the block's header is pinned.
-    events = models.JSONField(default=list)
+    event_names = models.JSONField(default=list)  # of their facts, once the header is pinned
 
     class Meta:
         constraints: ClassVar = [
@@ -350,28 +345,12 @@ class Query(models.Model):
             models.Index(name="queries_query_account", fields=["account", "-id"]),
             models.Index(name="queries_query_block", fields=["source", "block", "account", "id"]),
             models.Index(
-                name="queries_query_facts",
-                fields=["account", "source", "-block", "-id"],
-                condition=models.Q(values__isnull=False),
-            ),
-            models.Index(
                 name="queries_query_name", fields=["name", "-id"], condition=~models.Q(name="")
             ),
         ]
 
     def __str__(self) -> str:
         return f"{self.batch_id}, {self.position}"
-
-    @property
-    def all_values(self) -> dict[str, str]:
-        """All proven values by name."""
-        return {**(self.values or {}), **(self.slot_values or {})}
-
-    def set_values(self, words: Mapping[str, str]) -> None:
-        """Set all values; they were read back from the registry."""
-        slots = set(self.slots)
-        self.values = {name: word for name, word in words.items() if name not in slots}
-        self.slot_values = {name: word for name, word in words.items() if name in slots}
 
 
 class Fact(models.Model):

@@ -10,7 +10,7 @@ order; only deleting a row conflicts with those checks.
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
@@ -21,15 +21,19 @@ from django.db.models.functions import Coalesce
 from ulid import ULID
 
 from queries.chain.errors import ChainError
-from queries.database import bulk_sql, daily_counts, stored_facts
+from queries.database import daily_counts, stored_facts
 from queries.database.clock import shared_now
 from queries.database.leases import NOT_DUE, Lease, make_due
+from queries.facts import fact_count, facts_of, subject
 from queries.models import IS_BLOCK_QUERY, Batch, BlockJob, Query, SentTransaction, WebhookDelivery
+from queries.proving.facts import BlockFact
 from queries.statuses import ENDED_STATUSES, BatchStatus, StepName
 
 log = logging.getLogger("tacitus.prover")
 
 STEPS = list(StepName)
+# The last step of queries of the block, and of those of accounts.
+LAST_STEPS = {True: StepName.HEADER_ACCUMULATED, False: StepName.ACCOUNT_ACCUMULATED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def reject(
     """End these batches as REJECTED, with their queries.
 
     `failed_queries`: those that cannot be proven; by default, all open ones. A DONE batch keeps its
-    status: a reorg removed facts of it, and these queries lose their values.
+    status: a reorg removed facts of it, and these queries fail.
     """
     with transaction.atomic():
         all_ids = list(batch_ids)
@@ -87,14 +91,14 @@ def reject(
 
 
 def _remove_lost_facts(queries: QuerySet[Query], failure: Failure) -> None:
-    """End queries of DONE batches without values, and store the reason with their batches."""
+    """End queries of DONE batches as failed, and store the reason with their batches."""
     batch_ids = sorted(set(queries.values_list("batch", flat=True)))
     if not batch_ids:
         return
     Batch.objects.filter(pk__in=batch_ids).update(**failure.columns)
     queries.exclude(IS_BLOCK_QUERY).update(account_accumulated_completed_at=None)
     queries.filter(IS_BLOCK_QUERY).update(header_accumulated_completed_at=None)
-    queries.update(failed=True, has_ended=True, values=None, slot_values=None)
+    queries.update(failed=True, has_ended=True)
     log.error(
         "Giving up on facts that a reorg removed from DONE batches %s: %s",
         ", ".join(batch_ids),
@@ -104,7 +108,7 @@ def _remove_lost_facts(queries: QuerySet[Query], failure: Failure) -> None:
 
 def reopen_queries(jobs: QuerySet[BlockJob]) -> None:
     """Reopen the proven queries of these jobs, because a reorg may have removed their facts."""
-    queries = Query.objects.filter(job__in=jobs, values__isnull=False)
+    queries = Query.objects.filter(job__in=jobs, has_ended=True, failed=False)
     queries = queries.exclude(batch__status=BatchStatus.REJECTED)
     list(queries.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
     queries.update(has_ended=False)
@@ -143,40 +147,53 @@ def _completion_updates(steps: Sequence[StepName], moment: datetime) -> dict[str
     return {name: Coalesce(F(name), moment) for name in columns}
 
 
-def finish(values: Mapping[int, Mapping[str, str]]) -> None:
-    """End these queries with the values that were read back, and batches without open queries."""
+def finish(job: BlockJob, query_ids: Collection[int], words: Mapping[BlockFact, bytes]) -> None:
+    """End these queries of the job, because all their facts were read back, with these words; and
+    batches without open queries.
+    """
     with transaction.atomic():
-        rows = Query.objects.filter(pk__in=values, has_ended=False).select_for_update(
+        corrected_batches = _corrected_batches(job, words)
+        rows = Query.objects.filter(pk__in=query_ids, has_ended=False).select_for_update(
             of=("self",), no_key=True
         )
         # Batches are locked before their queries, as in `reject`. Without the lock, two jobs that
         # end a batch's last two queries at once would both see an open query and not end the batch.
-        keys = Batch.objects.filter(queries__in=values).distinct().values("pk")
-        batches = Batch.objects.filter(pk__in=keys).order_by("pk").select_for_update(no_key=True)
-        destinations = {batch.pk: batch.destination for batch in batches}
+        keys = Batch.objects.filter(queries__in=query_ids).distinct().values("pk")
+        batches = Batch.objects.filter(Q(pk__in=keys) | Q(pk__in=corrected_batches)).order_by("pk")
+        list(batches.select_for_update(no_key=True).values_list("pk", flat=True))
         queries = list(rows.order_by("pk"))
-        counts, corrected_batches = Counter[str](), set[str]()
-        for query in queries:
-            words = values[query.pk]
-            if query.values is None:  # otherwise a reorg undid it, and it was counted before
-                route_key = daily_counts.route_facts_key(query.source, destinations[query.batch_id])
-                counts.update({daily_counts.FACTS: len(words), route_key: len(words)})
-            elif query.all_values != words:
-                corrected_batches.add(query.batch_id)
-            query.set_values(words)
-        bulk_sql.update(queries, ["values", "slot_values"])
-        now = shared_now()
-        stored_facts.set_words(queries, values, now)
-        last_steps = {True: StepName.ACCOUNT_ACCUMULATED, False: StepName.HEADER_ACCUMULATED}
-        for has_account, last_step in last_steps.items():
-            ids = [query.pk for query in queries if bool(query.account) is has_account]
+        now, counts = shared_now(), Counter[str]()
+        stored_facts.set_words(queries, words, now)
+        for is_block_query, last_step in LAST_STEPS.items():
+            ended = [query for query in queries if is_block_query is not bool(query.account)]
             columns = _completion_updates(STEPS[: STEPS.index(last_step) + 1], now)
-            Query.objects.filter(pk__in=ids).update(has_ended=True, **columns)
+            Query.objects.filter(pk__in=[query.pk for query in ended]).update(
+                has_ended=True, **columns
+            )
+            # Others were counted before a reorg reopened them.
+            first_time = [q for q in ended if getattr(q, last_step.completed_column) is None]
+            counts[daily_counts.FACTS] += sum(map(fact_count, first_time))
+        route_key = daily_counts.route_facts_key(job.source, job.destination)
+        counts[route_key] = counts[daily_counts.FACTS]
         durations = _end_batches({query.batch_id for query in queries}, now)
         # A webhook without a body was not sent yet, and will be sent with the new facts.
         deliveries = WebhookDelivery.objects.filter(batch__in=corrected_batches, correction=None)
         _create_deliveries(deliveries.exclude(body=b"").values_list("batch", "owner", "pk"))
         daily_counts.add_counts(now, {**counts, **daily_counts.done_batch_counts(durations)})
+
+
+def _corrected_batches(job: BlockJob, words: Mapping[BlockFact, bytes]) -> set[str]:
+    """The DONE batches that a reorg reopened, and that had other words of these facts before."""
+    reopened_queries = Query.objects.filter(
+        job=job, has_ended=False, batch__status=BatchStatus.DONE
+    )
+    stored_words = stored_facts.stored_words(job) if reopened_queries.exists() else {}
+    return {
+        query.batch_id
+        for query in reopened_queries
+        for fact in facts_of(query).values()
+        if fact in words and stored_words.get((subject(query, fact), fact.name)) != words[fact]
+    }
 
 
 def _end_batches(batch_ids: set[str], moment: datetime) -> list[timedelta]:

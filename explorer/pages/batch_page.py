@@ -32,7 +32,7 @@ from queries.reading.batch_details import (
 )
 from queries.reading.batches import BatchView, QueryView
 from queries.reading.fact_proof import FactProof, read_fact_proof
-from queries.reading.facts import FactView, query_facts, requested_facts
+from queries.reading.facts import FactView
 from queries.statuses import BatchStatus, StepName, StepStatus
 from queries.webhooks.log import BatchWebhook
 
@@ -307,7 +307,7 @@ def _fact_table(
     page = reading.query_page(batch, first=position, limit=limit)
     columns, rows, next_cursor = tuple[Cell, ...](), list[Row](), ""
     for query in page.queries:
-        cells, is_absent = _cells(query, batch.destination, links)
+        cells, is_absent = _cells(query, links)
         mark, label = _mark(query, batch)
         if _has_columns(summary):
             columns = cells
@@ -340,21 +340,20 @@ def _fact_table(
     )
 
 
-def _cells(query: QueryView, destination: int, links: PageLinks) -> tuple[tuple[Cell, ...], bool]:
+def _cells(query: QueryView, links: PageLinks) -> tuple[tuple[Cell, ...], bool]:
     """The facts that the query asks for; and whether they prove that there is no such account."""
-    proven_facts = query_facts(query, destination)
-    facts, currency = {fact.name: fact for fact in proven_facts}, links.currency(query.source)
+    currency = links.currency(query.source)
     if query.event_request and not query.events:
         return tuple(Cell(name, "") for name in requested_events(query)), False
     return tuple(
         Cell(
-            field_name(name),
-            name if fact.kind is FactKind.STORAGE_SLOT else "",
-            facts.get(name),
-            decode_fact(facts[name], currency) if name in facts else None,
+            field_name(fact.name),
+            fact.name if fact.kind is FactKind.STORAGE_SLOT else "",
+            fact if fact.word else None,
+            decode_fact(fact, currency) if fact.word else None,
         )
-        for name, fact in requested_facts(query)
-    ), proves_no_account(proven_facts)
+        for fact in query.facts
+    ), proves_no_account(query.facts)
 
 
 STEP_LABELS = {

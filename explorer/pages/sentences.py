@@ -18,7 +18,7 @@ from explorer.pages.links import PageLinks
 from queries.proving.facts import BlockFact, FactKind
 from queries.reading.batch_details import BatchSummary, batch_summaries
 from queries.reading.batches import QueryView
-from queries.reading.facts import FactKey, FactView, query_facts
+from queries.reading.facts import FactKey, FactView
 
 MAX_LISTED_FIELDS = 3  # with slots as one of them; more are counted
 ANY_ACCOUNT = bytes(20)  # names do not depend on it
@@ -124,10 +124,10 @@ def _fields(query: QueryView) -> str:
 
 def _result(summary: BatchSummary, links: PageLinks) -> str:
     first = summary.first
-    facts = query_facts(first, first.source) if summary.fact_count == 1 else ()
+    facts = first.facts if summary.fact_count == 1 else ()
     values = [
         decode_fact(fact, links.currency(first.source)).short
         for fact in facts
-        if fact.kind is not FactKind.BLOCK_AT_TIME
+        if fact.word and fact.kind is not FactKind.BLOCK_AT_TIME
     ]
     return "".join(values)

@@ -36,7 +36,7 @@ from queries.api.responses import (
 from queries.chain.errors import ChainError
 from queries.config.routes import Routes
 from queries.error_codes import RETRY_SOON, EndpointCode, EstimateCode, busy_refusal
-from queries.facts import BLOCK_AT_TIME, display_name
+from queries.facts import BLOCK_AT_TIME
 from queries.http.thread_slots import thread_slot
 from queries.intake import submit
 from queries.models import Batch, Query
@@ -273,7 +273,7 @@ def _block_response(block: BlockEstimate) -> BlockEstimateResponse:
         proven=[
             ProvenFactsResponse(account=query.account or None, name=query.name or None, facts=facts)
             for query, names in zip(block.queries, block.proven_facts, strict=False)
-            if (facts := [display_name(name) for name in names if name != BLOCK_AT_TIME])
+            if (facts := [name for name in names if name != BLOCK_AT_TIME])
         ],
         price=PriceResponse.model_validate(block.price) if block.price else None,
         **wait_members,
@@ -338,7 +338,7 @@ def _fact_responses(facts: Iterable[WitnessFact]) -> list[VerifiedFactResponse]:
         VerifiedFactResponse(
             block=query.block or 0,
             account=query.account or None,
-            name=display_name(name),
+            name=name,
             value=f"0x{word.hex()}",
         )
         for query, name, word in facts

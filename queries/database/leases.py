@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce
 
 from queries.config.limits import Limits
 from queries.database.clock import shared_now
-from queries.models import BlockJob, JobTransaction, LeasedRow, Query
+from queries.models import BlockJob, Fact, JobTransaction, LeasedRow, Query
 from queries.proving.witnesses import AccountField
 from queries.wait_reasons import Reason
 
@@ -133,8 +133,8 @@ class Lease(Generic[Row]):
             elif isinstance(self.row, BlockJob):
                 # Clear the header, because the chain may still replace the block. A block with
                 # proven facts keeps it for the proof file.
-                proven_queries = Query.objects.filter(job=OuterRef("pk"), values__isnull=False)
-                jobs = BlockJob.objects.filter(~Exists(proven_queries), pk=self.row.pk, due_at=None)
+                proven_facts = Fact.objects.filter(job=OuterRef("pk"), proven_at__isnull=False)
+                jobs = BlockJob.objects.filter(~Exists(proven_facts), pk=self.row.pk, due_at=None)
                 jobs.exclude(header=b"", block_hash="").update(header=b"", block_hash="")
 
 

@@ -3,21 +3,24 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db.models import QuerySet
 
-from queries.facts import BLOCK_AT_TIME, facts_of
+from queries.facts import facts_of, subject
 from queries.models import BlockJob, Fact, FactMention, Query
-from queries.proving.facts import EVENT_KINDS, FactKind
-from queries.proving.keccak import number_word
+from queries.proving.facts import EVENT_KINDS, BlockFact, FactKind
 
 MAX_LISTED = 25  # facts of each kind that a query asks for, in the lists of pages
 _KEY = ("job_id", "account", "name")
 
 
-def add(queries: Iterable[Query]) -> None:
-    """Store the facts that these queries ask for, unless they are stored already."""
-    rows = [row for query in queries for _, row in _rows(query)]
+def add(queries: Iterable[Query], events: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    """Store the facts that these queries ask for, unless they are stored already.
+
+    `events`: the details of the facts about the block's content, by name.
+    """
+    rows = [row for query in queries for _, row in _rows(query, events or {})]
     Fact.objects.bulk_create(rows, ignore_conflicts=True)
 
 
@@ -39,19 +42,31 @@ def forget_events(job: BlockJob) -> None:
     Fact.objects.filter(job=job, kind__in=EVENT_KINDS, proven_at=None).delete()
 
 
-def set_words(
-    queries: Iterable[Query], values: Mapping[int, Mapping[str, str]], moment: datetime
-) -> None:
-    """Store the words of the queries' facts, which were read back from the registry.
+def stored_words(job: BlockJob) -> dict[tuple[str, str], bytes]:
+    """The words of the job's facts, by account and name, also of those that a reorg may have
+    removed.
+    """
+    rows = Fact.objects.filter(job=job, word__isnull=False)
+    columns = rows.values_list("account", "name", "word")
+    return {(account, name): word for account, name, word in columns if word is not None}
+
+
+def event_words(job: BlockJob) -> dict[BlockFact, bytes]:
+    """The words of facts about the content of the job's block, as found on the source."""
+    rows = Fact.objects.filter(job=job, kind__in=EVENT_KINDS)
+    facts = ((BlockFact.parse(row.name), row.details) for row in rows.only("name", "details"))
+    return {fact: bytes.fromhex(details["word"]) for fact, details in facts if fact and details}
+
+
+def set_words(queries: Iterable[Query], words: Mapping[BlockFact, bytes], moment: datetime) -> None:
+    """Store the words of the facts of these queries of a job, as read back from the registry.
 
     A fact that was proven before keeps its transaction and its time.
     """
     rows = {}
     for query in queries:
-        words = {name: bytes.fromhex(word) for name, word in values[query.pk].items()}
-        words[BLOCK_AT_TIME] = number_word(query.block or 0)
-        for name, row in _rows(query):
-            row.word, row.proven_at = words[name], moment
+        for fact, row in _rows(query, {}):
+            row.word, row.proven_at = words[fact], moment
             row.transaction_id = query.header_transaction_id
             if row.account and query.account_transaction_id:
                 row.transaction_id = query.account_transaction_id
@@ -73,24 +88,23 @@ def mark_unproven(jobs: QuerySet[BlockJob]) -> None:
     Fact.objects.filter(job__in=jobs).update(proven_at=None, transaction=None)
 
 
-def _rows(query: Query) -> Iterator[tuple[str, Fact]]:
-    """The query's facts, unsaved, each with the name of its value."""
+def _rows(
+    query: Query, events: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[BlockFact, Fact]]:
+    """The query's facts, each with its row, unsaved."""
     if query.job_id is None or query.block is None:
         return
-    details = {event["name"]: event for event in query.events}
     counts = Counter[FactKind]()
-    for name, fact in facts_of(query).items():
+    for fact in facts_of(query).values():
         counts[fact.kind] += 1
-        yield (
-            name,
-            Fact(
-                job_id=query.job_id,
-                source=query.source,
-                block=query.block,
-                account=query.account if fact.account else "",
-                name=fact.name,
-                kind=fact.kind,
-                is_listed=counts[fact.kind] <= MAX_LISTED,
-                details=details.get(name),
-            ),
+        row = Fact(
+            job_id=query.job_id,
+            source=query.source,
+            block=query.block,
+            account=subject(query, fact),
+            name=fact.name,
+            kind=fact.kind,
+            is_listed=counts[fact.kind] <= MAX_LISTED,
+            details=events.get(fact.name),
         )
+        yield fact, row

@@ -44,19 +44,22 @@ Event = dict[str, Any]  # a fact's name, word and details, for answers
 _ADDRESS = re.compile("0x(?:0{24})?([0-9a-f]{40})(?![0-9a-f])")
 
 
-def set_events(content: BlockContent, queries: Iterable[Query]) -> None:
-    """Set the queries' facts about the block's content, unsaved.
+def set_events(content: BlockContent, queries: Iterable[Query]) -> dict[str, Event]:
+    """Name the facts about the block's content in the queries, unsaved; return them by name.
 
     Raises the same errors as `find_requested_events`.
     """
+    events = dict[str, Event]()
     for query in queries:
         if query.event_request is not None:
-            query.events = find_requested_events(content, query.event_request)
-            query.event_count = len(query.events)
+            found_events = find_requested_events(content, query.event_request)
+            query.event_names, query.event_count = list(found_events), len(found_events)
+            events |= found_events
+    return events
 
 
-def find_requested_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event]:
-    """Find the requested facts, each once.
+def find_requested_events(content: BlockContent, request: Mapping[str, Any]) -> dict[str, Event]:
+    """Find the requested facts, by name.
 
     Raises a `ChainError` if no node answers, and an `EventError` if a fact cannot be proven.
     """
@@ -72,7 +75,7 @@ def find_requested_events(content: BlockContent, request: Mapping[str, Any]) -> 
             except EventError as error:
                 sentence = f"{member}[{position}]: {error.sentence.rstrip('.')}."
                 raise type(error)(sentence) from None
-    return list(events.values())
+    return events
 
 
 def find_mentions(content: BlockContent, events: Iterable[Event]) -> dict[str, set[str]]:
@@ -297,7 +300,7 @@ class EventPiece(Piece):
 
     def query_weights(self, queries: Sequence[Query]) -> list[int]:
         names = {fact.name: event_gas(fact, self.rules) for fact in self.events}
-        return [sum(names.get(event["name"], 0) for event in query.events) for query in queries]
+        return [sum(names.get(name, 0) for name in query.event_names) for query in queries]
 
     def halves(self) -> tuple[Self, ...]:
         middle = len(self.events) // 2

@@ -1,7 +1,7 @@
 """Plan how facts of a block get into a registry: for a job, an estimate or a witness."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Self
 
 from queries.chain.block_contents import BlockContent
@@ -12,7 +12,7 @@ from queries.facts import facts_of
 from queries.models import Query
 from queries.planning.anchors import AnchorResult, AnchorSearch
 from queries.planning.calls import Anchor, Piece, Preparation, cut_into_pieces
-from queries.planning.events import cut_events, set_events
+from queries.planning.events import Event, cut_events, set_events
 from queries.planning.readers import ChainReaders
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
@@ -26,6 +26,7 @@ class BlockPlan:
     registry: Registry
     content: BlockContent
     registry_block: RegistryBlock
+    events: Mapping[str, Event] = field(default_factory=dict)  # that were looked for, by name
 
     @classmethod
     def read(
@@ -41,10 +42,10 @@ class BlockPlan:
         source = chains.client(registry.source)
         content = BlockContent(source, source.header(block))
         chains.set_accounts(content.header, queries)
-        set_events(content, queries)
+        events = set_events(content, queries)
         facts = [fact for query in queries for fact in facts_of(query).values()]
         registry_block = chains.registry_reader(registry).read_block(content.header, facts)
-        return cls(chains, registry, content, registry_block)
+        return cls(chains, registry, content, registry_block, events)
 
     @property
     def header(self) -> Header:

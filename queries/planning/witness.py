@@ -146,7 +146,8 @@ def _prove_block(
     words, entries = missing.words(plan.header, proofs), list[tuple[BlockFact, WitnessFact]]()
     for query in queries:
         facts = facts_of(query)
-        words |= {facts[event["name"]]: bytes.fromhex(event["word"]) for event in query.events}
+        for name in query.event_names:
+            words[facts[name]] = bytes.fromhex(plan.events[name]["word"])
         entries += [(fact, (query, name, words[fact])) for name, fact in facts.items()]
     if events := missing.events:
         verifier = verifier_address(registry.address)

@@ -5,7 +5,7 @@ findings and its outcome.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property, partial
@@ -17,6 +17,7 @@ from queries.chain.answers import ChainHead
 from queries.chain.block_contents import BlockContent
 from queries.chain.signer import Signer
 from queries.config.registries import Registry, verifier_address
+from queries.database import stored_facts
 from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Retry, Snooze, Wait, recheck_pause
@@ -121,7 +122,8 @@ class Findings:
     header: Header | None = None  # pinned from now on
     step: StepName | None = None  # the last one that the block has reached
     header_transaction: SentTransaction | None = None  # it proved the header
-    values: Mapping[int, Mapping[str, str]] = field(default_factory=dict)  # read back, by query
+    proven_queries: Collection[int] = ()  # keys of those whose facts were all read back
+    words: Mapping[BlockFact, bytes] = field(default_factory=dict)  # of these facts
     unsent_calls: Sequence[bytes] = ()  # would prove the values that others have proven
 
 
@@ -147,7 +149,7 @@ class JobPass:
 
     @cached_property
     def facts(self) -> Mapping[int, Mapping[str, BlockFact]]:
-        """The facts of each query, by the names of their values."""
+        """The facts of each query, by name."""
         return {query.pk: facts_of(query) for query in self.queries}
 
     @property
@@ -168,11 +170,7 @@ class JobPass:
     @property
     def event_words(self) -> dict[BlockFact, bytes]:
         """The words of facts about the block's content, as found in the source's block."""
-        return {
-            self.facts[query.pk][event["name"]]: bytes.fromhex(event["word"])
-            for query in self.queries
-            for event in query.events
-        }
+        return stored_facts.event_words(self.job)
 
     @property
     def paying_batch_ids(self) -> set[str]:

@@ -22,7 +22,7 @@ from queries.config.registries import Registry
 from queries.database import bulk_sql, stored_facts
 from queries.database.leases import Snooze, Wait, recheck_pause
 from queries.models import Batch, Query
-from queries.planning.events import find_mentions, set_events
+from queries.planning.events import Event, find_mentions, set_events
 from queries.prover.context import JobPass, Reject
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_TRIE_ROOT
@@ -85,7 +85,7 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
     Returns a `Reject` for a query if one of its events cannot be proven. Leaves out queries for
     which no node answers; raises the `ChainError` if none is left.
     """
-    content, updated_queries = job_pass.content, list[Query]()
+    content, updated_queries, events = job_pass.content, list[Query](), dict[str, Event]()
     block_hash = content.header.hash.hex()
     errors, count_changes = dict[int, ChainError](), Counter[str]()
     header_has_changed = False
@@ -94,7 +94,7 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
             continue
         earlier_count = query.event_count
         try:
-            set_events(content, [query])
+            events |= set_events(content, [query])
         except EventError as error:
             return Reject.create([query], Failure.from_error(error))
         except ChainError as error:
@@ -104,17 +104,16 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
             query.events_block_hash = block_hash
             updated_queries.append(query)
             count_changes[query.batch_id] += query.event_count - earlier_count
-    events = [event for query in updated_queries for event in query.events]
-    mentions = find_mentions(content, events)
+    mentions = find_mentions(content, events.values())
     with transaction.atomic():
         # Until now a filter counted as one fact. Batches are locked before queries.
         for batch_id, change in sorted(count_changes.items()):
             counts = {name: F(name) + change for name in ("event_count", "fact_count")}
             Batch.objects.filter(pk=batch_id).update(**counts)
-        bulk_sql.update(updated_queries, ["events", "events_block_hash", "event_count"])
+        bulk_sql.update(updated_queries, ["event_names", "events_block_hash", "event_count"])
         if header_has_changed:
             stored_facts.forget_events(job_pass.job)
-        stored_facts.add(updated_queries)
+        stored_facts.add(updated_queries, events)
         stored_facts.add_mentions(job_pass.job, mentions)
     queries = [query for query in job_pass.queries if query.pk not in errors]
     if not queries:

@@ -21,7 +21,6 @@ from queries.chain.errors import (
 from queries.chain.registry import EMPTY_WORD, RegistryBlock, RegistryReader, group_facts
 from queries.config.registries import Registry
 from queries.database.leases import Wait
-from queries.facts import BLOCK_AT_TIME
 from queries.models import SentTransaction, Share
 from queries.planning.calls import Anchor
 from queries.planning.events import cut_events
@@ -59,7 +58,7 @@ def read_confirmed_registry_block(job_pass: JobPass) -> RegistryBlock:
 def read_back(
     job_pass: JobPass, confirmed_registry_block: RegistryBlock | None = None
 ) -> Wait | None:
-    """Put the values that a quorum reads, each node at its confirmation depth, into the findings.
+    """Put the words that a quorum reads, each node at its confirmation depth, into the findings.
 
     `confirmed_registry_block`: the result of `read_confirmed_registry_block`, if known. Returns
     what the other queries wait for, or None. Queries of batches with unconfirmed transactions wait
@@ -78,15 +77,15 @@ def read_back(
         return job_pass.wait_for_block(confirming_reason)
     registry_block = confirmed_registry_block or read_confirmed_registry_block(job_pass)
     words = {fact: word for fact, word in registry_block.words.items() if word is not None}
-    values = {
-        query_id: {name: words[fact].hex() for name, fact in facts.items() if name != BLOCK_AT_TIME}
-        for query_id, facts in job_pass.facts.items()
-        if registry_block.has_facts(facts.values())
+    proven_queries = [
+        key for key, facts in job_pass.facts.items() if registry_block.has_facts(facts.values())
+    ]
+    new_words = {
+        fact: words[fact] for key in proven_queries for fact in job_pass.facts[key].values()
     }
-    new_words = {fact: words[fact] for key in values for fact in job_pass.facts[key].values()}
     job_pass.findings.unsent_calls = _check_values_and_build_calls(job_pass, new_words)
-    job_pass.findings.values = values
-    if len(values) < len(queries):  # not deep enough yet, or only one node shows it
+    job_pass.findings.proven_queries, job_pass.findings.words = proven_queries, new_words
+    if len(proven_queries) < len(queries):  # not deep enough yet, or only one node shows it
         return job_pass.retry(confirming_reason)
     return job_pass.wait_for_block(confirming_reason) if has_unconfirmed_batches else None
 

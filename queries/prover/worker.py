@@ -192,8 +192,8 @@ def store_findings(findings: Findings) -> None:
         UnsentProof.objects.bulk_create(
             UnsentProof(job=job, call=call) for call in findings.unsent_calls
         )
-        if findings.values:
-            transitions.finish(findings.values)
+        if findings.proven_queries:
+            transitions.finish(job, findings.proven_queries, findings.words)
 
 
 def release(

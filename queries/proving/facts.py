@@ -45,6 +45,7 @@ class FactKind(StrEnum):
     SILENT_BLOCK = "SILENT_BLOCK"
 
 
+ACCOUNT_KINDS = frozenset((FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT))
 ABSENCE_WORD = number_word(1)  # of a fact that says that something is absent
 ABSENCE_KINDS = frozenset(kind for kind in FactKind if kind.startswith(("ABSENT_", "SILENT_")))
 MAX_INDEX = 65_535

@@ -12,7 +12,8 @@ from accounts.models import Account
 from queries.database import bulk_sql
 from queries.models import Batch, Query, Share
 from queries.reading.batches import BatchView, QueryView, batch_view, query_page, query_view
-from queries.statuses import StepName
+from queries.reading.facts import FactWord, RowKey, query_facts, read_words
+from queries.statuses import BatchStatus, StepName
 
 # Requests
 
@@ -95,10 +96,14 @@ class Progress:
         return next((step.completed_at for step in self.steps if step.name is name), None)
 
 
+_LAST_STEP = (
+    f"CASE WHEN account <> '' THEN {StepName.ACCOUNT_ACCUMULATED.completed_column} "
+    f"ELSE {StepName.HEADER_ACCUMULATED.completed_column} END"
+)
 _PROGRESS_COLUMNS = {
     "queries": "COUNT(*)",
     "account_queries": "COUNT(*) FILTER (WHERE account <> '' OR name <> '')",
-    "lost": 'COUNT(*) FILTER (WHERE NOT has_ended AND "values" IS NOT NULL)',
+    "lost": f"COUNT(*) FILTER (WHERE NOT has_ended AND {_LAST_STEP} IS NOT NULL)",
     "failed_count": "COUNT(*) FILTER (WHERE failed)",
     "first_failed": "MIN(position) FILTER (WHERE failed)",
     **{
@@ -203,11 +208,11 @@ def _transaction_share(share: Share, all_reserved_fees: Sequence[int]) -> Transa
 
 
 _UNUSED_COLUMNS = (
-    "slots", "slot_values", "spelling", "events",
+    "slots", "spelling", "event_names",
     "batch__warnings", "batch__webhook_url", "batch__webhook_headers",
 )  # fmt: skip
 # Columns that are read if the query has one entry in them.
-_SINGLE_COLUMNS = {"slots": "slot_count", "slot_values": "slot_count", "events": "event_count"}
+_SINGLE_COLUMNS = {"slots": "slot_count", "event_names": "event_count"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,22 +231,32 @@ class BatchSummary:
 
 
 def batch_summaries(batch_ids: Collection[str]) -> Mapping[str, BatchSummary]:
-    """The summaries of these batches, read in one statement."""
+    """The summaries of these batches, read in two statements."""
     single = {
         f"single_{column}": Case(When(**{count: 1}, then=column), output_field=JSONField())
         for column, count in _SINGLE_COLUMNS.items()
     }
-    rows = Query.objects.filter(batch__in=batch_ids, position=0).select_related("batch")
-    rows = rows.defer(*_UNUSED_COLUMNS).annotate(**single)
-    return {row.batch_id: _batch_summary(row) for row in rows}
+    rows = list(
+        Query.objects.filter(batch__in=batch_ids, position=0)
+        .select_related("batch")
+        .defer(*_UNUSED_COLUMNS)
+        .annotate(**single)
+    )
+    for row in rows:
+        row.spelling = None
+        row.slots, row.event_names = (
+            vars(row)[f"single_{column}"] or [] for column in _SINGLE_COLUMNS
+        )
+    words = read_words(row for row in rows if row.batch.fact_count == 1)
+    return {row.batch_id: _batch_summary(row, words) for row in rows}
 
 
-def _batch_summary(row: Query) -> BatchSummary:
+def _batch_summary(row: Query, words: Mapping[RowKey, FactWord]) -> BatchSummary:
     counts = {
         field.name: getattr(row.batch, field.name)
         for field in fields(BatchSummary)
         if field.name != "first"
     }
-    row.slots, row.slot_values = vars(row)["single_slots"] or [], vars(row)["single_slot_values"]
-    row.spelling, row.events = None, vars(row)["single_events"] or []
-    return BatchSummary(**counts, first=query_view(row, {}, is_done=True))
+    is_done = row.batch.status == BatchStatus.DONE
+    facts = query_facts(row, row.batch.destination, words, is_proven=is_done and not row.failed)
+    return BatchSummary(**counts, first=query_view(row, facts, {}))

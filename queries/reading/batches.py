@@ -14,11 +14,13 @@ from django.db.models import Case, When
 
 from accounts.models import Account
 from queries.database import bulk_sql
-from queries.facts import account_fields, display_values, fact_count, header_names
+from queries.facts import account_fields, fact_count, header_names
 from queries.ids import is_ulid
 from queries.models import IS_BLOCK_QUERY, Batch, Query
+from queries.proving.facts import FactKind
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountField
+from queries.reading.facts import FactView, query_facts, read_words
 from queries.reading.pagination import Cursor, Page, read_page
 from queries.reading.waits import (
     WAIT_ANNOTATIONS,
@@ -88,14 +90,27 @@ class QueryView:
     header: tuple[str, ...]  # field names
     event_request: Mapping[str, Sequence[Any]]  # by member of the request's block
     event_count: int
-    events: tuple[Mapping[str, Any], ...]  # of the pinned block; each with its name, word, content
+    facts: tuple[FactView, ...]  # that it asks for; with words once the batch is done
     steps: tuple[StepView, ...]
     waits_for: Reason | None
-    values: Mapping[str, str]  # once the batch is done: words in the registry, by name
     registry: str  # of its newest transaction; empty without one
     chain_key: str  # the source's key in the request
     # The account's keys in the request, each with its slots as spelled there.
     account_keys: Mapping[str, Sequence[str]]
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """Once the batch is done: words in the registry, by name."""
+        return {
+            fact.name: fact.word
+            for fact in self.facts
+            if fact.word and fact.kind is not FactKind.BLOCK_AT_TIME
+        }
+
+    @property
+    def events(self) -> tuple[Mapping[str, Any], ...]:
+        """Of the pinned block; each with its name, word and content."""
+        return tuple(fact.details for fact in self.facts if fact.event)
 
     @property
     def selector(self) -> str:
@@ -150,8 +165,7 @@ _QUERY_COLUMNS = (
     "position", "source", "block", "timestamp", "account", "name", "props", "header_fields",
     "slot_count", "event_count", "has_ended", "failed",
     *(column for name in StepName for column in (name.began_column, name.completed_column)),
-    *_STEP_TRANSACTIONS.values(), "values", "slots", "slot_values", "spelling",
-    "event_request", "events",
+    *_STEP_TRANSACTIONS.values(), "job_id", "slots", "spelling", "event_request", "event_names",
 )  # fmt: skip
 
 _QUERY_CONVERTERS: dict[str, bulk_sql.Converter] = {
@@ -160,10 +174,7 @@ _QUERY_CONVERTERS: dict[str, bulk_sql.Converter] = {
         for name in _QUERY_COLUMNS
         if name.endswith(("_began_at", "_completed_at"))
     },
-    **dict.fromkeys(
-        ("values", "slots", "slot_values", "spelling", "event_request", "events"),
-        bulk_sql.parse_json,
-    ),
+    **dict.fromkeys(("slots", "spelling", "event_request", "event_names"), bulk_sql.parse_json),
 }
 
 _SELECT_BATCH = bulk_sql.select_statement(
@@ -220,9 +231,16 @@ def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
     rows = bulk_sql.fetch_rows(
         _SELECT_QUERIES, (batch.id, first, limit + 1), names, _QUERY_CONVERTERS
     )
-    transactions, is_done = read_transactions(rows), batch.status == BatchStatus.DONE
+    transactions, words = read_transactions(rows), read_words(rows)
+    is_done = batch.status == BatchStatus.DONE
     queries = tuple(
-        query_view(row, transactions, is_done=is_done, error=batch.error) for row in rows
+        query_view(
+            row,
+            query_facts(row, batch.destination, words, is_proven=is_done and not row.failed),
+            transactions,
+            batch.error,
+        )
+        for row in rows
     )
     return QueryPage(queries[:limit], queries[limit].position if len(queries) > limit else None)
 
@@ -304,12 +322,10 @@ def _error_view(row: Batch | SimpleNamespace) -> ErrorView | None:
 
 def query_view(
     row: QueryRow,
+    facts: Iterable[FactView],
     transactions: Mapping[int, SimpleNamespace],
-    *,
-    is_done: bool,
     error: ErrorView | None = None,
 ) -> QueryView:
-    words = display_values({**(row.values or {}), **(row.slot_values or {})}) if is_done else {}
     slots, key = tuple(f"0x{slot}" for slot in row.slots), row.name or row.account
     chain_key, account_keys = row.spelling or (str(row.source), {key: None} if key else {})
     return QueryView(
@@ -325,10 +341,9 @@ def query_view(
         header=header_names(row.header_fields),
         event_request=row.event_request or {},
         event_count=row.event_count,
-        events=tuple(row.events),
+        facts=tuple(facts),
         steps=tuple(_steps(row, transactions, error if row.failed else None)),
         waits_for=None if row.has_ended else parse_reason(vars(row).get("job_reason")),
-        values=words,
         registry=_registry_address(row, transactions),
         chain_key=chain_key,
         account_keys={

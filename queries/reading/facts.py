@@ -1,5 +1,4 @@
-"""Read the proven facts of a query, batch or fact key; for downloads, of an account, block or
-registry.
+"""Read the facts of a query, batch or fact key; for downloads, of an account, block or registry.
 
 The facts of a file are read before it is sent, because the response's Link header needs the next
 file's cursor. Those of a batch are read a few queries at a time.
@@ -8,22 +7,15 @@ file's cursor. Those of a batch are read a few queries at a time.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import F, QuerySet, Subquery
+from django.db.models import F, QuerySet, Subquery, TextField
+from django.db.models.functions import Cast
 
-from queries.facts import (
-    BLOCK_AT_TIME,
-    facts_of,
-    facts_of_account,
-    facts_of_block,
-    header_bits,
-    spellings,
-)
+from queries.facts import BLOCK_AT_TIME, facts_of, header_bits, requested_facts, spellings, subject
 from queries.models import HASH_LENGTH, BlockJob, Fact, Query, SentTransaction
-from queries.proving.facts import BlockFact, FactKind
+from queries.proving.facts import ACCOUNT_KINDS, BlockFact, FactKind
 from queries.proving.headers import decode_header
-from queries.reading.batches import QueryView
 from queries.reading.pagination import Cursor, key_chunks, read_page
 from queries.statuses import BatchStatus
 
@@ -62,26 +54,55 @@ class ProvenFact:
     proven_at: datetime
 
 
-def query_facts(query: QueryView, destination: int) -> tuple[FactView, ...]:
-    """The query's facts, in a fixed order; none before the batch is DONE."""
-    if not query.values:
-        return ()
-    block = query.block or 0
-    words = {**query.values, BLOCK_AT_TIME: f"0x{block:064x}"}
-    subject = (query.source, destination, block, query.account, query.name)
-    details = {event["name"]: event for event in query.events}
-    return tuple(
-        FactView(fact, *subject, name, words[name], details.get(name, {}))
-        for name, fact in requested_facts(query)
-        if name in words
+RowKey = tuple[int, str, str]  # a fact's job, account and name
+
+
+class FactWord(NamedTuple):
+    """What was read of a fact."""
+
+    word: bytes | None  # also one that a reorg may have removed
+    details: Mapping[str, Any] | None
+
+
+_UNREAD = FactWord(None, None)
+MAX_NAMES = 500  # in a statement; with more, all facts of the accounts are read
+
+
+def read_words(queries: Iterable[Any]) -> Mapping[RowKey, FactWord]:
+    """The words of the facts that these queries ask for, in one statement."""
+    rows = [query for query in queries if query.job_id is not None]
+    if not rows:
+        return {}
+    names = {fact.name for query in rows for _, fact in requested_facts(query)}
+    facts = Fact.objects.filter(
+        job__in={query.job_id for query in rows},
+        account__in={"", *(query.account for query in rows)},
     )
+    if len(names) <= MAX_NAMES:
+        facts = facts.filter(name__in=names)
+    columns = ("job_id", "account", "name", "word", "details")
+    return {row[:3]: FactWord(*row[3:]) for row in facts.values_list(*columns)}
 
 
-def requested_facts(query: QueryView) -> Iterator[tuple[str, BlockFact]]:
-    """The facts that the query asks for, each with its name."""
-    events = (event["name"] for event in query.events)
-    yield from facts_of_block(query.timestamp, query.header, events)
-    yield from facts_of_account(query.account, query.props, query.slots)
+def query_facts(
+    query: Any, destination: int, words: Mapping[RowKey, FactWord], *, is_proven: bool
+) -> Iterator[FactView]:
+    """The facts that the query asks for, by its row; with their words, if it is proven."""
+    names = {fact: name for name, fact in requested_facts(query)}
+    for fact, name in names.items():
+        account = subject(query, fact)
+        row = words.get((query.job_id, account, fact.name), _UNREAD)
+        yield FactView(
+            fact,
+            query.source,
+            destination,
+            query.block or 0,
+            account,
+            query.name if fact.kind in ACCOUNT_KINDS else "",
+            name,
+            f"0x{row.word.hex()}" if is_proven and row.word else "",
+            row.details or {},
+        )
 
 
 def read_batch_facts(batch_id: str) -> Iterator[ProvenFact]:
@@ -98,7 +119,7 @@ def _facts_of_queries(queries: Sequence[Query]) -> Iterator[ProvenFact]:
     stored_facts = {(row.job_id, row.account, row.name): row for row in _with_proofs(rows)}
     for query in queries:
         for name, fact in facts_of(query).items():
-            account = query.account if fact.account else ""
+            account = subject(query, fact)
             if row := stored_facts.get((query.job_id or 0, account, fact.name)):
                 entry = _proven_fact(row, query.name if account else "")
                 spelled_name = name if fact.kind is FactKind.HEADER_FIELD else entry.fact.name
@@ -240,9 +261,11 @@ def _requesting_queries(key: FactKey, row: Fact) -> QuerySet[Query]:
         return rows.filter(timestamp=int(row.name))
     rows = rows.filter(account=key.account)
     if fact.is_event:
-        return rows.filter(event_count__gt=0, values__has_key=key.name)
+        names = rows.filter(event_count__gt=0).annotate(text=Cast("event_names", TextField()))
+        return names.filter(text__contains=f'"{fact.name}"')
     if fact.kind is FactKind.STORAGE_SLOT:
-        return rows.filter(slot_count__gt=0, slot_values__has_key=key.name[2:])
+        slots = rows.filter(slot_count__gt=0).annotate(text=Cast("slots", TextField()))
+        return slots.filter(text__contains=fact.name[2:])
     if fact.kind is FactKind.ACCOUNT_FIELD:
         column, bits = "props", 1 << fact.key
     else:

@@ -12,8 +12,9 @@ from accounts.shared.errors import RefusalError
 from queries.chain.registry import group_facts
 from queries.config.registries import Registry, constructor_arguments, verifier_address
 from queries.config.routes import Routes
+from queries.database import stored_facts
 from queries.error_codes import ProofCode, batch_not_found, busy_refusal
-from queries.facts import facts_of
+from queries.facts import facts_of, subject
 from queries.http.thread_slots import thread_slot
 from queries.models import BlockJob, Query, SentTransaction
 from queries.proving.bundles import BlockProof, ClaimedRegistry, ClaimedTransaction, write_bundle
@@ -147,10 +148,10 @@ def _block_proof(
         events=tuple(events),
         event_facts=frozenset(groups.events),
     )
-    words = block.words
+    words, stored_words = block.words, stored_facts.stored_words(job)
     for query, query_facts in named_facts:
-        for name, word_text in query.all_values.items():
-            if words[query_facts[name]].hex() != word_text:  # a reorg has replaced the block since
+        for name, fact in query_facts.items():  # a reorg may have replaced the block since
+            if words[fact] != stored_words.get((subject(query, fact), fact.name)):
                 raise _proof_unavailable(f"of {name}, as it was read back,", job, BLOCK_REPLACED)
     return block
 

@@ -5,8 +5,8 @@ import json
 from django.db import transaction
 
 from queries.database.leases import Lease
-from queries.facts import display_values
-from queries.models import Batch, Query, WebhookDelivery
+from queries.models import Batch, WebhookDelivery
+from queries.reading.batches import batch_view, query_page
 from queries.statuses import BatchStatus
 
 MAX_QUERIES = 1_000
@@ -25,7 +25,10 @@ def store_body(lease: Lease[WebhookDelivery]) -> bytes:
 
 def _build_body(delivery: WebhookDelivery) -> bytes:
     batch = delivery.batch
-    queries = list(Query.objects.filter(batch=batch).order_by("position")[: MAX_QUERIES + 1])
+    view = batch_view(batch.pk)
+    if view is None:
+        raise ValueError(f"batch {batch.pk} is gone")
+    page = query_page(view, first=0, limit=MAX_QUERIES)
     error = {
         "code": batch.error_code,
         "error": batch.error_sentence,
@@ -45,13 +48,11 @@ def _build_body(delivery: WebhookDelivery) -> bytes:
                 "block": None if query.block is None else str(query.block),
                 "account": query.account or None,
                 "name": query.name or None,
-                "values": (display_values(query.all_values) or None)
-                if batch.status == BatchStatus.DONE
-                else None,
+                "values": query.values or None,
             }
-            for query in queries[:MAX_QUERIES]
+            for query in page.queries
         ],
         # The `fromQuery` with which the status lists the rest.
-        "nextQuery": queries[MAX_QUERIES].position if len(queries) > MAX_QUERIES else None,
+        "nextQuery": page.next,
     }
     return json.dumps(content, separators=(",", ":")).encode()

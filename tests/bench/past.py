@@ -28,6 +28,7 @@ from queries.database.daily_counts import (
     duration_key,
     route_facts_key,
 )
+from queries.facts import facts_of
 from queries.models import (
     Batch,
     BlockJob,
@@ -278,10 +279,6 @@ def _query(status: BatchStatus) -> Query:
         setattr(query, step.began_column, NOW + timedelta(seconds=number))
         setattr(query, step.completed_column, NOW + timedelta(seconds=number + 1))
     query.has_ended = status in {BatchStatus.DONE, BatchStatus.REJECTED}
-    if status is BatchStatus.DONE:
-        query.set_values(
-            {"BALANCE": f"{PROVEN_BALANCE:064x}", **dict.fromkeys(query.slots, f"{1:064x}")}
-        )
     return query
 
 
@@ -363,8 +360,8 @@ def add_wide_queries() -> Mapping[str, str]:
     Batch.objects.bulk_create(batches)
     rows = (_wide_query(batch, job) for batch in batches)
     queries = Query.objects.bulk_create(rows, batch_size=WIDE_PER_STATEMENT)
-    values = {queries[0].pk: queries[0].all_values}
-    stored_facts.set_words(queries[:1], values, queries[0].account_accumulated_completed_at or NOW)
+    words = {fact: number_word(10**18) for fact in facts_of(queries[0]).values()}
+    stored_facts.set_words(queries[:1], words, queries[0].account_accumulated_completed_at or NOW)
     return {
         "wide_block": str(job.block),
         "wide_account": WIDE_ACCOUNT,
@@ -381,5 +378,4 @@ def _wide_query(batch: Batch, job: BlockJob) -> Query:
     for step in StepName:
         setattr(query, step.began_column, batch.submitted_at)
         setattr(query, step.completed_column, batch.submitted_at)
-    query.set_values({"BALANCE": f"{10**18:064x}", **dict.fromkeys(query.slots, f"{1:064x}")})
     return query

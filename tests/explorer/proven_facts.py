@@ -6,7 +6,7 @@ from django.test import Client
 
 from explorer.pages.facts import fact_url
 from queries.reading import batches
-from queries.reading.facts import FactView, query_facts
+from queries.reading.facts import FactView
 from tests.queries.prover.service import CHAIN_ID, ETHER, Service
 
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
@@ -40,7 +40,7 @@ def facts_in(batch_id: str) -> dict[str, FactView]:
     batch = batches.batch_view(batch_id)
     assert batch is not None
     queries = batches.query_page(batch, first=0, limit=10).queries
-    return {fact.name: fact for query in queries for fact in query_facts(query, batch.destination)}
+    return {fact.name: fact for query in queries for fact in query.facts}
 
 
 def fact_page(batch_id: str, name: str, page: str = "") -> Any:

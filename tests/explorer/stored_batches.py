@@ -1,13 +1,14 @@
 """Batches in the database, as a prover leaves them."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from queries import transitions
 from queries.database import stored_facts
 from queries.database.clock import shared_now
 from queries.facts import BLOCK_AT_TIME, facts_of
 from queries.models import Batch, BlockJob, Fact, Query
+from queries.proving.facts import BlockFact
 from queries.proving.headers import FIELD_RULES, FieldFormat, Header, HeaderField, decode_header
 from queries.proving.keccak import number_word
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
@@ -86,8 +87,9 @@ def prove(batch_id: str, nonce: int | None = None) -> None:
         send_transaction(batch_id, nonce)
     batches = Batch.objects.filter(pk=batch_id, status=BatchStatus.RECEIVED)
     batches.update(status=BatchStatus.ACCEPTED)
-    queries = list(Query.objects.filter(batch=batch_id))
-    transitions.finish({query.pk: _values(query) for query in queries})
+    for job in BlockJob.objects.filter(queries__batch=batch_id).distinct():
+        queries = list(job.queries.filter(batch=batch_id))
+        transitions.finish(job, [query.pk for query in queries], _words(job, queries))
 
 
 def set_word(batch_id: str, name: str, word: int) -> None:
@@ -98,14 +100,23 @@ def set_word(batch_id: str, name: str, word: int) -> None:
 def update_queries(batch_id: str, **columns: object) -> None:
     """Change the batch's queries, and the facts of their blocks with them."""
     Query.objects.filter(batch=batch_id).update(**columns)
-    queries = Query.objects.filter(job__queries__batch=batch_id).distinct()
-    Fact.objects.filter(job__queries__batch=batch_id).delete()
-    values = {query.pk: query.all_values for query in queries}
-    stored_facts.set_words(queries, values, shared_now())
+    for job in BlockJob.objects.filter(queries__batch=batch_id).distinct():
+        queries, words = list(job.queries.all()), stored_facts.stored_words(job)
+        details = {row.name: row.details or {} for row in Fact.objects.filter(job=job)}
+        Fact.objects.filter(job=job).delete()
+        stored_facts.add(queries, {name: event for name, event in details.items() if event})
+        new_words = {
+            fact: words.get((query.account if fact.account else "", fact.name), word)
+            for query in queries
+            for fact, word in _words(job, [query]).items()
+        }
+        stored_facts.set_words(queries, new_words, shared_now())
 
 
-def _values(query: Query) -> dict[str, str]:
-    words = {name: f"{1:064x}" for name in facts_of(query) if name != BLOCK_AT_TIME}
-    if "BALANCE" in words:
-        words["BALANCE"] = f"{(query.block or 0) % 1000 * ETHER:064x}"
+def _words(job: BlockJob, queries: Iterable[Query]) -> dict[BlockFact, bytes]:
+    words = {}
+    for query in queries:
+        for name, fact in facts_of(query).items():
+            numbers = {"BALANCE": job.block % 1000 * ETHER, BLOCK_AT_TIME: job.block}
+            words[fact] = number_word(numbers.get(name, 1))
     return words

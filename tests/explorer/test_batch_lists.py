@@ -12,10 +12,17 @@ from accounts.shared.wallets import short_hash
 from explorer.pages import batches
 from explorer.pages.formatting import age
 from queries.database import daily_counts
-from queries.models import Batch, Query
+from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.explorer.page_text import visible_text
-from tests.explorer.stored_batches import ADDRESS, OTHER, prove, submit_accounts, submit_balances
+from tests.explorer.stored_batches import (
+    ADDRESS,
+    OTHER,
+    prove,
+    set_word,
+    submit_accounts,
+    submit_balances,
+)
 from tests.queries.api.batch_states import set_status
 from tests.queries.api.served_api import HERE, OPTIMISM, SEPOLIA, record_head
 
@@ -160,7 +167,7 @@ def test_a_large_number_is_rounded_instead_of_cut() -> None:
     batch = submit_accounts({ADDRESS: {"slots": ["0x1"]}})
     prove(batch)
     for number, text in ((25 * 10**22, "≈ 2.5 \u00d7 10²³"), (10**15 - 1, "999,999,999,999,999")):
-        Query.objects.filter(batch=batch).update(slot_values={f"{1:064x}": f"{number:064x}"})
+        set_word(batch, f"0x{1:064x}", number)
         assert f"<bdi>{text}</bdi>" in _list().text
         assert f"{number:,}" in Client().get(f"/explorer/query/{batch}").text
 

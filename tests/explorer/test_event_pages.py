@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from queries.config.registries import verifier_address
-from queries.models import Batch, Query, SentTransaction
+from queries.models import Batch, Fact, Query, SentTransaction
 from tests.explorer.page_text import page_text
 from tests.explorer.proven_events import (
     AMOUNT,
@@ -23,7 +23,7 @@ from tests.explorer.proven_events import (
     prove_events,
     submit_events,
 )
-from tests.explorer.stored_batches import update_queries
+from tests.explorer.stored_batches import set_word, update_queries
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
@@ -47,7 +47,7 @@ def test_each_fact_has_a_page_and_is_checked_with_the_verifier(
     service: Service, sent: Transfer
 ) -> None:
     batch = prove_events(service, sent)
-    assert set(Query.objects.get(batch=batch).values or ()) == NAMES
+    assert set(Query.objects.get(batch=batch).event_names) == NAMES
     verifier = verifier_address(service.registry.address)
     for name in NAMES:
         address = f"{sent.facts}/{name}"
@@ -55,8 +55,7 @@ def test_each_fact_has_a_page_and_is_checked_with_the_verifier(
         assert "The events verifier says the same" in text
         assert verifier in text
     # The verifier is asked, not the database.
-    values = Query.objects.get(batch=batch).all_values
-    update_queries(batch, values={**values, "TRANSACTION:0": f"{7:064x}"})
+    set_word(batch, "TRANSACTION:0", 7)
     assert "but this page shows" in page_text(f"{sent.facts}/TRANSACTION:0/check")
 
 
@@ -84,11 +83,9 @@ def test_a_known_event_reads_as_a_sentence(service: Service, sent: Transfer) -> 
     assert f"no log by {SILENT} in transaction 0" in page_text(
         f"{sent.facts}/ABSENT_LOG:0:{SILENT.lower()}:"
     )
-    events = [
-        {**event, "data": "0x"} if event["name"] == "LOG:0:0" else event
-        for event in Query.objects.get(batch=batch).events
-    ]
-    update_queries(batch, events=events)
+    log = Fact.objects.get(job__queries__batch=batch, name="LOG:0:0")
+    log.details = {**(log.details or {}), "data": "0x"}
+    log.save()
     assert "event 0xddf252ad1be2c89b" in page_text(f"{sent.facts}/LOG:0:0")
 
 
@@ -215,10 +212,10 @@ def test_a_filter_counts_the_logs_that_it_finds(service: Service, sent: Transfer
 
 def test_many_events_are_counted_in_the_lists_of_a_block(service: Service, sent: Transfer) -> None:
     batch = prove_events(service, sent, logs=[{"address": sent.token}])
-    row = Query.objects.get(batch=batch)
-    events = [{**row.events[0], "name": f"LOG:0:{log}"} for log in range(30)]
-    values = {event["name"]: f"{7:064x}" for event in events}
-    update_queries(batch, events=events, values=values, event_count=30)
+    log = Fact.objects.get(job__queries__batch=batch, name="LOG:0:0")
+    names = [f"LOG:0:{number}" for number in range(30)]
+    update_queries(batch, event_names=names, event_count=len(names))
+    Fact.objects.filter(job=log.job).update(details=log.details)
     assert " 5 more events " in page_text(f"/explorer/block/{CHAIN_ID}/{sent.block}")
     assert "Transfer of" in page_text(f"{sent.facts}/LOG:0:20")
 
@@ -270,9 +267,10 @@ def test_the_start_page_and_the_registrys_name_events(service: Service, sent: Tr
 def test_a_withdrawal_is_an_amount_with_its_recipient(service: Service, sent: Transfer) -> None:
     batch = prove_events(service, sent, receipts=[0])
     name = "WITHDRAWAL:2"  # local nodes have none
-    event = {
+    details = {
         "name": name, "position": 2, "withdrawalIndex": "5", "validatorIndex": "123",
         "address": HOLDER, "amount": f"{32_500_000_000}",
     }  # fmt: skip
-    update_queries(batch, values={name: f"{7:064x}"}, events=[event])
+    update_queries(batch, event_names=[name])
+    Fact.objects.filter(name=name).update(details=details)
     assert f"32.5 ETH to {HOLDER}, validator 123" in page_text(f"{sent.facts}/{name}")

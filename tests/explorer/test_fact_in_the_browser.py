@@ -9,7 +9,7 @@ from tests.accessibility import assert_accessible
 from tests.browser import assert_fits
 from tests.explorer.proven_events import AMOUNT, mine_transfer, prove_events
 from tests.explorer.proven_facts import HOLDER, SLOT, proven_batch
-from tests.explorer.stored_batches import update_queries
+from tests.explorer.stored_batches import set_word
 from tests.queries.prover.service import CHAIN_ID, Service
 
 pytestmark = [
@@ -71,10 +71,9 @@ def test_a_slot_has_its_forms_without_scripts(
 ) -> None:
     batch = proven_batch(service)
     word = (TEXT.ljust(31, b"\0") + bytes([2 * len(TEXT)])).hex()
-    slot = f"{SLOT:064x}"
-    Query.objects.filter(batch=batch, position=0).update(slot_values={slot: word})
-    update_queries(batch, has_ended=True)
-    plain_page.goto(_fact_url(live_server, batch, f"0x{slot}"))
+    slot = f"0x{SLOT:064x}"
+    set_word(batch, slot, int(word, 16))
+    plain_page.goto(_fact_url(live_server, batch, slot))
     shown = plain_page.locator(".answer .decoded-value:visible")
     expect(shown).to_have_text("“Sesterce”")
     plain_page.get_by_text("Hex", exact=True).click()

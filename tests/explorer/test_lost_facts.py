@@ -7,7 +7,9 @@ import pytest
 from django.test import Client
 
 from queries import transitions
-from queries.models import Query, SentTransaction
+from queries.facts import facts_of
+from queries.models import BlockJob, Query, SentTransaction
+from queries.proving.keccak import number_word
 from queries.statuses import StepName
 from queries.transactions.destination_reorgs import reopen
 from queries.transitions import Failure
@@ -31,7 +33,9 @@ def batch_id() -> str:
     SentTransaction.objects.update(confirmed=True)
     reopen(SentTransaction.objects.get())
     first, second = Query.objects.filter(batch=batch_id).order_by("position")
-    transitions.finish({first.pk: first.all_values})
+    words = {fact: number_word(1) for fact in facts_of(first).values()}
+    job = BlockJob.objects.get()
+    transitions.finish(job, [first.pk], words)
     assert "They are proven again at no charge" in _page(batch_id)
     transitions.reject([batch_id], FAILURE, [second])
     return batch_id

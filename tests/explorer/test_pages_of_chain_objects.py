@@ -33,7 +33,6 @@ from tests.explorer.stored_batches import (
     set_word,
     submit_accounts,
     submit_balances,
-    update_queries,
 )
 from tests.queries.api.batch_states import BEGIN, HASHES, send_transaction
 from tests.queries.api.served_api import (
@@ -62,8 +61,8 @@ def _get(address: str) -> Any:
 
 @pytest.mark.parametrize("page", [ACCOUNT, PAGE, TRANSACTION, "fact", "batch"])
 def test_pages_say_if_an_account_is_proven_not_to_exist(page: str) -> None:
-    zero, storage, code = f"{0:064x}", EMPTY_TRIE_ROOT.hex(), EMPTY_CODE_HASH.hex()
-    words = {"NONCE": zero, "BALANCE": zero, "STORAGE_ROOT": storage, "CODE_HASH": code}
+    storage, code = int.from_bytes(EMPTY_TRIE_ROOT), int.from_bytes(EMPTY_CODE_HASH)
+    words = {"NONCE": 0, "BALANCE": 0, "STORAGE_ROOT": storage, "CODE_HASH": code}
     batch = submit_accounts({ADDRESS: {"props": list(words)}})
     prove(batch, nonce=0)
     urls = {
@@ -71,8 +70,9 @@ def test_pages_say_if_an_account_is_proven_not_to_exist(page: str) -> None:
         "batch": f"/explorer/query/{batch}",
     }
     for exists in (True, False):
-        words["NONCE"] = f"{exists:064x}"
-        update_queries(batch, values=words)
+        words["NONCE"] = exists
+        for name, word in words.items():
+            set_word(batch, name, word)
         assert ("No such account" in page_text(urls.get(page, page))) is not exists
 
 

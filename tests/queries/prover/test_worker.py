@@ -5,11 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from queries.database.leases import Lease, LeaseLostError, Snooze, claim_one
+from queries.facts import facts_of
 from queries.intake.cancel import cancel
-from queries.models import Batch, BlockJob, Query
+from queries.models import Batch, BlockJob, Fact, Query
 from queries.prover.context import Findings, Reject
 from queries.prover.resolve import resolve
 from queries.prover.worker import release
+from queries.proving.keccak import number_word
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import WaitCode
@@ -53,12 +55,13 @@ def test_a_worker_that_lost_its_lease_stores_nothing(
     BlockJob.objects.update(lease_token="another")
     findings = Findings(lease)
     if not is_rejected:
-        findings.step, findings.values = StepName.ACCOUNT_ACCUMULATED, {1: {"BALANCE": "00"}}
+        findings.step, findings.proven_queries = StepName.ACCOUNT_ACCUMULATED, [1]
     outcome = Reject.create(list(Query.objects.all()), FAILURE) if is_rejected else None
     with pytest.raises(LeaseLostError):
         release(lease, outcome, service.routes.limits, findings)
     query = Query.objects.get()
-    assert (query.values, query.has_ended, query.initial_state_completed_at) == (None, False, None)
+    assert (query.has_ended, query.initial_state_completed_at) == (False, None)
+    assert not Fact.objects.exclude(word=None).exists()
     assert query.batch.status == "ACCEPTED"
     assert BlockJob.objects.get().lease_token == "another"
 
@@ -68,9 +71,10 @@ def test_an_ended_batch_stays_as_it_ended(service: Service, lease: Lease[BlockJo
     queries = list(Query.objects.all())
     cancel(queries[0].batch.owner, queries[0].batch_id)
     assert Batch.objects.get().error_code == "cancelled"
-    findings = Findings(lease, values={queries[0].pk: {"BALANCE": "00"}})
+    words = {fact: number_word(0) for fact in facts_of(queries[0]).values()}
+    findings = Findings(lease, proven_queries=[queries[0].pk], words=words)
     release(lease, Reject.create(queries, FAILURE), service.routes.limits, findings)
     batch = Batch.objects.get()
     assert (batch.status, batch.error_code) == ("REJECTED", "cancelled")
-    assert Query.objects.get().values is None
+    assert not Fact.objects.exclude(word=None).exists()
     assert BlockJob.objects.get().due_at is None

@@ -10,7 +10,7 @@ import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.signer import decode_transaction
-from queries.models import BlockJob, JobTransaction, Query, SentTransaction, UnsentProof
+from queries.models import BlockJob, Fact, JobTransaction, Query, SentTransaction, UnsentProof
 from queries.proving.bundle_checks import check_bundle
 from queries.proving.headers import decode_header
 from queries.proving.registry_calls import PROVE_SELECTOR, HeaderFlag, RecoveredProofs, read_call
@@ -99,7 +99,7 @@ def test_facts_that_someone_else_proved_have_their_proof(service: Service, node:
 def test_a_proof_of_a_block_that_a_reorg_replaced_is_refused(service: Service) -> None:
     batch = proven(service, {str(CHAIN_ID): {f"block:{service.head() - 1}": {
         "accounts": {HOLDER: {"props": ["BALANCE"]}}}}})  # fmt: skip
-    Query.objects.update(values={"BALANCE": 64 * "1"})
+    Fact.objects.update(word=32 * b"1")
     response = request_proof(service, batch)
     assert (response.status_code, response.json()["code"]) == (409, "proof_unavailable")
     assert response.json()["error"].endswith("the chain has another block there now.")
@@ -123,9 +123,9 @@ def test_the_events_of_a_batch_come_from_calls_to_the_verifier(service: Service)
 
 def test_an_event_without_its_proof_or_of_a_replaced_block_is_refused(service: Service) -> None:
     batch = prove_events(service, mine_transfer(service), receipts=[0])
-    word = Query.objects.get(batch=batch).all_values["RECEIPT:0"]
+    word = Fact.objects.get(job__queries__batch=batch, name="RECEIPT:0").word
     for change, sentence in (
-        (lambda: Query.objects.update(values={"RECEIPT:0": 64 * "1"}), "has another block there"),
+        (lambda: Fact.objects.update(word=32 * b"1"), "has another block there"),
         (JobTransaction.objects.all().delete, "others had proven it before"),
     ):
         change()
@@ -133,7 +133,7 @@ def test_an_event_without_its_proof_or_of_a_replaced_block_is_refused(service: S
         assert (answer.status_code, answer.json()["code"]) == (409, "proof_unavailable")
         assert answer.json()["error"].startswith("The proof of RECEIPT:0")
         assert sentence in answer.json()["error"]
-        Query.objects.update(values={"RECEIPT:0": word})
+        Fact.objects.update(word=word)
 
 
 def test_a_proof_file_has_checksummed_addresses(service: Service) -> None:

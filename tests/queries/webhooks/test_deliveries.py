@@ -11,8 +11,10 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from explorer.demo.local_node import LocalNode
 from queries import transitions
 from queries.config.limits import Limits
-from queries.models import Query, WebhookAttempt, WebhookDelivery
+from queries.facts import facts_of
+from queries.models import BlockJob, Query, WebhookAttempt, WebhookDelivery
 from queries.prover.worker import deliver_once
+from queries.proving.keccak import number_word
 from queries.webhooks import deliver, log, payload
 from tests.queries.prover.service import (
     CHAIN_ID,
@@ -88,8 +90,10 @@ def test_an_undelivered_webhook_is_not_sent_after_its_correction(
         ended_batch(service, hook.url)
         if is_attempted:
             deliver_all(service)
-        Query.objects.update(has_ended=False)  # as a reorg does
-        transitions.finish({Query.objects.get().pk: {"BALANCE": f"{7:064x}"}})
+        transitions.reopen_queries(BlockJob.objects.all())
+        query = Query.objects.get()
+        words = {fact: number_word(7) for fact in facts_of(query).values()}
+        transitions.finish(BlockJob.objects.get(), [query.pk], words)
         deliver_all(service)
     *attempted, correction = [json.loads(body) for _, _, body in hook.deliveries]
     assert len(attempted) == is_attempted
