@@ -111,7 +111,7 @@ class TableRange:
 
 
 @dataclass(frozen=True, slots=True)
-class FactTable:
+class ValueTable:
     columns: tuple[Cell, ...]  # names of facts; empty if each row names its fact
     rows: tuple[Row, ...]
     has_several_blocks: bool
@@ -161,7 +161,7 @@ class BatchPage:
     stages: tuple[Stage, ...]
     cost: Cost
     hint: WaitHint | None
-    table: FactTable
+    table: ValueTable
     block_time: datetime | None  # if there is a single block, once it is known
     proof: FactProof | None  # of the first fact, if there is a single query
     picture: ProofPicture | None  # of the proof, if there is a single fact
@@ -294,7 +294,7 @@ def _fact_table(
     progress: Progress,
     table_range: TableRange,
     links: PageLinks,
-) -> FactTable:
+) -> ValueTable:
     position, index, limit = table_range.position, table_range.index, ROWS_PER_PAGE
     if not _has_columns(summary):
         # Queries may have thousands of facts, so only those of this page are read.
@@ -327,7 +327,7 @@ def _fact_table(
         # The rows of a query stay together, because sorting is stable in both directions.
         is_descending = order == "descending"
         rows.sort(key=lambda row: (row.query.source, row.query.block or 0), reverse=is_descending)
-    return FactTable(
+    return ValueTable(
         columns,
         tuple(rows),
         has_several_blocks=summary.block_count > 1 or summary.source_count > 1,

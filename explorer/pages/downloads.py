@@ -7,7 +7,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC
+from datetime import UTC, datetime
 
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from eth_utils.address import to_checksum_address
@@ -22,8 +22,8 @@ from explorer.pages.sentences import batch_sentences, block_name
 from queries.ids import is_ulid
 from queries.reading import chain_objects
 from queries.reading import facts as reading
-from queries.reading.facts import FactPage, ProvenFact, read_batch_facts
-from queries.reading.pagination import Cursor
+from queries.reading.facts import FactView, read_batch_facts
+from queries.reading.pagination import Cursor, Page
 
 COLUMNS = (
     "source_chain", "block", "block_hash", "account", "name", "field_or_slot", "word", "decoded",
@@ -33,18 +33,18 @@ COLUMNS = (
 FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # also the full-width forms
 
 
-def csv_chunks(facts: Iterable[ProvenFact], links: PageLinks) -> Iterator[str]:
+def csv_chunks(facts: Iterable[FactView], links: PageLinks) -> Iterator[str]:
     writer = csv.writer(_Echo())
     yield writer.writerow(COLUMNS)
     for fact in facts:
         yield writer.writerow(escape_formula(value) for value in _row(fact, links).values())
 
 
-def json_chunks(facts: Iterable[ProvenFact], links: PageLinks) -> Iterator[str]:
+def json_chunks(facts: Iterable[FactView], links: PageLinks) -> Iterator[str]:
     """An array of objects with the columns' names as keys, and the details of events."""
     separator = "[\n"
     for fact in facts:
-        details = {"details": fact.fact.details} if fact.fact.details else {}
+        details = {"details": fact.details} if fact.details else {}
         yield separator + json.dumps({**_row(fact, links), **details}, ensure_ascii=False)
         separator = ",\n"
     yield "\n]\n" if separator == ",\n" else "[]\n"
@@ -55,12 +55,11 @@ def escape_formula(value: str) -> str:
     return f"'{value}" if value.lstrip(" ").startswith(FORMULA_STARTS) else value
 
 
-def _row(proven_fact: ProvenFact, links: PageLinks) -> Mapping[str, str]:
-    fact = proven_fact.fact
+def _row(fact: FactView, links: PageLinks) -> Mapping[str, str]:
     values = (
         f"{fact.source}",
         f"{fact.block}",
-        proven_fact.block_hash,
+        fact.block_hash,
         fact.account,
         fact.ens_name,
         fact.name,
@@ -68,10 +67,14 @@ def _row(proven_fact: ProvenFact, links: PageLinks) -> Mapping[str, str]:
         decode_fact(fact, links.currency(fact.source)).exact,
         links.registry_address(fact.source, fact.destination),
         f"{fact.destination}",
-        proven_fact.transaction_hash,
-        proven_fact.proven_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        fact.transaction_hash,
+        _time_text(fact.proven_at),
     )
     return dict(zip(COLUMNS, values, strict=True))
+
+
+def _time_text(moment: datetime | None) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment else ""
 
 
 class _Echo:
@@ -101,7 +104,7 @@ def batch_file_name(batch_id: str, links: PageLinks) -> str:
 
 
 MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
-Writer = Callable[[Iterable[ProvenFact], PageLinks], Iterator[str]]
+Writer = Callable[[Iterable[FactView], PageLinks], Iterator[str]]
 WRITERS: dict[str, Writer] = {"csv": csv_chunks, "json": json_chunks}
 
 
@@ -143,7 +146,7 @@ def registry_facts(
 
 
 def facts_file(
-    facts: Iterable[ProvenFact], links: PageLinks, form: str, name: str
+    facts: Iterable[FactView], links: PageLinks, form: str, name: str
 ) -> StreamingHttpResponse:
     response = StreamingHttpResponse(WRITERS[form](facts, links), content_type=MEDIA_TYPES[form])
     response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
@@ -151,12 +154,12 @@ def facts_file(
 
 
 def _page_file(
-    request: HttpRequest, page: FactPage, links: PageLinks, form: str, name: str
+    request: HttpRequest, page: Page[FactView], links: PageLinks, form: str, name: str
 ) -> StreamingHttpResponse:
     """A file whose name has the cursor, and whose `Link` header leads to the next file."""
     if cursor := request.GET.get(OLDER_PARAMETER, ""):
         name = f"{name}-before-{cursor}"
-    response = facts_file(page.facts, links, form, name)
+    response = facts_file(page.rows, links, form, name)
     if page.older:
         query = request.GET.copy()
         query[OLDER_PARAMETER] = page.older

@@ -15,8 +15,8 @@ from queries.proving.facts import EVENT_KINDS
 from queries.reading.fact_lists import (
     CURSOR_COLUMNS,
     FactRows,
-    ListedFact,
     ListedGroup,
+    ListEntry,
     QueryReference,
     read_groups,
 )
@@ -27,7 +27,7 @@ MAX_CELL_LENGTH = 34  # characters; a longer one has a line of its own
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    entry: ListedFact
+    entry: ListEntry
     name: str
     value: DecodedValue | None  # None before it is proven
 
@@ -44,7 +44,7 @@ class Row:
     more: tuple[str, ...] = ()  # such as `4,975 more slots`
 
     @property
-    def first(self) -> ListedFact:
+    def first(self) -> ListEntry:
         return self.cells[0].entry
 
 
@@ -104,14 +104,14 @@ def _groups(listed: ListedGroup, links: PageLinks, *, repeats_requests: bool) ->
         )
 
 
-def _subject(entry: ListedFact) -> str:
+def _subject(entry: ListEntry) -> str:
     event = entry.fact.event
     if event and event.transaction is not None:
         return f"transaction {event.transaction}"
     return "block" if event else "header"
 
 
-def _cell(entry: ListedFact, links: PageLinks) -> Cell:
+def _cell(entry: ListEntry, links: PageLinks) -> Cell:
     fact = entry.fact
     value = decode_fact(fact, links.currency(fact.source)) if fact.word else None
     # A heading names the transaction.

@@ -17,7 +17,7 @@ from explorer.pages.events import event_details
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
 from explorer.pages.proof_picture import proof_picture
-from explorer.pages.sentences import batch_sentences, fact_sentence, key_sentence
+from explorer.pages.sentences import batch_sentences, fact_sentence, unproven_sentence
 from explorer.pages.snippets import snippets
 from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
 from queries.config.registries import verifier_address
@@ -25,14 +25,7 @@ from queries.facts import BLOCK_AT_TIME
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.reading.fact_proof import read_fact_proof
-from queries.reading.facts import (
-    FactKey,
-    FactMatch,
-    FactView,
-    facts_mentioning,
-    find_fact,
-    open_batch,
-)
+from queries.reading.facts import FactMatch, FactView, facts_mentioning, find_fact, open_batch
 from queries.schema.bodies import ADDRESS
 
 HEADER, EVENTS = "header", "events"  # the subjects of facts of a block in URLs
@@ -58,37 +51,35 @@ def fact_url(fact: FactView, page: str = "") -> str:
 
     Not by `reverse`, which took a tenth of the time of a page with many facts.
     """
-    account = fact.account if fact.identity.account else ""
-    key = FactKey(fact.source, fact.block, account, fact.identity)
-    query = [f"at={fact.identity.key}"] * key.is_time
+    query = [f"at={fact.identity.key}"] * fact.is_time
     if fact.destination != fact.source:
         query.append(f"to={fact.destination}")
-    return key_url(key) + page + ("?" + "&".join(query) if query else "")
+    return _path(fact) + page + ("?" + "&".join(query) if query else "")
 
 
-def key_url(key: FactKey) -> str:
-    return f"/explorer/fact/{key.source}/{key.block}/{_subject_of_url(key)}/{key.name}"
+def _path(fact: FactView) -> str:
+    name = BLOCK_AT_TIME if fact.is_time else fact.identity.name
+    return f"/explorer/fact/{fact.source}/{fact.block}/{_subject(fact)}/{name}"
 
 
-def _subject_of_url(key: FactKey) -> str:
-    return key.account or (EVENTS if key.fact.is_event else HEADER)
+def _subject(fact: FactView) -> str:
+    return fact.account or (EVENTS if fact.event else HEADER)
 
 
 def fact(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
-    key = parse_fact_key(**path)
-    canonical = (_subject_of_url(key), key.name)
-    if (path["subject"], path["name"]) != canonical:
+    named_fact = parse_path(**path)
+    if (path["subject"], path["name"]) != (_subject(named_fact), named_fact.name):
         query = request.GET.urlencode()
-        return redirect(key_url(key) + (f"?{query}" if query else ""), permanent=True)
-    matches = find_fact(key)
+        return redirect(_path(named_fact) + (f"?{query}" if query else ""), permanent=True)
+    matches = find_fact(named_fact)
     if not matches:
-        return _unknown_fact(request, key, links)
+        return _unknown_fact(request, named_fact, links)
     context = _fact_context(request, matches, links)
     return _fact_response(request, "read_it", context, links)
 
 
 def check(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
-    matches = find_fact(parse_fact_key(**path))
+    matches = find_fact(parse_path(**path))
     if not matches:
         raise Http404
     context = _fact_context(request, matches, links)
@@ -104,8 +95,8 @@ def check(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
     return _fact_response(request, "check_answer", context, links)
 
 
-def parse_fact_key(source: int, block: int, subject: str, name: str) -> FactKey:
-    """Accepts any spelling of the account, the field or the slot. Raises Http404."""
+def parse_path(source: int, block: int, subject: str, name: str) -> FactView:
+    """The fact that a URL names, by any spelling of account, field and slot. Raises Http404."""
     account, fact, field = "", None, name.upper()
     if re.fullmatch(ADDRESS, subject):
         account, slot = to_checksum_address(subject), _slot_number(name)
@@ -120,7 +111,7 @@ def parse_fact_key(source: int, block: int, subject: str, name: str) -> FactKey:
         account, fact = "", BlockFact(FactKind.BLOCK_AT_TIME)
     if fact is None:
         raise Http404
-    return FactKey(source, block, account, fact)
+    return FactView(fact, source, source, block, account)
 
 
 def _slot_number(text: str) -> int | None:
@@ -131,16 +122,16 @@ def _slot_number(text: str) -> int | None:
     return None
 
 
-def _unknown_fact(request: HttpRequest, key: FactKey, links: PageLinks) -> HttpResponse:
+def _unknown_fact(request: HttpRequest, fact: FactView, links: PageLinks) -> HttpResponse:
     """Offer to prove it."""
-    form = {"source": key.source, "block": key.block, "account": key.account}
-    form |= {"slot" if key.fact.kind is FactKind.STORAGE_SLOT else "field": key.name}
-    if key.fact.kind is FactKind.LOG:
-        form["logs"] = f"{key.fact.key}:{key.fact.log}"
+    form = {"source": fact.source, "block": fact.block, "account": fact.account}
+    form |= {"slot" if fact.kind is FactKind.STORAGE_SLOT else "field": fact.name}
+    if fact.kind is FactKind.LOG:
+        form["logs"] = f"{fact.identity.key}:{fact.identity.log}"
     context = {
-        "sentence": key_sentence(key, links),
-        "is_provable": key.source in links.sources,
-        "open_batch": open_batch(key),
+        "sentence": unproven_sentence(fact, links),
+        "is_provable": fact.source in links.sources,
+        "open_batch": open_batch(fact),
         "form": urlencode({name: value for name, value in form.items() if value != ""}),
     }
     return render(request, "unknown_fact.html", context, status=HTTPStatus.NOT_FOUND)

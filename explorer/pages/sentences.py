@@ -18,7 +18,7 @@ from explorer.pages.links import PageLinks
 from queries.proving.facts import BlockFact, FactKind
 from queries.reading.batch_details import BatchSummary, batch_summaries
 from queries.reading.batches import QueryView
-from queries.reading.facts import FactKey, FactView
+from queries.reading.facts import FactView
 
 MAX_LISTED_FIELDS = 3  # with slots as one of them; more are counted
 ANY_ACCOUNT = bytes(20)  # names do not depend on it
@@ -46,20 +46,19 @@ def batch_sentence(summary: BatchSummary, links: PageLinks) -> Sentence:
 
 def fact_sentence(fact: FactView, links: PageLinks) -> Sentence:
     """Such as `balance of 0xd8dA…6045`, its block and its value."""
-    key = FactKey(fact.source, fact.block, fact.account, fact.identity)
-    if fact.kind is FactKind.BLOCK_AT_TIME:
+    if fact.is_time:
         subject = f"block at {format_timestamp(fact.identity.key)}"
         return Sentence(subject, links.chain_name(fact.source), f"block {fact.block:,}")
     result = decode_fact(fact, links.currency(fact.source)).short
-    return replace(key_sentence(key, links), result=result)
+    return replace(unproven_sentence(fact, links), result=result)
 
 
-def key_sentence(key: FactKey, links: PageLinks) -> Sentence:
-    """The subject and block of a fact, proven or not."""
-    subject = field_name(key.name)
-    if not key.fact.is_event:
-        subject = f"{subject} of {short_hash(key.account) or 'the header'}"
-    return Sentence(subject, block_name(key.source, key.block, None, links))
+def unproven_sentence(fact: FactView, links: PageLinks) -> Sentence:
+    """The subject and block of a fact."""
+    subject = field_name(fact.name)
+    if not fact.event:
+        subject = f"{subject} of {short_hash(fact.account) or 'the header'}"
+    return Sentence(subject, block_name(fact.source, fact.block, None, links))
 
 
 def _subject(summary: BatchSummary) -> str:

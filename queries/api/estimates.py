@@ -65,7 +65,7 @@ class PriceResponse(ApiModel):
     cost: Wei = Field(description="In wei.")
 
 
-class ProvenFactsResponse(ApiModel):
+class ProvenResponse(ApiModel):
     account: Address | None
     name: str | None
     facts: list[FactName]
@@ -92,7 +92,7 @@ class BlockEstimateResponse(ApiModel):
         "the block.",
         examples=[0],
     )
-    proven: list[ProvenFactsResponse] = Field(
+    proven: list[ProvenResponse] = Field(
         description="Facts that are in the registry already.", examples=[[]]
     )
     price: PriceResponse | None = Field(examples=[example_of(PriceResponse)])
@@ -271,7 +271,7 @@ def _block_response(block: BlockEstimate) -> BlockEstimateResponse:
         distance=block.distance,
         hops=block.hops,
         proven=[
-            ProvenFactsResponse(account=query.account or None, name=query.name or None, facts=facts)
+            ProvenResponse(account=query.account or None, name=query.name or None, facts=facts)
             for query, names in zip(block.queries, block.proven_facts, strict=False)
             if (facts := [name for name in names if name != BLOCK_AT_TIME])
         ],

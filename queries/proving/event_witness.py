@@ -59,7 +59,7 @@ MAX_DERIVED_ITEMS = 30
 _field = attrgetter("field")
 
 
-class FactList(IntEnum):
+class EventList(IntEnum):
     """The lists of `EventFacts`."""
 
     LOGS = 0
@@ -99,10 +99,10 @@ def build_event_witness(
 
 
 def count_facts(facts: Iterable[BlockFact]) -> list[int]:
-    """Count the facts in each `FactList`; a list's name is the plural of its kind."""
+    """Count the facts in each `EventList`; a list's name is the plural of its kind."""
     counts = Counter(f"{fact.kind}S" for fact in facts)
     counts["ABSENT_INDEXES"] = counts["ABSENT_TRANSACTIONS"] + counts["ABSENT_WITHDRAWALS"]
-    return [counts[kind.name] for kind in FactList]
+    return [counts[kind.name] for kind in EventList]
 
 
 def encode_bloom_group(bloom: bytes, items: Sequence[bytes]) -> bytes:
@@ -198,7 +198,7 @@ EventGroups = tuple[EventGroup, ...]
 def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventGroups:
     """Read the groups of a witness, which names blocks if no section states their header fields."""
     source, groups = WitnessReader(content), list[EventGroup]()
-    counts = [source.number(2) for _ in FactList]
+    counts = [source.number(2) for _ in EventList]
     while source.position < len(content):
         number = source.number(1)
         if number not in EVENT_FIELDS:

@@ -12,7 +12,7 @@ from accounts.models import Account
 from queries.database import bulk_sql
 from queries.models import Batch, Query, Share
 from queries.reading.batches import BatchView, QueryView, batch_view, query_page, query_view
-from queries.reading.facts import FactWord, RowKey, query_facts, read_words
+from queries.reading.facts import RowKey, StoredWord, query_facts, read_words
 from queries.statuses import BatchStatus, StepName
 
 # Requests
@@ -251,7 +251,7 @@ def batch_summaries(batch_ids: Collection[str]) -> Mapping[str, BatchSummary]:
     return {row.batch_id: _batch_summary(row, words) for row in rows}
 
 
-def _batch_summary(row: Query, words: Mapping[RowKey, FactWord]) -> BatchSummary:
+def _batch_summary(row: Query, words: Mapping[RowKey, StoredWord]) -> BatchSummary:
     counts = {
         field.name: getattr(row.batch, field.name)
         for field in fields(BatchSummary)

@@ -44,7 +44,7 @@ def transaction_facts(transaction_id: int) -> FactRows:
 
 
 @dataclass(frozen=True, slots=True)
-class ListedFact:
+class ListEntry:
     """A fact in a list; its word is empty while it is not proven."""
 
     fact: FactView  # on the first destination
@@ -64,7 +64,7 @@ class QueryReference:
 class ListedGroup:
     """The facts of an account in a block, or those of the block itself."""
 
-    facts: tuple[ListedFact, ...]
+    facts: tuple[ListEntry, ...]
     unlisted: Mapping[FactKind, int]  # how many more there are, by kind
     requests: tuple[QueryReference, ...]  # the newest queries for some of them, newest first
     more_requests: int  # how many older ones there are
@@ -116,17 +116,17 @@ def _destination_order(row: Fact) -> tuple[bool, bool, int]:
     return row.proven_at is None, row.job.destination != row.source, row.job.destination
 
 
-def _listed_fact(rows: Sequence[Fact], ens_name: str) -> ListedFact:
+def _listed_fact(rows: Sequence[Fact], ens_name: str) -> ListEntry:
     """`rows`: the fact on each destination."""
     proven = [row for row in rows if row.proven_at] or rows
-    return ListedFact(
+    return ListEntry(
         fact_view(rows[0], ens_name),
         tuple(row.job.destination for row in proven),
         any(row.job.due_at for row in rows),
     )
 
 
-def _fact_order(entry: ListedFact) -> tuple[object, ...]:
+def _fact_order(entry: ListEntry) -> tuple[object, ...]:
     """Facts of the header, each transaction's, the block's."""
     fact, group = entry.fact.identity, (0, 0)
     if fact.is_event:

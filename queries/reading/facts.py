@@ -7,7 +7,7 @@ file's cursor. Those of a batch are read a few queries at a time.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import F, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast
@@ -16,60 +16,57 @@ from queries.facts import BLOCK_AT_TIME, facts_of, header_bits, requested_facts,
 from queries.models import HASH_LENGTH, BlockJob, Fact, Query, SentTransaction
 from queries.proving.facts import ACCOUNT_KINDS, BlockFact, FactKind
 from queries.proving.headers import decode_header
-from queries.reading.pagination import Cursor, key_chunks, read_page
+from queries.reading.pagination import Cursor, Page, key_chunks, read_page
 from queries.statuses import BatchStatus
 
 
 @dataclass(frozen=True, slots=True)
 class FactView:
-    """A fact's word in a registry, and its chain, block, account and name."""
+    """A fact of a chain's block in the registry of a destination, and how it was proven."""
 
     identity: BlockFact
     source: int
     destination: int
     block: int
-    account: str  # empty for facts of the block
-    ens_name: str
-    name: str  # as the request spells it, and slots with 0x
-    word: str
+    account: str = ""  # empty for facts of the block
+    ens_name: str = ""
+    spelling: str = ""  # the name in the request, if that is another one
+    word: str = ""  # empty before it is proven
     details: Mapping[str, Any] = field(default_factory=dict)  # of an event, as in API responses
+    block_hash: str = ""  # empty if it is no longer stored
+    transaction_hash: str = ""  # empty if the registry had the fact already
+    proven_at: datetime | None = None
 
     @property
     def kind(self) -> FactKind:
         return self.identity.kind
 
     @property
+    def is_time(self) -> bool:
+        return self.kind is FactKind.BLOCK_AT_TIME
+
+    @property
+    def name(self) -> str:
+        """The field's name, the slot with 0x, or an event's name."""
+        return self.spelling or (BLOCK_AT_TIME if self.is_time else self.identity.name)
+
+    @property
     def event(self) -> BlockFact | None:
-        """None also for an entry that stands for many events."""
-        return self.identity if self.identity.is_event and self.name else None
-
-
-@dataclass(frozen=True, slots=True)
-class ProvenFact:
-    """A fact, and how it was proven."""
-
-    fact: FactView
-    block_hash: str  # empty if it is no longer stored
-    transaction_hash: str  # empty if the registry had the fact already
-    proven_at: datetime
+        return self.identity if self.identity.is_event else None
 
 
 RowKey = tuple[int, str, str]  # a fact's job, account and name
 
 
-class FactWord(NamedTuple):
-    """What was read of a fact."""
-
-    word: bytes | None  # also one that a reorg may have removed
-    details: Mapping[str, Any] | None
-
-
-_UNREAD = FactWord(None, None)
+StoredWord = tuple[bytes | None, Mapping[str, Any] | None]  # with an event's details
 MAX_NAMES = 500  # in a statement; with more, all facts of the accounts are read
 
 
-def read_words(queries: Iterable[Any]) -> Mapping[RowKey, FactWord]:
-    """The words of the facts that these queries ask for, in one statement."""
+def read_words(queries: Iterable[Any]) -> Mapping[RowKey, StoredWord]:
+    """The words of the facts that these queries ask for, in one statement.
+
+    Includes those that a reorg may have removed.
+    """
     rows = [query for query in queries if query.job_id is not None]
     if not rows:
         return {}
@@ -81,17 +78,16 @@ def read_words(queries: Iterable[Any]) -> Mapping[RowKey, FactWord]:
     if len(names) <= MAX_NAMES:
         facts = facts.filter(name__in=names)
     columns = ("job_id", "account", "name", "word", "details")
-    return {row[:3]: FactWord(*row[3:]) for row in facts.values_list(*columns)}
+    return {row[:3]: row[3:] for row in facts.values_list(*columns)}
 
 
 def query_facts(
-    query: Any, destination: int, words: Mapping[RowKey, FactWord], *, is_proven: bool
+    query: Any, destination: int, words: Mapping[RowKey, StoredWord], *, is_proven: bool
 ) -> Iterator[FactView]:
     """The facts that the query asks for, by its row; with their words, if it is proven."""
-    names = {fact: name for name, fact in requested_facts(query)}
-    for fact, name in names.items():
+    for name, fact in requested_facts(query):
         account = subject(query, fact)
-        row = words.get((query.job_id, account, fact.name), _UNREAD)
+        word, details = words.get((query.job_id, account, fact.name), (None, None))
         yield FactView(
             fact,
             query.source,
@@ -100,12 +96,12 @@ def query_facts(
             account,
             query.name if fact.kind in ACCOUNT_KINDS else "",
             name,
-            f"0x{row.word.hex()}" if is_proven and row.word else "",
-            row.details or {},
+            f"0x{word.hex()}" if word and is_proven else "",
+            details or {},
         )
 
 
-def read_batch_facts(batch_id: str) -> Iterator[ProvenFact]:
+def read_batch_facts(batch_id: str) -> Iterator[FactView]:
     """The facts of a DONE batch, in the order of the request."""
     queries = Query.objects.filter(batch=batch_id, batch__status=BatchStatus.DONE)
     sized_keys = queries.order_by("pk").values_list("pk", "slot_count")
@@ -113,7 +109,7 @@ def read_batch_facts(batch_id: str) -> Iterator[ProvenFact]:
         yield from _facts_of_queries(list(Query.objects.filter(pk__in=keys).order_by("pk")))
 
 
-def _facts_of_queries(queries: Sequence[Query]) -> Iterator[ProvenFact]:
+def _facts_of_queries(queries: Sequence[Query]) -> Iterator[FactView]:
     accounts = {"", *(query.account for query in queries)}
     rows = _stored_facts(job__in={query.job_id for query in queries}, account__in=accounts)
     stored_facts = {(row.job_id, row.account, row.name): row for row in _with_proofs(rows)}
@@ -121,9 +117,7 @@ def _facts_of_queries(queries: Sequence[Query]) -> Iterator[ProvenFact]:
         for name, fact in facts_of(query).items():
             account = subject(query, fact)
             if row := stored_facts.get((query.job_id or 0, account, fact.name)):
-                entry = _proven_fact(row, query.name if account else "")
-                spelled_name = name if fact.kind is FactKind.HEADER_FIELD else entry.fact.name
-                yield replace(entry, fact=replace(entry.fact, name=spelled_name))
+                yield replace(_proven_fact(row, query.name if account else ""), spelling=name)
 
 
 MAX_MATCHES = 1_000  # the newest queries for the same fact
@@ -131,30 +125,10 @@ MAX_BATCHES = 20  # listed for each destination
 
 
 @dataclass(frozen=True, slots=True)
-class FactKey:
-    """A fact of a chain's block. A block at a time stands for all times of that block."""
-
-    source: int
-    block: int
-    account: str  # checksummed; empty for facts of the block
-    fact: BlockFact
-
-    @property
-    def is_time(self) -> bool:
-        return self.fact.kind is FactKind.BLOCK_AT_TIME
-
-    @property
-    def name(self) -> str:
-        """The field's name, the slot with 0x, or an event's name."""
-        return BLOCK_AT_TIME if self.is_time else self.fact.name
-
-
-@dataclass(frozen=True, slots=True)
 class FactMatch:
     """A fact in the registry of one destination, and the batches that asked for it."""
 
     fact: FactView
-    proven_fact: ProvenFact
     query_id: int  # of the oldest query
     account_fields: tuple[FactView, ...]  # that are proven of its account
     batches: tuple[str, ...]  # the newest, newest first
@@ -164,16 +138,18 @@ class FactMatch:
     event_transaction: str  # the hash of the one that an event is about, or empty
 
 
-def find_fact(key: FactKey) -> tuple[FactMatch, ...]:
-    """Find the fact on each destination, the source chain itself first."""
-    rows = _stored_facts(source=key.source, block=key.block, account=key.account)
-    rows = rows.filter(kind=key.fact.kind)
-    if not key.is_time:
-        rows = rows.filter(name=key.name)
+def find_fact(fact: FactView) -> tuple[FactMatch, ...]:
+    """Find the fact on each destination, the source chain itself first.
+
+    A block at a time stands for all times of that block.
+    """
+    rows = _stored_facts(source=fact.source, block=fact.block, account=fact.account, kind=fact.kind)
+    if not fact.is_time:
+        rows = rows.filter(name=fact.name)
     rows = rows.select_related("job", "transaction").defer("transaction__raw")
-    matches = (_match_fact(key, row) for row in rows.order_by("job__destination", "pk"))
+    matches = map(_match_fact, rows.order_by("job__destination", "pk"))
     return tuple(
-        sorted(filter(None, matches), key=lambda match: match.fact.destination != key.source)
+        sorted(filter(None, matches), key=lambda match: match.fact.destination != fact.source)
     )
 
 
@@ -181,25 +157,22 @@ def _stored_facts(**conditions: object) -> QuerySet[Fact]:
     return Fact.objects.filter(**conditions, proven_at__isnull=False)
 
 
-def _match_fact(key: FactKey, row: Fact) -> FactMatch | None:
+def _match_fact(row: Fact) -> FactMatch | None:
     """None if the batches that asked for it have been deleted."""
     columns = ("pk", "name", "batch_id", "batch__status")
-    requests = list(_requesting_queries(key, row).values_list(*columns)[:MAX_MATCHES])
+    requests = list(_requesting_queries(row).values_list(*columns)[:MAX_MATCHES])
     if not requests:
         return None
     query_id, ens_name = requests[-1][:2]
     statuses = {batch: status for *_, batch, status in requests}
     batches = tuple(statuses)
     done_batches = [batch for batch in statuses if statuses[batch] == BatchStatus.DONE]
-    entry = _proven_fact(row, ens_name if key.account else "")
-    fact = replace(entry.fact, name=key.name)
-    fields = _stored_facts(job=row.job, account=key.account, kind=FactKind.ACCOUNT_FIELD)
+    fields = _stored_facts(job=row.job, account=row.account, kind=FactKind.ACCOUNT_FIELD)
     fields = fields.select_related("job").defer("job__header")
     mentions = row.mentions.values_list("address_or_hash", flat=True)
     header = row.job.header
     return FactMatch(
-        fact,
-        replace(entry, fact=fact),
+        _proven_fact(row, ens_name if row.account else ""),
         query_id,
         tuple(map(fact_view, fields)),
         batches[:MAX_BATCHES],
@@ -222,44 +195,51 @@ def _with_proofs(rows: Iterable[Fact]) -> list[Fact]:
     return facts
 
 
-def _proven_fact(row: Fact, ens_name: str = "") -> ProvenFact:
+def _proven_fact(row: Fact, ens_name: str = "") -> FactView:
+    """`row`: with its transaction."""
     sent, block_hash = row.transaction, row.job.block_hash
-    if row.proven_at is None:
-        raise ValueError(f"{row} is no proven fact")
-    return ProvenFact(
+    return replace(
         fact_view(row, ens_name),
-        f"0x{block_hash}" if block_hash else "",
-        (sent.mined_hash or sent.hashes[-1]) if sent else "",
-        row.proven_at,
+        block_hash=f"0x{block_hash}" if block_hash else "",
+        transaction_hash=(sent.mined_hash or sent.hashes[-1]) if sent else "",
+        proven_at=row.proven_at,
     )
 
 
 def fact_view(row: Fact, ens_name: str = "") -> FactView:
-    """The word is empty unless the fact is proven."""
-    fact = BlockFact.parse(row.name, bytes.fromhex(row.account[2:]))
-    if fact is None:
-        raise ValueError(f"{row} has no name of a fact")
-    name = BLOCK_AT_TIME if fact.kind is FactKind.BLOCK_AT_TIME else row.name
-    destination, details = row.job.destination, row.details or {}
-    word = f"0x{row.word.hex()}" if row.word and row.proven_at else ""
+    """The fact; `row`: with its job. The word is empty unless it is proven."""
     return FactView(
-        fact, row.source, destination, row.block, row.account, ens_name, name, word, details
+        _identity(row),
+        row.source,
+        row.job.destination,
+        row.block,
+        row.account,
+        ens_name,
+        word=f"0x{row.word.hex()}" if row.word and row.proven_at else "",
+        details=row.details or {},
     )
 
 
-def open_batch(key: FactKey) -> str:
+def _identity(row: Fact) -> BlockFact:
+    fact = BlockFact.parse(row.name, bytes.fromhex(row.account[2:]))
+    if fact is None:
+        raise ValueError(f"{row} has no name of a fact")
+    return fact
+
+
+def open_batch(fact: FactView) -> str:
     """The newest batch whose facts of this account and block are being proven, or empty."""
-    rows = Query.objects.filter(account=key.account, source=key.source, block=key.block)
+    rows = Query.objects.filter(source=fact.source, block=fact.block, account=fact.account)
     rows = rows.filter(has_ended=False).order_by("-id")
     return rows.values_list("batch_id", flat=True).first() or ""
 
 
-def _requesting_queries(key: FactKey, row: Fact) -> QuerySet[Query]:
+def _requesting_queries(row: Fact) -> QuerySet[Query]:
     """The queries that ask for the fact, newest first."""
-    rows, fact = Query.objects.filter(job=row.job).order_by("-id"), key.fact
-    if key.is_time:
-        return rows.filter(timestamp=int(row.name))
-    rows = rows.filter(account=key.account)
+    rows, fact = Query.objects.filter(job=row.job).order_by("-id"), _identity(row)
+    if fact.kind is FactKind.BLOCK_AT_TIME:
+        return rows.filter(timestamp=fact.key)
+    rows = rows.filter(account=row.account)
     if fact.is_event:
         names = rows.filter(event_count__gt=0).annotate(text=Cast("event_names", TextField()))
         return names.filter(text__contains=f'"{fact.name}"')
@@ -295,23 +275,15 @@ MAX_NAMED_JOBS = 500  # in a statement
 CURSOR_COLUMNS = ("block", "id")
 
 
-@dataclass(frozen=True, slots=True)
-class FactPage:
-    """A file's facts; `older` is the cursor of the next file, or empty."""
-
-    facts: Sequence[ProvenFact]
-    older: str
-
-
-def account_fact_page(address: str, chain: int, cursor: Cursor | None) -> FactPage:
+def account_fact_page(address: str, chain: int, cursor: Cursor | None) -> Page[FactView]:
     return _fact_page(_stored_facts(account=address, source=chain).exclude(account=""), cursor)
 
 
-def block_fact_page(chain: int, number: int, cursor: Cursor | None) -> FactPage:
+def block_fact_page(chain: int, number: int, cursor: Cursor | None) -> Page[FactView]:
     return _fact_page(_stored_facts(source=chain, block=number), cursor)
 
 
-def registry_fact_page(source: int, destination: int, cursor: Cursor | None) -> FactPage:
+def registry_fact_page(source: int, destination: int, cursor: Cursor | None) -> Page[FactView]:
     """The facts of a registry.
 
     Starts at the newest block with a job for the destination, so that newer blocks of other
@@ -324,13 +296,13 @@ def registry_fact_page(source: int, destination: int, cursor: Cursor | None) -> 
     return _fact_page(rows.filter(block__lte=Subquery(newest_block)), cursor)
 
 
-def _fact_page(rows: QuerySet[Fact], cursor: Cursor | None) -> FactPage:
+def _fact_page(rows: QuerySet[Fact], cursor: Cursor | None) -> Page[FactView]:
     """Newest block first; its facts in the order in which they were asked for."""
     page = read_page(rows, CURSOR_COLUMNS, cursor, MAX_FACTS)
     facts_in_order = sorted(_with_proofs(page.rows), key=lambda row: (-row.block, row.pk))
     names = _ens_names(sorted({row.job_id for row in page.rows}))
     facts = [_proven_fact(row, names.get((row.job_id, row.account), "")) for row in facts_in_order]
-    return FactPage(facts, page.older)
+    return Page(tuple(facts), page.older)
 
 
 def _ens_names(job_ids: Sequence[int]) -> dict[tuple[int, str], str]:

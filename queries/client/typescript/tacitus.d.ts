@@ -93,7 +93,7 @@ export type BlockEstimateResponse = {
     /** The number of proofs of earlier block hashes (EIP-2935) that lead down to the block. */
     hops: number;
     /** Facts that are in the registry already. */
-    proven: ReadonlyArray<ProvenFactsResponse>;
+    proven: ReadonlyArray<ProvenResponse>;
     price: PriceResponse | null;
 };
 export type ChainResponse = {
@@ -281,7 +281,7 @@ export type ProofResponse = {
     /** The version of the format. Refuse any other. */
     version: 1;
 };
-export type ProvenFactsResponse = {
+export type ProvenResponse = {
     account: Hex | null;
     name: string | null;
     facts: ReadonlyArray<string>;

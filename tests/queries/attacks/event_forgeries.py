@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from queries.proving.block_items import Withdrawal, bloom_excludes
-from queries.proving.event_witness import FactList
+from queries.proving.event_witness import EventList
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie, IndexTrieNode
@@ -208,7 +208,7 @@ class TrieForgery:
     error: str
     transactions: Sequence[bytes]
     indexes: Sequence[int]
-    counts: Mapping[FactList, int]
+    counts: Mapping[EventList, int]
     nodes: Callable[[IndexTrieNode], bytes]
     group_field: HeaderField = TRANSACTIONS
     root_field: HeaderField = TRANSACTIONS
@@ -219,10 +219,10 @@ class TrieForgery:
     def witness(self) -> bytes:
         top = IndexTrie(self.transactions).top
         assert top
-        counts = (self.counts.get(kind, 0) for kind in FactList)
+        counts = (self.counts.get(kind, 0) for kind in EventList)
         numbers = (*counts, *[len(self.indexes)], *self.indexes)
         words = [number.to_bytes(2, "big") for number in numbers]
-        words.insert(len(FactList), bytes((self.group_field,)))
+        words.insert(len(EventList), bytes((self.group_field,)))
         return b"".join((*words, self.nodes(top)))
 
 
@@ -266,8 +266,8 @@ def _extension_passed_by(which: int) -> Callable[[IndexTrieNode], bytes]:
     return build
 
 
-ONE_AND_ABSENT = {FactList.TRANSACTIONS: 1, FactList.ABSENT_INDEXES: 1}
-ABSENT = {FactList.ABSENT_INDEXES: 1}
+ONE_AND_ABSENT = {EventList.TRANSACTIONS: 1, EventList.ABSENT_INDEXES: 1}
+ABSENT = {EventList.ABSENT_INDEXES: 1}
 TRIE_FORGERIES = {
     "an_index_listed_twice": TrieForgery(
         "IndexesNotAscending", _items(1), (0, 0), ONE_AND_ABSENT,
@@ -283,7 +283,7 @@ TRIE_FORGERIES = {
     ),
     "a_leaf_assigned_to_an_index_of_another_child": TrieForgery(
         "NoSuchKey", _items(18), (1, 17),
-        {FactList.TRANSACTIONS: 2, FactList.ABSENT_INDEXES: 1},
+        {EventList.TRANSACTIONS: 2, EventList.ABSENT_INDEXES: 1},
         lambda top: _branch(
             top,
             {
@@ -304,7 +304,8 @@ TRIE_FORGERIES = {
     ),
     # Who makes a block chooses these 32 bytes.
     "a_root_in_the_extra_data": TrieForgery(
-        "FieldMismatch", [Withdrawal(1, 2, bytes(20), 3).encode()], (0,), {FactList.WITHDRAWALS: 1},
+        "FieldMismatch", [Withdrawal(1, 2, bytes(20), 3).encode()], (0,),
+        {EventList.WITHDRAWALS: 1},
         lambda _: b"".join(
             (bytes((NodeKind.LEAF, 0, 0)), *(number.to_bytes(8) for number in (1, 2)), bytes(20),
              (3).to_bytes(8))

@@ -7,7 +7,7 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
 from queries.proving.block_items import Withdrawal
-from queries.proving.event_witness import FactList
+from queries.proving.event_witness import EventList
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256, number_word
@@ -92,11 +92,11 @@ def test_each_fact_is_of_the_block_whose_field_is_stated(
 ) -> None:
     facts = verifier.verify(section, WITNESS)
     places = [(NEWEST, 0), (CHILD, 1), (REACHED, 2), (NEWEST, 1), (NEWEST, 2)]
-    assert facts[FactList.TRANSACTIONS] == tuple(
+    assert facts[EventList.TRANSACTIONS] == tuple(
         (block, index, 2, keccak256(transactions(block)[index])) for block, index in places
     )
-    assert [fact[:3] for fact in facts[FactList.WITHDRAWALS]] == [(REACHED, 1, 1), (NEWEST, 2, 2)]
-    assert facts[FactList.ABSENT_INDEXES] == ((REACHED, WITHDRAWALS, 3), (NEWEST, TRANSACTIONS, 5))
+    assert [fact[:3] for fact in facts[EventList.WITHDRAWALS]] == [(REACHED, 1, 1), (NEWEST, 2, 2)]
+    assert facts[EventList.ABSENT_INDEXES] == ((REACHED, WITHDRAWALS, 3), (NEWEST, TRANSACTIONS, 5))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from eth_abi.abi import decode
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.block_items import Receipt, bloom_excludes
-from queries.proving.event_witness import FactList
+from queries.proving.event_witness import EventList
 from queries.proving.facts import LogFilter
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import prove_call
@@ -195,7 +195,7 @@ def test_stored_roots_serve_instead_of_a_section(verifier: Verifier, block: Reco
     witness = build_group_witness([group], [block.number])
     assert verifier.refusal(verify_call(b"", witness)) == "HeaderFieldNotProven"
     verifier.node.send(verifier.registry, prove_call([block.section(RECEIPTS)]))
-    assert verifier.verify(b"", witness)[FactList.RECEIPTS][0][1] == 200
+    assert verifier.verify(b"", witness)[EventList.RECEIPTS][0][1] == 200
 
 
 def test_absence_of_all_recorded_emitters_that_the_bloom_can_show(
@@ -212,7 +212,7 @@ def test_absence_of_all_recorded_emitters_that_the_bloom_can_show(
     silent = sorted(emitter for emitter in emitters if bloom_excludes(bloom, emitter))
     assert not present & set(silent)
     facts = verifier.facts(block, BloomGroup(bloom, silent))
-    assert [bytes(item[12:]) for *_, item in facts[FactList.SILENT_BLOCKS]] == silent
+    assert [bytes(item[12:]) for *_, item in facts[EventList.SILENT_BLOCKS]] == silent
     for emitter in sorted(emitters - set(silent))[:20]:
         call = verify_call(
             block.section(BLOOM), build_group_witness([BloomGroup(bloom, [emitter])])
@@ -336,8 +336,8 @@ def test_an_extension_that_no_index_passes_shows_absence(verifier: Verifier) -> 
     verifier.know(made)
     for present in (128, 257):
         facts = verifier.facts(made, TransactionGroup(items, [present, 512, 65_535]))
-        assert [fact[1] for fact in facts[FactList.TRANSACTIONS]] == [present]
-        assert [fact[2] for fact in facts[FactList.ABSENT_INDEXES]] == [512, 65_535]
+        assert [fact[1] for fact in facts[EventList.TRANSACTIONS]] == [present]
+        assert [fact[2] for fact in facts[EventList.ABSENT_INDEXES]] == [512, 65_535]
 
 
 def test_a_receipt_before_byzantium_is_stored_without_a_status(verifier: Verifier) -> None:

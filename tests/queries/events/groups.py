@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from queries.proving.block_items import BlockItem, Receipt, Withdrawal
 from queries.proving.event_witness import (
-    FactList,
+    EventList,
     count_facts,
     encode_bloom_group,
     encode_leaf,
@@ -22,7 +22,7 @@ class Group(ABC):
     """Facts under one header field."""
 
     field: HeaderField
-    counts: dict[FactList, int]
+    counts: dict[EventList, int]
 
     @abstractmethod
     def encode(self) -> bytes: ...
@@ -33,7 +33,7 @@ class _ListGroup(Group):
 
     def __init__(self, items: Sequence[BlockItem], facts: Sequence[BlockFact]) -> None:
         self._items, self._facts, self.stated = items, facts, list(items)
-        self.counts = dict(zip(FactList, count_facts(facts), strict=True))
+        self.counts = dict(zip(EventList, count_facts(facts), strict=True))
 
     def encode(self) -> bytes:
         content = encode_list_group(self._items, self._facts)
@@ -96,7 +96,7 @@ class BloomGroup(Group):
 
     def __init__(self, bloom: bytes, items: Sequence[bytes]) -> None:
         self._bloom, self._items = bloom, items
-        self.counts = {FactList.SILENT_BLOCKS: len(items)}
+        self.counts = {EventList.SILENT_BLOCKS: len(items)}
 
     def encode(self) -> bytes:
         return encode_bloom_group(self._bloom, self._items)
@@ -104,10 +104,10 @@ class BloomGroup(Group):
 
 def build_group_witness(groups: Sequence[Group], numbers: Sequence[int] | None = None) -> bytes:
     """Encode these groups, with the blocks' numbers if no section states their header fields."""
-    counts = Counter[FactList]()
+    counts = Counter[EventList]()
     for group in groups:
         counts.update(group.counts)
-    parts = [counts[kind].to_bytes(2) for kind in FactList]
+    parts = [counts[kind].to_bytes(2) for kind in EventList]
     for position, group in enumerate(groups):
         number = b"" if numbers is None else numbers[position].to_bytes(8)
         parts += [bytes((group.field,)), number, group.encode()]

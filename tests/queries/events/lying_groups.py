@@ -10,7 +10,7 @@ from dataclasses import replace
 from random import Random
 
 from queries.proving.block_items import BLOOM_BYTES, STATE_ROOT_STATUS, Log, Receipt
-from queries.proving.event_witness import BLOOM_SENT, IS_FACT, FactList
+from queries.proving.event_witness import BLOOM_SENT, IS_FACT, EventList
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrieNode, index_path
@@ -64,7 +64,7 @@ class LyingGroup(Group):
     def __init__(
         self, chosen: Random, sources: Sources, block: RecordedBlock, field: HeaderField, lies: int
     ) -> None:
-        self.field, self.counts = field, Counter[FactList]()
+        self.field, self.counts = field, Counter[EventList]()
         self._chosen, self._sources, self._block, self._lies = chosen, sources, block, lies
         self._lie = chosen.choice(_LIES_OF_FIELDS.get(field, _LIES))
         self._content = self._bloom() if field is BLOOM else self._list()
@@ -92,7 +92,7 @@ class LyingGroup(Group):
             if not may_have(bloom, item) or self._lies_here("item"):
                 mark = self._chosen.choice((1, 2, 255)) if len(item) == HASH_BYTES else 0
                 parts.append(bytes((mark,)) + item)
-        self.counts[FactList.SILENT_BLOCKS] = len(parts)
+        self.counts[EventList.SILENT_BLOCKS] = len(parts)
         if self._lies_here("bloom"):
             bloom = self._chosen.choice((bytes(BLOOM_BYTES), bloom_of(self._block.receipts[:1])))
         return b"".join((bloom, _uint16(len(parts)), *parts))
@@ -120,7 +120,7 @@ class LyingGroup(Group):
         return b"".join((*map(_uint16, (len(indexes), *indexes)), nodes))
 
     def _absent(self, count: int) -> None:
-        self.counts[FactList.ABSENT_INDEXES] += max(count, 0)
+        self.counts[EventList.ABSENT_INDEXES] += max(count, 0)
 
     def _none(self, keys: range) -> bytes:
         self._absent(len(keys))
@@ -211,7 +211,7 @@ class LyingGroup(Group):
 
     def _value(self, index: int) -> bytes:
         if self.field is TRANSACTIONS:
-            self.counts[FactList.TRANSACTIONS] += 1
+            self.counts[EventList.TRANSACTIONS] += 1
             envelope = self._block.transactions[index]
             if self._lies_here("value"):
                 kind = bytes((self._chosen.randrange(6),))
@@ -220,7 +220,7 @@ class LyingGroup(Group):
             return len(envelope).to_bytes(3) + envelope
         if self.field is RECEIPTS:
             return self._receipt(self._block.receipts[index])
-        self.counts[FactList.WITHDRAWALS] += 1
+        self.counts[EventList.WITHDRAWALS] += 1
         item = self._block.withdrawals[index]
         if self._lies_here("value"):
             item = self._chosen.choice(
@@ -243,14 +243,14 @@ class LyingGroup(Group):
         if self._lies_here("status"):
             form, root = (0, root) if is_root else (STATE_ROOT_STATUS, bytes(31) + b"\1")
         is_bloom_sent, is_fact = self._maybe(), self._maybe()
-        self.counts[FactList.RECEIPTS] += is_fact
+        self.counts[EventList.RECEIPTS] += is_fact
         form |= BLOOM_SENT * is_bloom_sent | IS_FACT * is_fact
         absent = [
             filter_
             for filter_ in self._filters(receipt)
             if not any(map(filter_.matches, receipt.logs)) or self._lies_here("filter")
         ]
-        self.counts[FactList.ABSENT_LOGS] += len(absent)
+        self.counts[EventList.ABSENT_LOGS] += len(absent)
         parts = (
             bytes((receipt.transaction_type, form)),
             self._gas(receipt.cumulative_gas),
@@ -279,7 +279,7 @@ class LyingGroup(Group):
 
     def _log(self, log: Log) -> bytes:
         is_fact = self._chosen.random() < 0.3
-        self.counts[FactList.LOGS] += is_fact
+        self.counts[EventList.LOGS] += is_fact
         form = bytes((len(log.topics) | IS_FACT * is_fact,))
         return b"".join((form, len(log.data).to_bytes(3), log.emitter, *log.topics, log.data))
 

@@ -6,7 +6,7 @@ from random import Random
 
 from eth_abi.abi import encode
 
-from queries.proving.event_witness import FactList
+from queries.proving.event_witness import EventList
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section
 from tests.queries.contracts.recorded_events import (
@@ -106,7 +106,7 @@ class Forger:
         ]
         if kind == "mixed":
             parts = self._mixed(parts)
-        counts = [sum(part.group.counts.get(fact, 0) for part in parts) for fact in FactList]
+        counts = [sum(part.group.counts.get(fact, 0) for part in parts) for fact in EventList]
         if kind in {"mixed", "broken"} and self.chosen.random() < 0.1:
             place = self.chosen.randrange(len(counts))
             counts[place] = max(counts[place] + self.chosen.choice((-1, 1)), 0)

@@ -96,7 +96,7 @@ export type BlockEstimateResponse = {
   /** The number of proofs of earlier block hashes (EIP-2935) that lead down to the block. */
   hops: number;
   /** Facts that are in the registry already. */
-  proven: ReadonlyArray<ProvenFactsResponse>;
+  proven: ReadonlyArray<ProvenResponse>;
   price: PriceResponse | null;
 };
 
@@ -295,7 +295,7 @@ export type ProofResponse = {
   version: 1;
 };
 
-export type ProvenFactsResponse = {
+export type ProvenResponse = {
   account: Hex | null;
   name: string | null;
   facts: ReadonlyArray<string>;
