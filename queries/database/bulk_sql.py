@@ -1,23 +1,16 @@
-"""SQL for statements that are too slow with the ORM.
+"""SQL for what is too slow with the ORM."""
 
-A batch's queries are stored and changed by one statement. Polling reads rows without model
-instances, because creating those takes longer than the database does.
-"""
-
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import connection
 
 from queries.models import Query
 
-if TYPE_CHECKING:
-    from django.db.models import Field
 
-
+# For `make bench ROWS=many_batches_1`.
 def prepare_insert(queries: Sequence[Query]) -> Callable[[], object]:
     """Return a function that inserts these queries.
 
@@ -26,49 +19,21 @@ def prepare_insert(queries: Sequence[Query]) -> Callable[[], object]:
     """
     if connection.vendor != "sqlite":
         return lambda: Query.objects.bulk_create(queries)
+    quote = connection.ops.quote_name
     fields = [field for field in Query._meta.concrete_fields if not field.primary_key]
-    columns = ", ".join(map(_column_name, fields))
-    placeholders = ", ".join(["%s"] * len(fields))
-    sql = f"INSERT INTO {_table_name()} ({columns}) VALUES ({placeholders})"  # noqa: S608
-    rows = _column_values(queries, fields)
-    return lambda: _execute_many(sql, rows)
-
-
-def update(queries: Sequence[Query], names: Sequence[str]) -> None:
-    """Update these fields of existing rows.
-
-    Django's `bulk_update`, a CASE with a WHEN per row, took five times as long for 1,000 queries.
-    """
-    fields = [field for field in Query._meta.concrete_fields if field.name in names]
-    key = Query._meta.pk
-    changes = ", ".join(f"{_column_name(field)} = %s" for field in fields)
-    sql = f"UPDATE {_table_name()} SET {changes} WHERE {_column_name(key)} = %s"  # noqa: S608
-    _execute_many(sql, _column_values(queries, [*fields, key]))
-
-
-def _column_values(
-    queries: Sequence[Query], fields: "Sequence[Field[Any, Any]]"
-) -> list[list[Any]]:
-    return [
+    columns = ", ".join(quote(str(field.column)) for field in fields)
+    places, table = ", ".join(["%s"] * len(fields)), quote(Query._meta.db_table)
+    sql = f"INSERT INTO {table} ({columns}) VALUES ({places})"  # noqa: S608
+    rows = [
         [field.get_db_prep_save(getattr(query, field.attname), connection) for field in fields]
         for query in queries
     ]
 
+    def insert() -> None:
+        with connection.cursor() as cursor:
+            cursor.executemany(sql, rows)
 
-def _execute_many(sql: str, rows: list[list[Any]]) -> None:
-    with connection.cursor() as cursor:
-        cursor.executemany(sql, rows)
-
-
-def _table_name() -> str:
-    return connection.ops.quote_name(Query._meta.db_table)
-
-
-def _column_name(field: "Field[Any, Any]") -> str:
-    return connection.ops.quote_name(str(field.column))
-
-
-Converter = Callable[[Any], Any]
+    return insert
 
 
 def parse_time(value: datetime | str | None) -> datetime | None:
@@ -77,39 +42,21 @@ def parse_time(value: datetime | str | None) -> datetime | None:
     return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
 
 
-def parse_json(value: str | None) -> Any:
-    return None if value is None else json.loads(value)
-
-
-def select_statement(names: Iterable[str], table: str, rest: str) -> str:
-    """A SELECT of these columns of a table, followed by `rest`."""
-    columns = ", ".join(f'{table}."{name}"' for name in names)
-    return f"SELECT {columns} {rest}"
-
-
-def fetch_rows(
-    statement: str,
-    parameters: Sequence[str | int],
-    names: Sequence[str],
-    converters: Mapping[str, Converter],
-) -> list[SimpleNamespace]:
-    """Run a SELECT and return its rows.
-
-    `names`: its columns, in order. `converters`: for raw values, by column.
-    """
+# For `make bench ROWS=status_polling` and the batch in progress of `page_speed`. The ORM takes ten
+# times as long to build and read such a statement.
+def fetch_row(statement: str, key: str, names: Sequence[str], times: Collection[str]) -> Any:
+    """Run a SELECT with one parameter, and return its first row with these columns, or None."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        records = cursor.fetchall()
-    rows = []
-    for values in records:
-        row = dict(zip(names, values, strict=True))
-        for name, convert in converters.items():
-            row[name] = convert(row[name])
-        rows.append(SimpleNamespace(**row))
-    return rows
+        cursor.execute(statement, [key])
+        values = cursor.fetchone()
+    if values is None:
+        return None
+    row = dict(zip(names, values, strict=True))
+    return SimpleNamespace(**row | {name: parse_time(row[name]) for name in times})
 
 
-# Goes from owner to owner through an index, so the number of deliveries does not matter.
+# For `make bench ROWS=claim_delivery`: goes from owner to owner through an index, so the number of
+# deliveries does not matter.
 _NEXT_DELIVERY_OWNER = """
     WITH RECURSIVE owners(id) AS (
         SELECT MIN(owner_id) FROM queries_webhookdelivery WHERE due_at IS NOT NULL

@@ -19,7 +19,7 @@ from queries.chain.errors import (
 )
 from queries.chain.registry import EMPTY_WORD, RegistryReader
 from queries.config.registries import Registry
-from queries.database import bulk_sql, stored_facts
+from queries.database import stored_facts
 from queries.database.leases import Snooze, Wait, recheck_pause
 from queries.models import Batch, Query
 from queries.planning.events import Event, find_mentions, set_events
@@ -110,7 +110,8 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
         for batch_id, change in sorted(count_changes.items()):
             counts = {name: F(name) + change for name in ("event_count", "fact_count")}
             Batch.objects.filter(pk=batch_id).update(**counts)
-        bulk_sql.update(updated_queries, ["event_names", "events_block_hash", "event_count"])
+        columns = ["event_names", "events_block_hash", "event_count"]
+        Query.objects.bulk_update(updated_queries, columns)
         if header_has_changed:
             stored_facts.forget_events(job_pass.job)
         stored_facts.add(updated_queries, events)

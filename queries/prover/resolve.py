@@ -19,7 +19,7 @@ from queries.chain.errors import (
     TimeTooEarlyError,
 )
 from queries.config.limits import ROWS_PER_PASS, Limits
-from queries.database import bulk_sql, clock
+from queries.database import clock
 from queries.database.leases import Lease, Snooze, due_rows, recheck_pause
 from queries.models import Batch, Query
 from queries.prover.context import Attach, ProverContext, Reject, route_removed_failure
@@ -164,7 +164,7 @@ def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None
             name = next(query.name for query in queries if not query.account)
             condition = Q(name=name, source=source, block=block)
             raise RejectQueriesError(condition, Failure.from_error(error)) from None
-        bulk_sql.update(queries, ["account"])
+        Query.objects.bulk_update(queries, ["account"])
     return None
 
 

@@ -117,19 +117,16 @@ _PROGRESS_COLUMNS = {
         )
     },
 }
-_PROGRESS_TIMES = {key: bulk_sql.parse_time for key in _PROGRESS_COLUMNS if key.endswith("_at")}
-_SELECT_PROGRESS = bulk_sql.select_statement(
-    ("batch_id",),
-    "query",
-    f", {', '.join(_PROGRESS_COLUMNS.values())} FROM queries_query AS query "
-    "WHERE batch_id = %s GROUP BY batch_id",
+_PROGRESS_TIMES = [key for key in _PROGRESS_COLUMNS if key.endswith("_at")]
+_SELECT_PROGRESS = (
+    f"SELECT {', '.join(_PROGRESS_COLUMNS.values())} "  # noqa: S608  (constants)
+    "FROM queries_query WHERE batch_id = %s"
 )
 
 
 def batch_progress(batch: BatchView) -> Progress:
     """Read in one statement."""
-    names = ("batch_id", *_PROGRESS_COLUMNS)
-    (row,) = bulk_sql.fetch_rows(_SELECT_PROGRESS, (batch.id,), names, _PROGRESS_TIMES)
+    row = bulk_sql.fetch_row(_SELECT_PROGRESS, batch.id, list(_PROGRESS_COLUMNS), _PROGRESS_TIMES)
     steps = (_step_progress(vars(row), step) for step in StepName)
     return Progress(
         steps=tuple(step for step in steps if step.total),

@@ -7,7 +7,6 @@ or none has polled a chain recently, it waits for a prover.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from django.db.models import Case, When
@@ -16,19 +15,13 @@ from accounts.models import Account
 from queries.database import bulk_sql
 from queries.facts import account_fields, fact_count, header_names
 from queries.ids import is_ulid
-from queries.models import IS_BLOCK_QUERY, Batch, Query
+from queries.models import IS_BLOCK_QUERY, Batch, Query, SentTransaction
 from queries.proving.facts import FactKind
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountField
 from queries.reading.facts import FactView, query_facts, read_words
 from queries.reading.pagination import Cursor, Page, read_page
-from queries.reading.waits import (
-    WAIT_ANNOTATIONS,
-    WAIT_COLUMNS,
-    WAIT_EXPRESSIONS,
-    parse_reason,
-    wait_reason,
-)
+from queries.reading.waits import WAIT_ANNOTATIONS, WAIT_COLUMNS, WAIT_EXPRESSIONS, wait_reason
 from queries.schema.checked_batch import selector_of
 from queries.statuses import BatchStatus, StepName, StepStatus
 from queries.wait_reasons import Reason
@@ -139,7 +132,7 @@ class QueryPage:
     next: int | None  # the first position of the next page
 
 
-QueryRow = Query | SimpleNamespace
+QueryRow = Any  # a `Query`, or a named tuple of `_QUERY_COLUMNS`
 
 _BATCH_COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted_at", "ended_at",
@@ -165,32 +158,14 @@ _QUERY_COLUMNS = (
     "position", "source", "block", "timestamp", "account", "name", "props", "header_fields",
     "slot_count", "event_count", "has_ended", "failed",
     *(column for name in StepName for column in (name.began_column, name.completed_column)),
-    *_STEP_TRANSACTIONS.values(), "job_id", "slots", "spelling", "event_request", "event_names",
+    *_STEP_TRANSACTIONS.values(), "job_id", "job__wait_code", "job__waits_for",
+    "slots", "spelling", "event_request", "event_names",
 )  # fmt: skip
 
-_QUERY_CONVERTERS: dict[str, bulk_sql.Converter] = {
-    **{
-        name: bulk_sql.parse_time
-        for name in _QUERY_COLUMNS
-        if name.endswith(("_began_at", "_completed_at"))
-    },
-    **dict.fromkeys(("slots", "spelling", "event_request", "event_names"), bulk_sql.parse_json),
-}
 
-_SELECT_BATCH = bulk_sql.select_statement(
-    _BATCH_COLUMNS, "queries_batch", f", {WAIT_EXPRESSIONS} FROM queries_batch WHERE id = %s"
-)
-
-_SELECT_QUERIES = bulk_sql.select_statement(
-    _QUERY_COLUMNS,
-    "query",
-    ", job.wait_code || ' ' || job.waits_for "
-    "FROM queries_query AS query LEFT JOIN queries_blockjob AS job ON job.id = query.job_id "
-    "WHERE query.batch_id = %s AND query.position >= %s ORDER BY query.position LIMIT %s",
-)
-
-_SELECT_TRANSACTIONS = bulk_sql.select_statement(
-    _TRANSACTION_COLUMNS, "sent", "FROM queries_senttransaction AS sent WHERE id IN ({})"
+_SELECT_BATCH = (
+    f"SELECT {', '.join(_BATCH_COLUMNS)}, {WAIT_EXPRESSIONS} "  # noqa: S608  (constants)
+    "FROM queries_batch WHERE id = %s"
 )
 
 
@@ -198,11 +173,10 @@ def batch_view(batch_id: str) -> BatchView | None:
     """The batch, read in one statement by its primary key."""
     if not is_ulid(batch_id):
         return None
-    names = (*_BATCH_COLUMNS, *WAIT_ANNOTATIONS)
     times = ("submitted_at", "ended_at", "last_poll", "read_at")
-    converters = dict.fromkeys(times, bulk_sql.parse_time)
-    rows = bulk_sql.fetch_rows(_SELECT_BATCH, (batch_id,), names, converters)
-    return _batch_view(rows[0]) if rows else None
+    names = (*_BATCH_COLUMNS, *WAIT_ANNOTATIONS)
+    row = bulk_sql.fetch_row(_SELECT_BATCH, batch_id, names, times)
+    return _batch_view(row) if row else None
 
 
 def owns_batch(account: Account, batch_id: str) -> bool:
@@ -227,11 +201,9 @@ def listed_batches(
 
 def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
     """A page of the batch's queries from the position `first` on, with their transactions."""
-    names = (*_QUERY_COLUMNS, "job_reason")
-    rows = bulk_sql.fetch_rows(
-        _SELECT_QUERIES, (batch.id, first, limit + 1), names, _QUERY_CONVERTERS
-    )
-    transactions, words = read_transactions(rows), read_words(rows)
+    all_rows = Query.objects.filter(batch=batch.id, position__gte=first).order_by("position")
+    rows = list(all_rows.values_list(*_QUERY_COLUMNS, named=True)[: limit + 1])
+    transactions, words = _read_transactions(rows), read_words(rows)
     is_done = batch.status == BatchStatus.DONE
     queries = tuple(
         query_view(
@@ -239,6 +211,7 @@ def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
             query_facts(row, batch.destination, words, is_proven=is_done and not row.failed),
             transactions,
             batch.error,
+            _job_reason(row),
         )
         for row in rows
     )
@@ -289,16 +262,21 @@ def query_fact_counts(batch: BatchView, *, first: int, limit: int) -> list[int]:
     return [fact_count(row) + (row.timestamp is not None) for row in rows[:limit]]
 
 
-def read_transactions(rows: Iterable[QueryRow]) -> Mapping[int, SimpleNamespace]:
+def _job_reason(row: QueryRow) -> Reason | None:
+    if row.has_ended or not row.job__waits_for:
+        return None
+    return Reason(row.job__wait_code, row.job__waits_for)
+
+
+def _read_transactions(rows: Iterable[QueryRow]) -> Mapping[int, Any]:
     """The transactions of the rows, by key; hundreds of queries share a transaction."""
     ids = {getattr(row, column) for row in rows for column in _STEP_TRANSACTIONS.values()} - {None}
-    statement = _SELECT_TRANSACTIONS.format(", ".join(["%s"] * len(ids)))
-    names, converters = _TRANSACTION_COLUMNS, {"hashes": bulk_sql.parse_json}
-    matches = bulk_sql.fetch_rows(statement, tuple(ids), names, converters) if ids else []
-    return {transaction.id: transaction for transaction in matches}
+    transactions = SentTransaction.objects.filter(pk__in=ids)
+    columns = transactions.values_list(*_TRANSACTION_COLUMNS, named=True)
+    return {transaction.id: transaction for transaction in columns}
 
 
-def _batch_view(row: Batch | SimpleNamespace) -> BatchView:
+def _batch_view(row: Any) -> BatchView:
     return BatchView(
         id=row.id,
         status=BatchStatus(row.status),
@@ -312,7 +290,7 @@ def _batch_view(row: Batch | SimpleNamespace) -> BatchView:
     )
 
 
-def _error_view(row: Batch | SimpleNamespace) -> ErrorView | None:
+def _error_view(row: Any) -> ErrorView | None:
     if row.status != BatchStatus.REJECTED and not row.error_code:
         return None
     return ErrorView(
@@ -323,8 +301,9 @@ def _error_view(row: Batch | SimpleNamespace) -> ErrorView | None:
 def query_view(
     row: QueryRow,
     facts: Iterable[FactView],
-    transactions: Mapping[int, SimpleNamespace],
+    transactions: Mapping[int, Any],
     error: ErrorView | None = None,
+    reason: Reason | None = None,
 ) -> QueryView:
     slots, key = tuple(f"0x{slot}" for slot in row.slots), row.name or row.account
     chain_key, account_keys = row.spelling or (str(row.source), {key: None} if key else {})
@@ -343,7 +322,7 @@ def query_view(
         event_count=row.event_count,
         facts=tuple(facts),
         steps=tuple(_steps(row, transactions, error if row.failed else None)),
-        waits_for=None if row.has_ended else parse_reason(vars(row).get("job_reason")),
+        waits_for=reason,
         registry=_registry_address(row, transactions),
         chain_key=chain_key,
         account_keys={
@@ -354,7 +333,7 @@ def query_view(
 
 
 def _steps(
-    row: QueryRow, transactions: Mapping[int, SimpleNamespace], error: ErrorView | None
+    row: QueryRow, transactions: Mapping[int, Any], error: ErrorView | None
 ) -> Iterator[StepView]:
     """The steps, with the error at the step that was not completed."""
     for name, (began_column, completed_column, key_column) in _STEP_COLUMNS.items():
@@ -377,7 +356,7 @@ def _steps(
         )
 
 
-def _registry_address(row: QueryRow, transactions: Mapping[int, SimpleNamespace]) -> str:
+def _registry_address(row: QueryRow, transactions: Mapping[int, Any]) -> str:
     """The recipient of the query's newest transaction; empty without one."""
     for key in (row.account_transaction_id, row.header_transaction_id):
         if key is not None and key in transactions:

@@ -5,7 +5,7 @@ the distance to the awaited block, and the signers who have not attested it.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from types import SimpleNamespace
+from typing import Any
 
 from django.db.models import CharField, DateTimeField, OuterRef, Q, Subquery
 from django.db.models.expressions import RawSQL
@@ -46,15 +46,14 @@ WAIT_ANNOTATIONS = {
 WAIT_EXPRESSIONS = f"({_JOB_REASON}), ({_LAST_POLL}), {_READ_AT}"
 
 
-def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
-    """The reason why the batch waits, if any. Needs `WAIT_COLUMNS` and `WAIT_ANNOTATIONS`."""
+def wait_reason(row: Any) -> Reason | None:
+    """The reason why the batch waits, if any. `row` has `WAIT_COLUMNS` and `WAIT_ANNOTATIONS`."""
     if row.status in ENDED_STATUSES:
         return None
-    columns = vars(row)
-    reason = parse_reason(columns["job_reason"]) or parse_reason(f"{row.wait_code} {row.waits_for}")
+    reason = _parse_reason(row.job_reason) or _parse_reason(f"{row.wait_code} {row.waits_for}")
     is_claimed = row.status != BatchStatus.RECEIVED or bool(row.lease_token or reason)
-    last_poll: datetime | None = columns["last_poll"]
-    if last_poll is not None and columns["read_at"] - last_poll < PROVER_TIMEOUT:
+    last_poll: datetime | None = row.last_poll
+    if last_poll is not None and row.read_at - last_poll < PROVER_TIMEOUT:
         return reason if is_claimed else Reason(WaitCode.NOT_CLAIMED, f"{NOT_CLAIMED_SENTENCE}.")
     if last_poll is None:
         sentence = f"{NOT_CLAIMED_SENTENCE}, and none has been seen so far: {START_HINT}"
@@ -64,8 +63,8 @@ def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
     return Reason(WaitCode.NO_PROVER, sentence)
 
 
-def parse_reason(code_and_sentence: str | None) -> Reason | None:
-    """Split code and sentence, as the statements read them; None without a sentence."""
+def _parse_reason(code_and_sentence: str | None) -> Reason | None:
+    """Split code and sentence; None without a sentence."""
     code, _, sentence = (code_and_sentence or "").partition(" ")
     return Reason(code, sentence) if sentence else None
 

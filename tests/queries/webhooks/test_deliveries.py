@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.conf import LazySettings
+from django.db import transaction
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from explorer.demo.local_node import LocalNode
@@ -90,7 +91,8 @@ def test_an_undelivered_webhook_is_not_sent_after_its_correction(
         ended_batch(service, hook.url)
         if is_attempted:
             deliver_all(service)
-        transitions.reopen_queries(BlockJob.objects.all())
+        with transaction.atomic():
+            transitions.reopen_queries(BlockJob.objects.all())
         query = Query.objects.get()
         words = {fact: number_word(7) for fact in facts_of(query).values()}
         transitions.finish(BlockJob.objects.get(), [query.pk], words)
