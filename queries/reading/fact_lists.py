@@ -4,7 +4,7 @@ A list shows each fact once, whichever batches asked for it, with all destinatio
 asked for.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, F, QuerySet, Window
 from django.db.models.functions import RowNumber
 
+from queries.database.stored_facts import MAX_LISTED
 from queries.models import Fact, Query
 from queries.proving.facts import FactKind
 from queries.proving.witnesses import AccountField
@@ -236,6 +237,9 @@ def summarise(rows: FactRows) -> ListSummary:
     listed = proven.filter(is_listed=True).order_by("-block", "-id").values_list(*columns)
     lines = [ListLine(*row) for row in listed[: MAX_SUMMARISED + 1]]
     newest = tuple(lines[:MAX_SUMMARISED])
-    unlisted = _unlisted_counts({line.job for line in newest}, {line.account for line in newest})
+    counts = Counter((line.job, line.account, line.kind) for line in newest)
+    wide = [key for key, count in counts.items() if count >= MAX_LISTED]
+    jobs, accounts = {job for job, _, _ in wide}, {account for _, account, _ in wide}
+    unlisted = _unlisted_counts(jobs, accounts) if wide else {}
     count = sum(sum(kinds.values()) for kinds in unlisted.values())
     return ListSummary(newest, count, has_more=len(lines) > MAX_SUMMARISED)
