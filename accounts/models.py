@@ -10,7 +10,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
-from accounts.shared.wallets import Wallet, short_hash
+from accounts.wallets import Wallet, short_hash
 
 
 class AccountManager(BaseUserManager["Account"]):

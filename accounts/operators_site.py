@@ -6,7 +6,7 @@ from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounts.shared.errors import RefusalError
+from accounts.http.errors import RefusalError
 from accounts.sign_in.attempts import count_password
 
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, replace
 
+from accounts.http.rate_limits import KeyUsage, usage_by_subject
 from accounts.keys import manage
 from accounts.models import Account, ApiKey, Session
-from accounts.shared.rate_limits import KeyUsage, usage_by_subject
 from accounts.sign_in.sessions import active_sessions, session_digest
 
 MAX_REVOKED_LISTED = 20

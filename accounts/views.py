@@ -20,15 +20,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.http.errors import PageCode, RefusalError
 from accounts.keys import manage
 from accounts.keys.manage import clean_name
 from accounts.models import Account
 from accounts.reading import active_keys
-from accounts.shared.errors import PageCode, RefusalError
-from accounts.shared.wallets import AskWallet, wallet_address, wallet_chain_id
 from accounts.sign_in import attempts, sessions, siwe
 from accounts.sign_in.sessions import signed_in_account
 from accounts.sign_in.siwe import STATEMENT
+from accounts.wallets import AskWallet, wallet_address, wallet_chain_id
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]

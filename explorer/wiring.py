@@ -8,8 +8,8 @@ from enum import Enum, auto
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from accounts.shared.errors import CommonCode, RefusalError
-from accounts.shared.wallets import ChainNotConfiguredError, WalletAnswer
+from accounts.http.errors import CommonCode, RefusalError
+from accounts.wallets import ChainNotConfiguredError, WalletAnswer
 from explorer.demo.local_node import LocalNode
 from queries.chain import contract_wallets
 from queries.chain.errors import ChainError, RegistryAbsentError

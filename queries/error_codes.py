@@ -1,10 +1,10 @@
-"""The API's error codes, besides those of `accounts/shared/errors.py`.
+"""The API's error codes, besides those of `accounts/http/errors.py`.
 
 The caller writes the detailed sentence and names the field.
 """
 
-from accounts.shared.errors import NOT_RETRYABLE, RETRYABLE, ErrorCode, RefusalError
-from accounts.shared.wording import quote_text
+from accounts.http.errors import NOT_RETRYABLE, RETRYABLE, ErrorCode, RefusalError
+from accounts.wording import quote_text
 
 
 class RequestCode(ErrorCode):

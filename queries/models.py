@@ -487,7 +487,7 @@ class WebhookAttempt(models.Model):
 
 
 class DailyCount(models.Model):
-    """A counter of one day (UTC); see `database/daily_counts`."""
+    """A counter of one day (UTC); see `database/statistics`."""
 
     day = models.DateField()
     name = models.CharField(max_length=60)

@@ -21,7 +21,7 @@ from django.db.models.functions import Coalesce
 from ulid import ULID
 
 from queries.chain.errors import ChainError
-from queries.database import daily_counts, stored_facts
+from queries.database import statistics, stored_facts
 from queries.database.clock import shared_now
 from queries.database.leases import NOT_DUE, Lease, make_due
 from queries.facts import fact_count, facts_of, subject
@@ -87,7 +87,7 @@ def reject(
         _create_webhooks(open_ids)
         for key in open_ids:
             log.info("Batch %s is REJECTED: %s", key, failure.sentence)
-        daily_counts.add_counts(now, {daily_counts.REJECTED: len(open_ids)})
+        statistics.add_counts(now, {statistics.REJECTED: len(open_ids)})
 
 
 def _remove_lost_facts(queries: QuerySet[Query], failure: Failure) -> None:
@@ -172,14 +172,14 @@ def finish(job: BlockJob, query_ids: Collection[int], words: Mapping[BlockFact, 
             )
             # Others were counted before a reorg reopened them.
             first_time = [q for q in ended if getattr(q, last_step.completed_column) is None]
-            counts[daily_counts.FACTS] += sum(map(fact_count, first_time))
-        route_key = daily_counts.route_facts_key(job.source, job.destination)
-        counts[route_key] = counts[daily_counts.FACTS]
+            counts[statistics.FACTS] += sum(map(fact_count, first_time))
+        route_key = statistics.route_facts_key(job.source, job.destination)
+        counts[route_key] = counts[statistics.FACTS]
         durations = _end_batches({query.batch_id for query in queries}, now)
         # A webhook without a body was not sent yet, and will be sent with the new facts.
         deliveries = WebhookDelivery.objects.filter(batch__in=corrected_batches, correction=None)
         _create_deliveries(deliveries.exclude(body=b"").values_list("batch", "owner", "pk"))
-        daily_counts.add_counts(now, {**counts, **daily_counts.done_batch_counts(durations)})
+        statistics.add_counts(now, {**counts, **statistics.done_batch_counts(durations)})
 
 
 def _corrected_batches(job: BlockJob, words: Mapping[BlockFact, bytes]) -> set[str]:

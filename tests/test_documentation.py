@@ -14,8 +14,8 @@ from django.core.management import get_commands
 from django.urls import Resolver404, resolve
 from pydantic import TypeAdapter
 
+from accounts.http import rate_limits
 from accounts.keys import manage
-from accounts.shared import rate_limits
 from accounts.sign_in import attempts, sessions
 from accounts.views import MAX_BODY_BYTES
 from explorer.guides.advice import ADVICE, OPERATOR_ACTS

@@ -9,10 +9,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from accounts.http.errors import PageCode, RefusalError
+from accounts.http.rate_limits import KEY_SUBJECT_PREFIX, refuse_over_quota, use_quota
 from accounts.keys.text import key_digest, key_text, new_id
 from accounts.models import Account, ApiKey, UsageCounter
-from accounts.shared.errors import PageCode, RefusalError
-from accounts.shared.rate_limits import KEY_SUBJECT_PREFIX, refuse_over_quota, use_quota
 
 MAX_KEYS_PER_ACCOUNT = 20
 MAX_CHANGES_PER_HOUR, HOUR = 20, 3_600

@@ -2,10 +2,10 @@
 
 from django.http import HttpRequest
 
-from accounts.shared.errors import PageCode
-from accounts.shared.rate_limits import client_network, refuse_over_quota, use_quota
-from accounts.shared.wallets import Wallet
+from accounts.http.errors import PageCode
+from accounts.http.rate_limits import client_network, refuse_over_quota, use_quota
 from accounts.sign_in.siwe import browser_digest
+from accounts.wallets import Wallet
 
 WINDOW = 600  # seconds
 ATTEMPTS_PER_NETWORK, ATTEMPTS_PER_BROWSER, ATTEMPTS_PER_WALLET = 200, 30, 30

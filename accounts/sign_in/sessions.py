@@ -19,8 +19,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from accounts.http.rate_limits import short_lock_timeout
 from accounts.models import Account, Session
-from accounts.shared.rate_limits import short_lock_timeout
 
 SEEN_INTERVAL = timedelta(minutes=5)
 # Use extends a session, up to this long after the sign-in, so that a stolen one ends.

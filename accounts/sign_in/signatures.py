@@ -6,8 +6,8 @@ from typing import Any
 
 from eth_account.messages import defunct_hash_message
 
-from accounts.shared.errors import PageCode, RefusalError
-from accounts.shared.wallets import AskWallet, ChainNotConfiguredError, WalletAnswer
+from accounts.http.errors import PageCode, RefusalError
+from accounts.wallets import AskWallet, ChainNotConfiguredError, WalletAnswer
 
 CURVE_ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141  # secp256k1
 KEY_SIGNATURE_BYTES = 65

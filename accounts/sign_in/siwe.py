@@ -20,11 +20,11 @@ from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.utils import timezone
 
+from accounts.http.errors import PageCode, RefusalError
+from accounts.http.site_address import site_address
 from accounts.models import SignInNonce
-from accounts.shared.errors import PageCode, RefusalError
-from accounts.shared.site_address import site_address
-from accounts.shared.wallets import AskWallet, Wallet
 from accounts.sign_in.signatures import check_signature
+from accounts.wallets import AskWallet, Wallet
 
 STATEMENT = "Sign in to Tacitus and see your API keys. This costs nothing and moves nothing."
 VALIDITY = timedelta(minutes=5)

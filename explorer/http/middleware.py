@@ -19,8 +19,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from ulid import ULID
 
-from accounts.keys.check import AUTHORIZATION, HEADER, PARAMETER
-from accounts.shared.errors import (
+from accounts.http.errors import (
     BodyCode,
     CommonCode,
     ErrorCode,
@@ -28,7 +27,8 @@ from accounts.shared.errors import (
     RefusalError,
     error_response,
 )
-from accounts.shared.site_address import site_address
+from accounts.http.site_address import site_address
+from accounts.keys.check import AUTHORIZATION, HEADER, PARAMETER
 from explorer.http.logs import redact_parameters, request_id
 from explorer.pages.errors import batch_too_large
 from explorer.urls import PUBLIC_FILES, is_api_path

@@ -14,8 +14,8 @@ from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.utils.crypto import constant_time_compare
 
-from accounts.shared.database_state import describe_outage, is_migrated
-from accounts.shared.errors import CommonCode, PageCode, RefusalError, error_response
+from accounts.database_state import describe_outage, is_migrated
+from accounts.http.errors import CommonCode, PageCode, RefusalError, error_response
 from explorer.wiring import ROUTES
 from queries.reading.metrics import Metric, Sample, metrics
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from django.utils import timezone
 
-from accounts.shared.wording import datetime_from_unix
+from accounts.wording import datetime_from_unix
 from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
 from explorer.pages.events import requested_events
 from explorer.pages.links import PageLinks

@@ -7,10 +7,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
+from accounts.http.errors import RefusalError
 from accounts.keys.check import count_form
 from accounts.keys.manage import GRACE_PERIODS, MAX_KEYS_PER_ACCOUNT
 from accounts.reading import KeyView, active_keys, key_views, session_views
-from accounts.shared.errors import RefusalError
 from accounts.sign_in.sessions import signed_in_account
 from accounts.views import signed_in_post
 from explorer.pages.batches import list_context

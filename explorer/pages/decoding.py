@@ -7,8 +7,8 @@ from hashlib import sha256
 
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wallets import short_hash
-from accounts.shared.wording import datetime_from_unix, format_count, format_utc
+from accounts.wallets import short_hash
+from accounts.wording import datetime_from_unix, format_count, format_utc
 from explorer.pages.events import REMARKS, event_value
 from queries.amounts import exact_amount, gwei, short_amount
 from queries.proving.facts import FactKind

@@ -8,7 +8,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.errors import PageCode, RefusalError
+from accounts.http.errors import PageCode, RefusalError
 from accounts.sign_in import siwe
 from accounts.views import json_object, json_view, text_field
 from explorer.http.probes import is_from_this_machine

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
-from accounts.shared.site_address import site_address
+from accounts.http.site_address import site_address
 from explorer.guides import render as guides
 from explorer.guides.tables import guide_tables
 from queries.api.examples import route_example

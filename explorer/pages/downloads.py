@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wallets import short_hash
+from accounts.wallets import short_hash
 from explorer.pages.chain_objects import selected_chain
 from explorer.pages.decoding import decode_fact
 from explorer.pages.links import PageLinks

@@ -11,8 +11,8 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from accounts.shared.database_state import OUTAGE_ERRORS, describe_outage
-from accounts.shared.errors import PageCode, RefusalError, error_response
+from accounts.database_state import OUTAGE_ERRORS, describe_outage
+from accounts.http.errors import PageCode, RefusalError, error_response
 from accounts.views import needs_account, redirect_signed_out
 from explorer.http.logs import request_id
 from queries.error_codes import RETRY_SOON

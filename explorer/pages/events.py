@@ -11,8 +11,8 @@ from eth_abi.abi import decode, encode
 from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wallets import short_hash
-from accounts.shared.wording import format_count, join_names
+from accounts.wallets import short_hash
+from accounts.wording import format_count, join_names
 from queries.amounts import short_amount
 from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.facts import BlockFact, FactKind

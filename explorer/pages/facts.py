@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.rate_limits import client_network, use_quota
+from accounts.http.rate_limits import client_network, use_quota
 from explorer.pages.decoding import decode_fact, proves_no_account, word_forms
 from explorer.pages.events import event_details
 from explorer.pages.links import PageLinks

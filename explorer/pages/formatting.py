@@ -1,6 +1,6 @@
 """Numbers, amounts and ages as text, for templates and for charts."""
 
-from accounts.shared import wording
+from accounts import wording
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 PRECISE_SECONDS = 10  # shorter durations have a decimal

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from accounts.shared.wallets import short_hash
-from accounts.shared.wording import format_count, join_names
+from accounts.wallets import short_hash
+from accounts.wording import format_count, join_names
 from explorer.pages.decoding import is_absent
 from explorer.pages.formatting import format_wei
 from explorer.pages.links import PageLinks

@@ -22,11 +22,11 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.http.errors import RefusalError
 from accounts.keys.check import count_request
 from accounts.reading import KeyView, active_keys
-from accounts.shared.errors import RefusalError
-from accounts.shared.wording import format_timestamp
 from accounts.sign_in.sessions import signed_in_account
+from accounts.wording import format_timestamp
 from explorer.pages.errors import batch_too_large
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks

@@ -15,7 +15,7 @@ from typing import Any
 from django.http import QueryDict
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wording import datetime_from_unix, format_utc
+from accounts.wording import datetime_from_unix, format_utc
 from explorer.pages.links import PageLinks
 from queries.reading.batch_details import StoredRequest
 from queries.schema.bodies import ADDRESS

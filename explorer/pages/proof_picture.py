@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.shared.wallets import short_hash
-from accounts.shared.wording import format_count
+from accounts.wallets import short_hash
+from accounts.wording import format_count
 from queries.amounts import short_amount
 from queries.config.registries import Registry, RegistryKind
 from queries.facts import BLOCK_AT_TIME

@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
-from accounts.shared.wording import format_count
+from accounts.wording import format_count
 from explorer.pages.charts import route_gas_chart
 from explorer.pages.facts import check_wait_seconds
 from explorer.pages.links import PageLinks

@@ -15,7 +15,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wording import format_timestamp
+from accounts.wording import format_timestamp
 from explorer.pages.links import PageLinks
 from explorer.pages.sentences import batch_sentences, block_name
 from queries.config.registries import lookup_address, verifier_address

@@ -10,8 +10,8 @@ log 0 of transaction 3 · Demo A, block 884 → Transfer of 5 (raw units) of tok
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from accounts.shared.wallets import short_hash
-from accounts.shared.wording import format_count, format_timestamp, join_names
+from accounts.wallets import short_hash
+from accounts.wording import format_count, format_timestamp, join_names
 from explorer.pages.decoding import decode_fact
 from explorer.pages.events import event_name, event_subject
 from explorer.pages.links import PageLinks

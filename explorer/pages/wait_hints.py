@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from accounts.shared.wallets import short_hash
-from accounts.shared.wording import format_count
+from accounts.wallets import short_hash
+from accounts.wording import format_count
 from explorer.guides.advice import OPERATOR_ACTS
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks

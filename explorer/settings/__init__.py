@@ -60,7 +60,7 @@ SECRET_KEY_FALLBACKS = env.secret("FORMER_SECRET_KEYS").split()
 SITE_URL, SITE_HOST = env.origin(
     "SITE_URL", default="http://127.0.0.1:8000" if DEVELOPMENT else "", https=not DEVELOPMENT
 )
-# A guessed URL is replaced by the request's; see accounts/shared/site_address.py.
+# A guessed URL is replaced by the request's; see accounts/http/site_address.py.
 SITE_URL_IS_GUESSED = not env.text("SITE_URL")
 BEHIND_PROXY = env.flag("BEHIND_PROXY")
 

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 from eth_utils.address import is_checksum_address
 
-from accounts.shared.secret_files import read_secret_file
-from accounts.shared.wallets import MAX_CHAIN_ID
+from accounts.secret_files import read_secret_file
+from accounts.wallets import MAX_CHAIN_ID
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}

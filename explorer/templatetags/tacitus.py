@@ -14,9 +14,9 @@ from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from accounts.shared import wording
-from accounts.shared.site_address import site_address as address_for_request
-from accounts.shared.wallets import short_hash
+from accounts import wording
+from accounts.http.site_address import site_address as address_for_request
+from accounts.wallets import short_hash
 from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts, links
 from explorer.pages.decoding import DecodedValue, decode_header_field

@@ -9,12 +9,12 @@ from django.conf import settings
 from django.http import FileResponse, HttpRequest
 from pydantic import ConfigDict, Field
 
+from accounts.http.errors import RefusalError
+from accounts.http.rate_limits import MINUTE, usage_by_subject
+from accounts.http.site_address import site_address
 from accounts.keys import manage
 from accounts.models import ApiKey
-from accounts.shared.errors import RefusalError
-from accounts.shared.rate_limits import MINUTE, usage_by_subject
-from accounts.shared.site_address import site_address
-from accounts.shared.wording import join_names
+from accounts.wording import join_names
 from queries.api import responses
 from queries.api.request_parts import (
     cursor_parameter,

@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
+from accounts.http.errors import CommonCode, ErrorCode, KeyCode, help_link
 from accounts.keys.check import require_api_key
-from accounts.shared.errors import CommonCode, ErrorCode, KeyCode, help_link
 from queries.api.request_parts import CURSOR, LIMIT, MAX_PAGE_SIZE, PAGE_SIZE
 from queries.api.responses import ApiModel, BatchResponse
 from queries.ids import ID_PATTERN

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern
 
-from accounts.shared.errors import BodyCode
+from accounts.http.errors import BodyCode
 from queries.api import (
     attestations,
     batches,

@@ -11,10 +11,10 @@ from django.http import HttpRequest
 from django.utils import timezone
 from pydantic import Field
 
+from accounts.http.errors import RefusalError
+from accounts.http.rate_limits import MINUTE, refuse_over_quota, use_quota
 from accounts.models import Account, ApiKey
-from accounts.shared.errors import RefusalError
-from accounts.shared.rate_limits import MINUTE, refuse_over_quota, use_quota
-from accounts.shared.wording import format_duration
+from accounts.wording import format_duration
 from queries.api.request_parts import json_body
 from queries.api.responses import (
     Address,

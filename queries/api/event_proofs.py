@@ -12,8 +12,8 @@ from typing import Any, Literal
 from django.http import HttpRequest
 from pydantic import ConfigDict, Field
 
+from accounts.http.errors import RefusalError
 from accounts.models import ApiKey
-from accounts.shared.errors import RefusalError
 from queries.api.batches import submit_without_fee
 from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel

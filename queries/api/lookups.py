@@ -17,8 +17,8 @@ from eth_abi.abi import decode, encode
 from eth_abi.exceptions import DecodingError
 from pydantic import ConfigDict, Field
 
-from accounts.shared.errors import RefusalError, error_response
-from accounts.shared.rate_limits import DAY, MINUTE, client_network, refuse_over_quota, use_quota
+from accounts.http.errors import RefusalError, error_response
+from accounts.http.rate_limits import DAY, MINUTE, client_network, refuse_over_quota, use_quota
 from queries.api.estimates import chain_readers
 from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel

@@ -7,9 +7,9 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from pydantic import BaseModel
 
+from accounts.http.errors import CommonCode
+from accounts.http.site_address import site_address
 from accounts.keys.check import HEADER, PARAMETER
-from accounts.shared.errors import CommonCode
-from accounts.shared.site_address import site_address
 from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
 from queries.api.examples import BODIES, fill_in, route_example
 from queries.api.responses import ErrorResponse

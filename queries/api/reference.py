@@ -6,8 +6,8 @@ from functools import cache
 
 from pydantic import BaseModel
 
-from accounts.shared.errors import BodyCode, ErrorCode, KeyCode, PageCode
-from accounts.shared.rate_limits import MINUTE
+from accounts.http.errors import BodyCode, ErrorCode, KeyCode, PageCode
+from accounts.http.rate_limits import MINUTE
 from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
 from queries.api.endpoints import ENDPOINTS
 from queries.api.examples import BODIES

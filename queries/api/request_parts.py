@@ -4,8 +4,8 @@ import re
 
 from django.http import HttpRequest, UnreadablePostError
 
-from accounts.shared.errors import BodyCode, CommonCode, RefusalError
-from accounts.shared.wording import quote_text
+from accounts.http.errors import BodyCode, CommonCode, RefusalError
+from accounts.wording import quote_text
 from queries.error_codes import EndpointCode
 from queries.ids import is_ulid
 from queries.reading.pagination import Cursor

@@ -5,9 +5,9 @@ from typing import Annotated
 from django.http import HttpRequest
 from pydantic import Field
 
+from accounts.http.errors import RefusalError
 from accounts.models import ApiKey
-from accounts.shared.errors import RefusalError
-from accounts.shared.wording import format_duration, quote_text
+from accounts.wording import format_duration, quote_text
 from queries.api.request_parts import cursor_parameter, page_size
 from queries.api.responses import (
     Address,

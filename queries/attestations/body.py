@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic import ValidationError as BodyError
 from pydantic.alias_generators import to_camel
 
-from accounts.shared.errors import RefusalError
+from accounts.http.errors import RefusalError
 from queries.error_codes import AttestationCode
 from queries.proving.attestations import BlockAttestation
 from queries.schema.bodies import ADDRESS

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 
-from accounts.shared.errors import RefusalError
+from accounts.http.errors import RefusalError
 from queries.attestations.body import SignedAttestation
 from queries.attestations.signing import recover_signer
 from queries.config.registries import Registry, RegistryKind

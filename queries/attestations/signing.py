@@ -7,7 +7,7 @@ from eth_keys.datatypes import Signature
 from eth_keys.exceptions import BadSignature
 from eth_utils.exceptions import ValidationError
 
-from accounts.shared.errors import RefusalError
+from accounts.http.errors import RefusalError
 from queries.attestations.body import SignedAttestation
 from queries.chain.client import ChainClient
 from queries.chain.signer import Signer

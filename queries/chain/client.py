@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from itertools import accumulate, groupby, islice
 from operator import itemgetter
 
-from accounts.shared.wording import format_timestamp
+from accounts.wording import format_timestamp
 from queries.amounts import gwei
 from queries.chain.answers import (
     AccountSlots,

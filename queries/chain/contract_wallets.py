@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from eth_abi.abi import encode
 
-from accounts.shared.wallets import WalletAnswer
+from accounts.wallets import WalletAnswer
 from queries.chain.errors import ChainError
 from queries.chain.node_pool import NodePool
 from queries.config.routes import Chain

@@ -10,7 +10,7 @@ from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wording import format_timestamp
+from accounts.wording import format_timestamp
 from queries.chain.client import ChainClient
 from queries.chain.errors import GamesUnreadableError
 from queries.config.registries import Registry

@@ -15,7 +15,7 @@ from typing import Any
 
 import requests
 
-from accounts.shared.wording import excerpt
+from accounts.wording import excerpt
 from queries.chain.errors import (
     ChainError,
     NodeError,

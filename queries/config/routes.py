@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt
 
-from accounts.shared.secret_files import read_secret_file
-from accounts.shared.wallets import MAX_CHAIN_ID
+from accounts.secret_files import read_secret_file
+from accounts.wallets import MAX_CHAIN_ID
 from queries.config.limits import Limits, read_limits
 from queries.config.registries import CONSTRUCTORS, Registry, RegistryKind, derived_address
 from queries.config.routes_file import (

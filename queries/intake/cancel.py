@@ -2,8 +2,8 @@
 
 from django.db import transaction
 
+from accounts.http.errors import RefusalError
 from accounts.models import Account
-from accounts.shared.errors import RefusalError
 from queries import transitions
 from queries.error_codes import EndpointCode, batch_not_found
 from queries.ids import is_ulid

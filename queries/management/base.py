@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.shared.errors import RefusalError
-from accounts.shared.secret_files import read_secret_file
+from accounts.http.errors import RefusalError
+from accounts.secret_files import read_secret_file
 from queries.attestations.post import AttestationPostError
 from queries.chain.errors import ChainError, NodeError, NodesUnreachableError
 from queries.chain.json_rpc import JsonRpc

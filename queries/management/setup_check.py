@@ -6,7 +6,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from accounts.shared.wording import format_count, format_duration
+from accounts.wording import format_count, format_duration
 from queries.amounts import gwei, short_amount
 from queries.chain.answers import ChainHead
 from queries.chain.block_contents import fetch_receipts

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from django.db.models import Max
 
-from accounts.shared.wording import format_count
+from accounts.wording import format_count
 from queries.attestations.records import find_attest_call
 from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient

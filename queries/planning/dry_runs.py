@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accounts.shared.wording import excerpt
+from accounts.wording import excerpt
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BeyondHorizonError,

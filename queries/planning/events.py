@@ -13,7 +13,7 @@ from typing import Any, Self
 from django.conf import settings
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wording import format_count
+from accounts.wording import format_count
 from queries.chain.block_contents import BlockContent
 from queries.chain.errors import (
     BloomInconclusiveError,

@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wording import format_timestamp
+from accounts.wording import format_timestamp
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.ens import resolve_names

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
-from accounts.shared.wording import format_count
+from accounts.wording import format_count
 from queries.chain.client import ChainClient
 from queries.chain.errors import NoQuorumError
 from queries.chain.registry import RegistryBlock

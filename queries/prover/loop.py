@@ -10,7 +10,7 @@ from typing import Any
 from django.db import close_old_connections, connections
 from django.db.models import QuerySet
 
-from accounts.shared.database_state import OUTAGE_ERRORS, describe_outage
+from accounts.database_state import OUTAGE_ERRORS, describe_outage
 from queries.database.clock import shared_now
 from queries.database.leases import lease_free_condition
 from queries.engines.alarm import Alarm

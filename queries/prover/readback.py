@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from accounts.shared.wording import format_count
+from accounts.wording import format_count
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     PROOF_TOO_OLD_ERRORS,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from accounts.shared.wording import format_timestamp
+from accounts.wording import format_timestamp
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.errors import (

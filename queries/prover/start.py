@@ -7,7 +7,7 @@ from functools import partial
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from accounts.shared.database_state import require_migrations
+from accounts.database_state import require_migrations
 from queries.chain.signer import open_signer
 from queries.config.routes import Routes, read_routes
 from queries.database.chain_records import measure_again

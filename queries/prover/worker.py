@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import close_old_connections, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from accounts.shared.database_state import OUTAGE_ERRORS, describe_outage
+from accounts.database_state import OUTAGE_ERRORS, describe_outage
 from queries import transitions
 from queries.chain.errors import ChainError, InvalidAnswersError
 from queries.config.limits import Limits

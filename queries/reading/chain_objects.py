@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Exists, IntegerField, OuterRef, Subquery, Sum
 
-from queries.database.daily_counts import FACTS_OF_ROUTE
+from queries.database.statistics import FACTS_OF_ROUTE
 from queries.models import (
     BlockJob,
     DailyCount,

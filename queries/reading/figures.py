@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Min, OuterRef, Q, Subquery, Sum
 
 from accounts.models import Account
-from queries.database.daily_counts import (
+from queries.database.statistics import (
     DONE,
     DONE_OVERFLOW,
     DURATION_BOUNDS,

@@ -16,7 +16,7 @@ from ulid import ULID
 
 from queries.chain.errors import NodesRefuseError, NodesUnreachableError, RateLimitedError
 from queries.database.clock import shared_now
-from queries.database.daily_counts import (
+from queries.database.statistics import (
     DONE,
     DONE_OVERFLOW,
     DONE_SECONDS,

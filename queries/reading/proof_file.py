@@ -8,7 +8,7 @@ from itertools import groupby
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
-from accounts.shared.errors import RefusalError
+from accounts.http.errors import RefusalError
 from queries.chain.registry import group_facts
 from queries.config.registries import Registry, constructor_arguments, verifier_address
 from queries.config.routes import Routes

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.errors import BodyCode, RefusalError
-from accounts.shared.wording import format_count, join_names, quote_text
+from accounts.http.errors import BodyCode, RefusalError
+from accounts.wording import format_count, join_names, quote_text
 from queries.config.routes import Routes
 from queries.error_codes import RequestCode
 from queries.proving.witnesses import AccountField

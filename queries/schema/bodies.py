@@ -21,8 +21,8 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError, PydanticKnownError
 
-from accounts.shared.errors import BodyCode, ErrorCode, RefusalError
-from accounts.shared.wording import join_names, json_kind, quote_text
+from accounts.http.errors import BodyCode, ErrorCode, RefusalError
+from accounts.wording import join_names, json_kind, quote_text
 from queries.config.routes import ALIAS
 from queries.error_codes import RequestCode
 from queries.proving.block_items import MAX_TOPICS

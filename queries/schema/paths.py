@@ -6,8 +6,8 @@ data.11155111.block:5186021.accounts.0xd8da6bf26964af9d7eed9e03e53415d37aa96045.
 from dataclasses import dataclass
 from typing import Self
 
-from accounts.shared.errors import ErrorCode, RefusalError
-from accounts.shared.wording import escape_unprintable, truncate_middle
+from accounts.http.errors import ErrorCode, RefusalError
+from accounts.wording import escape_unprintable, truncate_middle
 
 MAX_PATH_LENGTH = 300
 

@@ -9,8 +9,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from accounts.shared.errors import BodyCode, ErrorCode, RefusalError
-from accounts.shared.wording import quote_text
+from accounts.http.errors import BodyCode, ErrorCode, RefusalError
+from accounts.wording import quote_text
 from queries.schema.paths import WHOLE_BODY, JsonPath
 
 MAX_DEPTH = 32  # a batch needs 7; the rest is for unknown fields, which are ignored

@@ -14,7 +14,7 @@ from django.db import transaction
 
 from queries.chain.answers import TransactionReceipt
 from queries.database.clock import shared_now
-from queries.database.daily_counts import GAS, add_counts, route_gas_key
+from queries.database.statistics import GAS, add_counts, route_gas_key
 from queries.models import Batch, ChainCost, JobTransaction, Query, SentTransaction, Share
 from queries.planning.calls import ProveCall
 

@@ -15,8 +15,8 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, Q
 
+from accounts.http.rate_limits import refuse_over_quota, use_quota
 from accounts.models import Account
-from accounts.shared.rate_limits import refuse_over_quota, use_quota
 from queries.database.bulk_sql import next_delivery_owner
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Retry, due_rows, lease_free_condition, lease_rows

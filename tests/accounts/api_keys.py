@@ -6,7 +6,7 @@ from django.test import Client
 
 from accounts.keys import manage
 from accounts.models import Account, ApiKey
-from accounts.shared.wallets import Wallet
+from accounts.wallets import Wallet
 
 WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 

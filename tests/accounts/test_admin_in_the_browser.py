@@ -6,7 +6,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.keys import manage
 from accounts.models import Account
-from accounts.shared.wallets import Wallet
+from accounts.wallets import Wallet
 from tests.browser import Pictures
 
 pytestmark = [pytest.mark.browser, pytest.mark.either_database]

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from accounts.http.errors import RefusalError
 from accounts.keys import manage
 from accounts.keys.manage import clean_name
 from accounts.models import ApiKey
-from accounts.shared.errors import RefusalError
 from tests.accounts.api_keys import make_key, owner, request_with
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer

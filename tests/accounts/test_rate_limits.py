@@ -7,9 +7,9 @@ from django.conf import LazySettings
 from django.db import OperationalError, connection
 from django.test import Client, RequestFactory
 
+from accounts.http import rate_limits
+from accounts.http.rate_limits import client_network, use_quota
 from accounts.models import UsageCounter
-from accounts.shared import rate_limits
-from accounts.shared.rate_limits import client_network, use_quota
 from tests.accounts.api_keys import make_key, request_with
 from tests.accounts.concurrency import all_at_once
 

@@ -12,8 +12,8 @@ from django.urls import path
 
 from accounts import views
 from accounts.models import Account, Session, SignInNonce
-from accounts.shared.wallets import WalletAnswer
 from accounts.sign_in.siwe import VALIDITY
+from accounts.wallets import WalletAnswer
 from explorer import urls
 from tests.accounts.signers import Signer
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from accounts.http import rate_limits
 from accounts.models import Account, Session, SignInNonce
-from accounts.shared import rate_limits
 from accounts.sign_in import attempts
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer

@@ -9,7 +9,7 @@ from typing import Any
 from ulid import ULID
 
 from accounts.models import Account
-from accounts.shared.wallets import Wallet
+from accounts.wallets import Wallet
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, claim_one
 from queries.models import Batch, BlockJob, LeasedRow, WebhookDelivery

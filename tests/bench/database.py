@@ -12,7 +12,7 @@ from django.db import connection, models
 
 from accounts.keys import manage
 from accounts.models import Account
-from accounts.shared.wallets import Wallet
+from accounts.wallets import Wallet
 from tests.bench.command import BenchError
 
 OWNER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"

@@ -18,7 +18,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from statistics import median
 
-from accounts.shared.wording import format_count
+from accounts.wording import format_count
 from queries.client.python import BlockQuery
 from queries.config.limits import Limits
 from tests.bench.chain import CHAIN_ID, BenchChain

@@ -15,10 +15,10 @@ from eth_utils.address import to_checksum_address
 from ulid import ULID
 
 from accounts.models import Account
-from accounts.shared.wallets import Wallet
+from accounts.wallets import Wallet
 from queries.chain.signer import Fees, Signer, UnsignedTransaction
 from queries.database import stored_facts
-from queries.database.daily_counts import (
+from queries.database.statistics import (
     DONE,
     DURATION_BOUNDS,
     FACTS,

@@ -6,7 +6,7 @@ from typing import Any
 from django.test import Client
 
 from accounts.models import Account
-from accounts.shared.wallets import Wallet
+from accounts.wallets import Wallet
 from tests.queries.api.served_api import SEPOLIA, WALLET
 
 FORM_URL = "/dashboard/new-batch"

@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 
 from accounts.models import Account
-from accounts.shared.wallets import short_hash
+from accounts.wallets import short_hash
 from explorer.pages import batches
 from explorer.pages.formatting import age
-from queries.database import daily_counts
+from queries.database import statistics
 from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.explorer.page_text import visible_text
@@ -142,7 +142,7 @@ def test_the_start_page_refreshes_the_five_newest_batches() -> None:
 def test_the_start_page_says_what_was_proven_and_what_it_costs() -> None:
     counts = {"facts": 1_234, "gas": 123_400_000, "batches_done": 40, "done_within_15": 40}
     assert "this server has proven" not in Client().get("/").text
-    daily_counts.add_counts(datetime.now(UTC), counts)
+    statistics.add_counts(datetime.now(UTC), counts)
     text = Client().get("/").text
     assert "This server has proven 1,234 facts today, half of the batches within 15 seconds" in text
     assert "on this server; mainnet below</span></dt><dd>100,000</dd>" in text  # gas a fact

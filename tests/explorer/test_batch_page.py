@@ -10,10 +10,10 @@ from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
-from accounts.shared.wallets import short_hash
-from accounts.shared.wording import format_timestamp
+from accounts.wallets import short_hash
+from accounts.wording import format_timestamp
 from queries import transitions
-from queries.database import daily_counts
+from queries.database import statistics
 from queries.models import Attestation, Batch, BlockJob, ChainRecord, Query, SentTransaction, Share
 from queries.statuses import BatchStatus, StepName
 from queries.transitions import Failure
@@ -241,7 +241,7 @@ def test_a_wait_for_signatures_names_the_missing_signers() -> None:
 
 @pytest.mark.parametrize(("minutes", "is_long"), [(2, False), (4, True)])
 def test_a_wait_of_three_times_the_usual_says_who_can_act(minutes: int, is_long: bool) -> None:
-    daily_counts.add_counts(timezone.now(), {"done_within_60": 10})
+    statistics.add_counts(timezone.now(), {"done_within_60": 10})
     batch_id = _submit()
     _make_jobs_wait(batch_id, "Too expensive.", code="daily_budget_spent")
     record_head(SEPOLIA, number=BLOCK, timestamp=1)

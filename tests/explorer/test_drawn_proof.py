@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eth_utils.crypto import keccak
 
-from accounts.shared.wallets import short_hash
+from accounts.wallets import short_hash
 from queries.config.routes import NodeAddress
 from queries.models import JobTransaction, Query, SentTransaction
 from tests.explorer.proven_facts import HOLDER, SLOT, fact_page, proven_batch

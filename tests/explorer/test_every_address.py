@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from accounts.models import Account, ApiKey, Session
-from accounts.shared.wallets import Wallet
 from accounts.views import needs_account
+from accounts.wallets import Wallet
 from queries.models import Batch
 from tests.accounts.signers import Signer
 from tests.explorer.addresses import page_paths

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from markdown_it import MarkdownIt
 
-from accounts.shared.errors import PageCode
+from accounts.http.errors import PageCode
 from explorer.guides.render import GUIDES, guide_path
 from queries.api.rejection_codes import rejection_codes, wait_codes
 from queries.config.registries import RegistryKind, registry_artifact

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from explorer.guides.render import GUIDES
-from queries.database import daily_counts
+from queries.database import statistics
 from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
 from queries.statuses import BatchStatus
 from tests.accessibility import serious_problems
@@ -67,7 +67,7 @@ def served(live_server: LiveServer) -> str:
             "batches_done": day,
             "done_overflow": day,
         }
-        daily_counts.add_counts(datetime.now(UTC) - timedelta(days=day), counts)
+        statistics.add_counts(datetime.now(UTC) - timedelta(days=day), counts)
     done = submit_balances(count=3, blocks=4)
     prove(done)
     send_transaction(done)

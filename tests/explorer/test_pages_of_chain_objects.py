@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Account
 from explorer.pages import fact_rows
-from queries.database import daily_counts
+from queries.database import statistics
 from queries.models import (
     Batch,
     BlockJob,
@@ -321,15 +321,15 @@ def test_routes_list_chains_and_registries() -> None:
 def test_a_route_says_what_its_facts_have_cost() -> None:
     assert "No fact is proven yet." in page_text("/explorer/routes")
     prove(submit_balances())
-    gas = daily_counts.route_gas_key(SEPOLIA, SEPOLIA)
-    daily_counts.add_counts(timezone.now(), {gas: 600_000})
+    gas = statistics.route_gas_key(SEPOLIA, SEPOLIA)
+    statistics.add_counts(timezone.now(), {gas: 600_000})
     seconds = timedelta(seconds=754)
     Batch.objects.update(submitted_at=timezone.now(), ended_at=timezone.now() + seconds)
     for address in ("/explorer/routes", REGISTRY):
         words = page_text(address)
         for figure in ("facts proven 3", "DONE 12 min 34 s", "gas a fact 200,000"):
             assert figure in words
-    daily_counts.add_counts(timezone.now() - timedelta(days=7), {gas: 300_000})
+    statistics.add_counts(timezone.now() - timedelta(days=7), {gas: 300_000})
     for address in ("/explorer/routes", REGISTRY):
         assert "300,000 gas a fact in the last 8 days" in page_text(address)
 

@@ -10,8 +10,8 @@ from django.utils import timezone
 from ulid import ULID
 
 from accounts.models import Account
-from accounts.shared.wallets import Wallet
-from queries.database import daily_counts
+from accounts.wallets import Wallet
+from queries.database import statistics
 from queries.models import Batch, ChainRecord, NodeRecord
 from tests.explorer.page_text import page_text
 from tests.explorer.stored_batches import submit_balances
@@ -76,7 +76,7 @@ def test_a_service_without_a_prover_says_so() -> None:
 
 
 def test_batches_that_wait_too_long_are_counted() -> None:
-    daily_counts.add_counts(timezone.now(), {"batches_done": 9, "done_within_30": 9})
+    statistics.add_counts(timezone.now(), {"batches_done": 9, "done_within_30": 9})
     submit_balances()
     assert "All systems work." in _text()
     submitted = timezone.now() - timedelta(seconds=91)

@@ -6,12 +6,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from accounts.database_state import require_migrations
+from accounts.http.errors import RefusalError
 from accounts.keys import manage
 from accounts.keys.manage import clean_name
 from accounts.models import Account
-from accounts.shared.database_state import require_migrations
-from accounts.shared.errors import RefusalError
-from accounts.shared.wallets import Wallet, wallet_address, wallet_chain_id
+from accounts.wallets import Wallet, wallet_address, wallet_chain_id
 
 
 class Command(BaseCommand):

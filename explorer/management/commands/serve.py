@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from accounts.shared.database_state import NOT_MIGRATED, is_migrated
+from accounts.database_state import NOT_MIGRATED, is_migrated
 from accounts.sign_in.siwe import load_siwe
 from explorer.http.logs import log_warnings_and_exceptions
 from explorer.http.web_server import WebServer

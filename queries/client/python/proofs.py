@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import groupby
 from operator import itemgetter
 
-from accounts.shared.wording import format_count, format_timestamp
+from accounts.wording import format_count, format_timestamp
 from queries.amounts import UNIT_DIGITS, format_units
 from queries.client.python.errors import NotProvenError, UsageError
 from queries.client.python.facts import Fact

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import close_old_connections
 
-from accounts.shared.database_state import OUTAGE_ERRORS, describe_outage, require_migrations
-from accounts.shared.errors import RefusalError
+from accounts.database_state import OUTAGE_ERRORS, describe_outage, require_migrations
+from accounts.http.errors import RefusalError
 from queries.attestations.body import SignedAttestation, read_attestation, read_line
 from queries.attestations.post import AttestationClient, AttestationPostError
 from queries.attestations.records import (

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from accounts.shared.database_state import NOT_MIGRATED, is_migrated
+from accounts.database_state import NOT_MIGRATED, is_migrated
 from queries.amounts import short_amount
 from queries.chain.signer import Signer, SignerUnusableError
 from queries.config.routes import Chain, Routes

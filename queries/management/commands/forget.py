@@ -7,13 +7,13 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db.models import ProtectedError
 
+from accounts.database_state import require_migrations
+from accounts.http.errors import RefusalError
 from accounts.keys import manage
 from accounts.models import Account, SignInNonce, UsageCounter
-from accounts.shared.database_state import require_migrations
-from accounts.shared.errors import RefusalError
-from accounts.shared.wallets import Wallet, wallet_address, wallet_chain_id
-from accounts.shared.wording import format_count
 from accounts.sign_in.attempts import wallet_subject
+from accounts.wallets import Wallet, wallet_address, wallet_chain_id
+from accounts.wording import format_count
 from queries.database.clock import shared_now
 from queries.intake.cancel import cancel
 from queries.management.base import OperatorCommand

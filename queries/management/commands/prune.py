@@ -11,8 +11,8 @@ from django.core.management.base import CommandError
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from accounts.shared.database_state import require_migrations
-from accounts.shared.wording import format_count
+from accounts.database_state import require_migrations
+from accounts.wording import format_count
 from queries.database.clock import shared_now
 from queries.management.base import OperatorCommand
 from queries.models import Batch, BlockJob, Fact, Query, SentTransaction, Share

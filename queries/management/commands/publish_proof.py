@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from eth_utils.address import is_checksum_address, to_checksum_address
 
-from accounts.shared.wording import format_count
+from accounts.wording import format_count
 from queries.amounts import short_amount
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError

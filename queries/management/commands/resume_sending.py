@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from accounts.shared.database_state import require_migrations
+from accounts.database_state import require_migrations
 from queries.chain.errors import KeyUsedElsewhereError
 from queries.database.clock import shared_now
 from queries.management.base import OperatorCommand

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connections
 
-from accounts.shared.wording import format_count
+from accounts.wording import format_count
 from queries.engines.alarm import Alarm
 from queries.management.base import OperatorCommand, whole_number
 from queries.prover import loop

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from accounts.shared.wording import format_count
+from accounts.wording import format_count
 from tests.bench.command import run
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.chains import RegistryKind

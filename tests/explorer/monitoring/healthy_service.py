@@ -6,7 +6,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from queries.config.routes import Routes
-from queries.database.daily_counts import route_facts_key
+from queries.database.statistics import route_facts_key
 from queries.models import (
     Batch,
     BlockJob,

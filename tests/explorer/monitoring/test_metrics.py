@@ -15,7 +15,7 @@ from tests.explorer.monitoring.exposition import metric_samples
 from tests.explorer.monitoring.healthy_service import BATCH, ETHER, WATCHED, make_service, wei
 from tests.queries.api.batch_states import send_transaction
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, WALLET, make_key, submitted
-from tests.queries.database.test_daily_counts import FAILURE
+from tests.queries.database.test_statistics import FAILURE
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.keys import manage
 from accounts.models import Account
-from accounts.shared.wallets import Wallet
+from accounts.wallets import Wallet
 from explorer import urls
 from queries.api import endpoints as api
 from queries.chain.signer import Signer

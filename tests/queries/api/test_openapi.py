@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from hypothesis import HealthCheck, assume, given, settings, strategies
 
-from accounts.shared.errors import ErrorCode
+from accounts.http.errors import ErrorCode
 from explorer.urls import API_PATHS
 from tests.queries.api.json_schema import Schemas
 from tests.queries.api.served_api import HERE, WALLET, ask, make_key, submit

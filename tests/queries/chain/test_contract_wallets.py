@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 from eth_account import Account
 
-from accounts.shared.wallets import WalletAnswer
+from accounts.wallets import WalletAnswer
 from explorer.demo.local_node import LocalNode
 from queries.chain.contract_wallets import ask_wallet
 from queries.config.routes import Chain, NodeAddress

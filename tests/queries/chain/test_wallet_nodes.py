@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accounts.shared.wallets import WalletAnswer
+from accounts.wallets import WalletAnswer
 from queries.chain.contract_wallets import ask_wallet
 from queries.config.limits import Limits
 from queries.config.routes import Chain, NodeAddress

@@ -13,7 +13,7 @@ from eth_account import Account as Key
 
 from accounts.keys import manage
 from accounts.models import Account, ApiKey
-from accounts.shared.wallets import Wallet
+from accounts.wallets import Wallet
 from queries.database.clock import shared_now
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookAttempt, WebhookDelivery
 from queries.prover.worker import work_once

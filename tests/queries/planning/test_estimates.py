@@ -14,7 +14,7 @@ from ulid import ULID
 from accounts.keys import manage
 from accounts.keys.text import parse_key_id
 from accounts.models import Account, ApiKey
-from accounts.shared.wallets import Wallet
+from accounts.wallets import Wallet
 from explorer.demo.local_node import LocalNode
 from queries.api import estimates
 from queries.config.registries import VALID_UNTIL, Registry, RegistryKind

@@ -15,7 +15,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.keys import manage
 from accounts.models import Account
-from accounts.shared.wallets import Wallet
+from accounts.wallets import Wallet
 from explorer import urls, wiring
 from explorer.demo.local_node import LocalNode
 from queries.api import endpoints as api

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
-from accounts.shared.errors import RefusalError
+from accounts.http.errors import RefusalError
 from queries.attestations.body import SignedAttestation, read_line
 from queries.attestations.records import store_attestation
 from queries.models import Attestation

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounts.shared.errors import RefusalError
+from accounts.http.errors import RefusalError
 from queries.schema.paths import MAX_PATH_LENGTH
 from tests.queries.schema.example_batches import LEGACY, read
 

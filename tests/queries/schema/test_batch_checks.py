@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from accounts.shared.errors import RefusalError
+from accounts.http.errors import RefusalError
 from queries.proving.witnesses import AccountField
 from queries.schema.checked_batch import BatchWarning, CheckedAccount
 from queries.schema.paths import JsonPath

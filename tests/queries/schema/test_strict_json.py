@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from accounts.shared.errors import RefusalError
+from accounts.http.errors import RefusalError
 from queries.schema.strict_json import read_json
 from tests.queries.schema.example_batches import LEGACY
 

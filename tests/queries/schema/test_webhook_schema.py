@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.shared.errors import RefusalError
+from accounts.http.errors import RefusalError
 from queries.schema.bodies import MAX_URL_CHARACTERS, WebhookBody
 from tests.queries.schema.example_batches import BALANCE, LIMITS, account_batch, read
 

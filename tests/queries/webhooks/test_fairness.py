@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from ulid import ULID
 
 from accounts.models import Account
-from accounts.shared.wallets import Wallet
+from accounts.wallets import Wallet
 from queries.chain.signer import Signer
 from queries.config.routes import Routes
 from queries.database.clock import shared_now

@@ -12,7 +12,7 @@ from enum import Enum, auto
 
 from eth_utils.address import is_checksum_address, to_checksum_address
 
-from accounts.shared.errors import PageCode, RefusalError
+from accounts.http.errors import PageCode, RefusalError
 
 MIN_ABBREVIATED = 16
 MAX_CHAIN_ID = 2**63 - 1  # that the database can store

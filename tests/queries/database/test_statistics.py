@@ -4,7 +4,7 @@ import pytest
 from django.db.models import Sum
 
 from queries import transitions
-from queries.database import daily_counts
+from queries.database import statistics
 from queries.facts import facts_of
 from queries.models import BlockJob, DailyCount, Query
 from queries.proving.keccak import number_word
@@ -13,7 +13,7 @@ from queries.transitions import Failure
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
 
 FAILURE = Failure("out_of_reach", "Too far.", StepName.BLOCKHASH_AVAILABLE, retryable=False)
-ROUTE_FACTS = daily_counts.route_facts_key(SEPOLIA, SEPOLIA)
+ROUTE_FACTS = statistics.route_facts_key(SEPOLIA, SEPOLIA)
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
 
 
@@ -41,7 +41,7 @@ def _finish(keys: list[int]) -> None:
 
 def _counts() -> dict[str, int]:
     """All counts except durations, summed over days because a test may run at midnight."""
-    rows = DailyCount.objects.exclude(name=daily_counts.DONE_SECONDS)
+    rows = DailyCount.objects.exclude(name=statistics.DONE_SECONDS)
     return dict(rows.values_list("name").annotate(Sum("amount")))
 
 

@@ -16,9 +16,9 @@ from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest
 
+from accounts.http.errors import ErrorCode, RefusalError
 from accounts.models import UsageCounter
-from accounts.shared.errors import ErrorCode, RefusalError
-from accounts.shared.wording import format_count
+from accounts.wording import format_count
 
 LOCK_TIMEOUT = 5  # seconds
 
