@@ -23,6 +23,7 @@ from queries.statuses import BatchStatus
 from queries.webhooks.log import batch_webhook
 
 BATCHES_PER_PAGE = 25
+POLL_SECONDS = 1
 STOP_POLLING = 286  # at this status htmx stops polling
 SORT_ORDERS = {"ascending", "descending"}
 TABLE_START = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
@@ -44,7 +45,7 @@ def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> Http
 
 def _context(page: BatchPage, links: PageLinks) -> dict[str, object]:
     answer = answer_context(page.only_fact, links) if page.only_fact else {}
-    return {"page": page, **answer}
+    return {"page": page, "poll_seconds": POLL_SECONDS, **answer}
 
 
 def _read_page(request: HttpRequest, batch_id: str, links: PageLinks) -> BatchPage:

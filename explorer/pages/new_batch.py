@@ -60,6 +60,7 @@ FORM_SENTENCES = {
         "the estimate shows how much is needed."
     ),
 }
+POLL_SECONDS = 15  # of an estimate that waits for the block
 MAX_WARNINGS = 5  # on the page that follows a submission
 MAX_ARGUMENT_LENGTH = 100_000  # characters; shells limit the length of an argument
 _PARENT_PATH = re.compile(r" in data\.\S*(?=: )")
@@ -108,6 +109,7 @@ class NewBatchPage:
 
     props: ClassVar = tuple(AccountField.__members__)
     header_fields: ClassVar = tuple(HeaderField.__members__)
+    poll_seconds: ClassVar = POLL_SECONDS
     max_upload_bytes: ClassVar = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
     @cached_property

@@ -18,6 +18,7 @@ from queries.reading.figures import all_time_totals, duration_quantile, newest_p
 from queries.reading.service_status import chain_statuses
 
 NEWEST_BATCHES = 5
+POLL_SECONDS = 4
 
 
 def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
@@ -26,6 +27,7 @@ def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
     context = {
         "newest": newest_batches(links),
         "states": chain_states(links),
+        "poll_seconds": POLL_SECONDS,
         "form": ReachForm.read(QueryDict(), links),
         "totals": totals,
         "since": "today" if first_day == today else f"since {first_day.day} {first_day:%B %Y}",
@@ -48,7 +50,7 @@ def _changes(request: HttpRequest, part: str, **content: Mapping[str, object]) -
     """A part of the page; status 204 if the digest `seen` has not changed."""
     if any(request.GET.get("seen") == values["digest"] for values in content.values()):
         return HttpResponse(status=204)
-    return render(request, part, {"is_change": True, **content})
+    return render(request, part, {"is_change": True, "poll_seconds": POLL_SECONDS, **content})
 
 
 def newest_batches(links: PageLinks) -> Mapping[str, object]:
