@@ -103,6 +103,8 @@ class RefusalError(Exception):
     `detail` says more where `sentence` may not change, because existing clients compare it.
     """
 
+    problem = ""
+
     def __init__(
         self,
         code: ErrorCode,
@@ -118,6 +120,20 @@ class RefusalError(Exception):
         self.path = path
         self.detail = detail
         self.headers = dict(headers or {})
+
+
+class InvalidValueError(RefusalError):
+    """A refused value of a request.
+
+    `problem` follows its name, as in `is not a slot.`: the API names a value by its path, a form by
+    its label.
+    """
+
+    def __init__(
+        self, code: ErrorCode, problem: str, path: str, *, sentence: str = "", detail: str = ""
+    ) -> None:
+        super().__init__(code, sentence or f"{path} {problem}", path=path, detail=detail)
+        self.problem = problem
 
 
 def help_link(code: str) -> dict[str, str]:

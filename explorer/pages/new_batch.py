@@ -4,7 +4,6 @@ The API's own functions check, estimate and submit, so the page and the API have
 """
 
 import json
-import re
 import shlex
 import uuid
 from collections.abc import Mapping
@@ -26,7 +25,6 @@ from accounts.http.errors import RefusalError
 from accounts.keys.check import count_request
 from accounts.reading import KeyView, active_keys
 from accounts.sign_in.sessions import signed_in_account
-from accounts.wording import format_timestamp
 from explorer.pages.errors import batch_too_large
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
@@ -63,31 +61,17 @@ FORM_SENTENCES = {
 POLL_SECONDS = 15  # of an estimate that waits for the block
 MAX_WARNINGS = 5  # on the page that follows a submission
 MAX_ARGUMENT_LENGTH = 100_000  # characters; shells limit the length of an argument
-_PARENT_PATH = re.compile(r" in data\.\S*(?=: )")
-_SELECTOR = re.compile(r"(block|timestamp):([0-9]{1,20})\b")
 
 
 def form_sentence(refusal: RefusalError, name: str, line: str = "") -> str:
     """The refusal's sentence in the words of the form, for the field `name` or a line in it."""
-    sentence = FORM_SENTENCES.get((refusal.code, name), refusal.sentence)
+    sentence = FORM_SENTENCES.get((refusal.code, name))
     if refusal.code == "idempotency_key_reused":
-        sentence = sentence.replace("This Idempotency-Key", "This form")
-        return sentence.replace("Use a new key for a new batch", "Submit it again for a new one")
-    if not name or name == "json":
-        return sentence
-    if sentence.startswith(refusal.path):
-        value = "One of these" if name in {"props", "slots", "header"} else line or "This"
-        rest = sentence.removeprefix(refusal.path)
-        is_whole = rest.startswith(": ") and not line
-        sentence = rest[2].upper() + rest[3:] if is_whole else value + rest
-    return _SELECTOR.sub(_selector_text, _PARENT_PATH.sub("", sentence))
-
-
-def _selector_text(match: re.Match[str]) -> str:
-    number = int(match[2])
-    if match[1] == "timestamp":
-        return format_timestamp(number)
-    return f"{'block' if match.start() else 'Block'} {number:,}"
+        return f"This form {refusal.problem} Submit it again for a new one."
+    if sentence or not refusal.problem or name in {"", "json"}:
+        return sentence or refusal.sentence
+    label = "One of these" if name in {"props", "slots", "header"} else line or "This"
+    return f"{label} {refusal.problem}"
 
 
 @dataclass(frozen=True)  # no slots: cached_property needs a __dict__

@@ -19,7 +19,7 @@ from django.db.models import Count, Sum
 from django.utils import timezone
 from ulid import ULID
 
-from accounts.http.errors import RefusalError
+from accounts.http.errors import InvalidValueError, RefusalError
 from accounts.http.rate_limits import DAY, Quota, read_quota, refuse_over_quota, use_quota
 from accounts.models import Account
 from accounts.wording import format_count, format_duration, format_timestamp
@@ -134,11 +134,12 @@ def _earlier_batch(owner: Account, key: str | None, digest: str) -> Batch | None
         return None
     batch = Batch.objects.filter(owner=owner, idempotency_key=key).first()
     if batch and batch.request_digest != digest:
-        raise RefusalError(
+        problem = f"was used before with another batch, {batch.id}."
+        raise InvalidValueError(
             EndpointCode.IDEMPOTENCY_KEY_REUSED,
-            f"This {IDEMPOTENCY_KEY} was used before with another batch, {batch.id}. Use a new key "
-            "for a new batch.",
-            path=IDEMPOTENCY_KEY,
+            problem,
+            IDEMPOTENCY_KEY,
+            sentence=f"This {IDEMPOTENCY_KEY} {problem} Use a new key for a new batch.",
         )
     return batch
 
@@ -160,10 +161,12 @@ def refuse_blocks_beyond_head(blocks: Iterable[CheckedBlock], limits: Limits) ->
     heads = recent.in_bulk({block.source for block in blocks})
     for block in blocks:
         if reason := _reason_beyond_head(block.selector, heads.get(block.source), limits):
-            raise RefusalError(
+            problem = f"is not on chain {block.source} yet: {reason}"
+            raise InvalidValueError(
                 RequestCode.BLOCK_BEYOND_HEAD,
-                f"{block.selector} is not on chain {block.source} yet: {reason}",
-                path=block.path,
+                problem,
+                block.path,
+                sentence=f"{block.selector} {problem}",
             )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from eth_utils.address import to_checksum_address
 
-from accounts.http.errors import BodyCode, RefusalError
+from accounts.http.errors import BodyCode, InvalidValueError, RefusalError
 from accounts.wording import format_count, join_names, quote_text
 from queries.config.routes import Routes
 from queries.error_codes import RequestCode
@@ -78,10 +78,11 @@ class _BatchChecker:
             "event": (limits.events, RequestCode.TOO_MANY_EVENTS),
         }[noun]
         if count > limit:
-            raise path.refusal(
+            raise RefusalError(
                 code,
                 f"On this server a batch may ask for at most {format_count(limit, noun)} in total. "
                 "Split it into several batches.",
+                path=path.text,
             )
 
     def warn(self, sentence: str, path: JsonPath) -> None:
@@ -130,7 +131,7 @@ def _read_data(
         if source in keys_by_chain:
             raise path.refusal(
                 BodyCode.DUPLICATE_KEY,
-                f"data names chain {source} twice: as {quote_text(keys_by_chain[source])} and as "
+                f"names chain {source} twice: as {quote_text(keys_by_chain[source])} and as "
                 f"{quote_text(key)}. Keep one of them, with the blocks of both.",
             )
         keys_by_chain[source] = key
@@ -147,9 +148,7 @@ def _read_data(
 
 def _check_not_empty(content: object, path: JsonPath, choices: str) -> None:
     if not content:
-        raise path.refusal(
-            RequestCode.EMPTY_REQUEST, f"{path} asks for nothing. Name at least {choices}."
-        )
+        raise path.refusal(RequestCode.EMPTY_REQUEST, f"asks for nothing. Name at least {choices}.")
 
 
 def _read_block(
@@ -174,14 +173,13 @@ def _read_selector(key: str, path: JsonPath) -> Selector:
     if not match or int(match[2]) > _MAX_SELECTOR:
         raise path.refusal(
             RequestCode.SELECTOR_MALFORMED,
-            f"{path} is not a block selector. Use block:5186021 for a number, or "
+            "is not a block selector. Use block:5186021 for a number, or "
             "timestamp:1703799420 for a time in Unix seconds. The number is decimal, below 2^64, "
             "without sign, spaces or leading zeros.",
         )
     selector = Selector(int(match[2]), is_time=match[1] == "timestamp")
     if selector.is_time and selector.number > _MAX_TIME:
-        problem = _time_problem(selector.number)
-        raise path.refusal(RequestCode.SELECTOR_MALFORMED, f"{path} {problem}")
+        raise path.refusal(RequestCode.SELECTOR_MALFORMED, _time_problem(selector.number))
     return selector
 
 
@@ -269,21 +267,24 @@ def _address_problem(key: str) -> str:
 def _account_malformed(key: str, path: JsonPath, reason: str) -> RefusalError:
     # Clients compare the beginning of the sentence.
     sentence = f"Invalid account address or ENS name {quote_text(key)} in {path.parent}: {reason}."
-    return path.refusal(RequestCode.ACCOUNT_MALFORMED, sentence)
+    problem = f"is not an account: {reason}."
+    return InvalidValueError(RequestCode.ACCOUNT_MALFORMED, problem, path.text, sentence=sentence)
 
 
 def _check_webhook(webhook: bodies.WebhookBody, limits: BatchLimits) -> None:
     path = WHOLE_BODY.child("webhook").child("headers")
     if len(webhook.headers) > limits.webhook_headers:
-        raise path.refusal(
+        raise RefusalError(
             RequestCode.TOO_MANY_WEBHOOK_HEADERS,
             f"A webhook may have at most {format_count(limits.webhook_headers, 'header')} here.",
+            path=path.text,
         )
     if sum(map(len, (*webhook.headers, *webhook.headers.values()))) > limits.webhook_header_bytes:
-        raise path.refusal(
+        raise RefusalError(
             RequestCode.WEBHOOK_HEADERS_TOO_LARGE,
             f"A webhook's headers may have at most {limits.webhook_header_bytes:,} bytes here, "
             "names and values together.",
+            path=path.text,
         )
 
 
@@ -298,7 +299,7 @@ def read_chain(text: str, path: JsonPath, routes: Routes) -> int:
     if _NUMBER_LIKE.fullmatch(text) and not _DECIMAL.fullmatch(text):
         raise path.refusal(
             BodyCode.NUMBER_MALFORMED,
-            f"{path}: {quote_text(text)} must be a chain id in decimal, without sign, spaces or "
+            f"is {quote_text(text)}, but must be a chain id in decimal, without sign, spaces or "
             "leading zeros.",
         )
     chains = [
@@ -313,10 +314,9 @@ def read_chain(text: str, path: JsonPath, routes: Routes) -> int:
         f"at {registry.address}"
         for registry in routes.registries.values()
     ]
-    raise RefusalError(
+    raise path.refusal(
         RequestCode.CHAIN_UNSUPPORTED,
-        f"{path}: no chain {quote_text(text)} is configured here. {chain_list}",
-        path=path.text,
+        f"is {quote_text(text)}, which is not a chain configured here. {chain_list}",
         detail=f"The registries here: {'; '.join(registries)}." if registries else "",
     )
 
@@ -329,6 +329,5 @@ def check_route(source: int, destination: int, path: JsonPath, routes: Routes) -
     where = f"only on {join_names(others)}" if others else "nor on any other"
     raise path.refusal(
         RequestCode.ROUTE_UNSUPPORTED,
-        f"{path}: this server does not prove facts of chain {source} on chain {destination}, "
-        f"{where}.",
+        f"is a chain whose facts this server does not prove on chain {destination}, {where}.",
     )

@@ -490,9 +490,9 @@ def _body_refusal(model: type[BaseModel], error: ErrorDetails) -> RefusalError:
     context = error.get("ctx", {})
     path = JsonPath((*error["loc"], *context.get("sub_path", ())))
     if "kind" in context:
-        return path.refusal(context["kind"], f"{path} {context['problem']}")
+        return path.refusal(context["kind"], context["problem"])
     code, problem = _schema_problem(model, error)
-    return path.refusal(code, f"{path} {problem}")
+    return path.refusal(code, problem)
 
 
 def _schema_problem(model: type[BaseModel], error: ErrorDetails) -> tuple[ErrorCode, str]:

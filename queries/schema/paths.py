@@ -6,7 +6,7 @@ data.11155111.block:5186021.accounts.0xd8da6bf26964af9d7eed9e03e53415d37aa96045.
 from dataclasses import dataclass
 from typing import Self
 
-from accounts.http.errors import ErrorCode, RefusalError
+from accounts.http.errors import ErrorCode, InvalidValueError
 from accounts.wording import escape_unprintable, truncate_middle
 
 MAX_PATH_LENGTH = 300
@@ -32,8 +32,10 @@ class JsonPath:
         text = "".join(map(_step_text, self.steps))
         return truncate_middle(text.removeprefix("."), MAX_PATH_LENGTH)
 
-    def refusal(self, code: ErrorCode, sentence: str) -> RefusalError:
-        return RefusalError(code, sentence, path=self.text)
+    def refusal(self, code: ErrorCode, problem: str, detail: str = "") -> InvalidValueError:
+        """The refusal of the value; `problem` follows its name."""
+        sentence = f"{self} {problem}"
+        return InvalidValueError(code, problem, self.text, sentence=sentence, detail=detail)
 
     def __str__(self) -> str:
         return self.text or "The body"

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from accounts.http.errors import BodyCode, ErrorCode, RefusalError
+from accounts.http.errors import BodyCode, ErrorCode, InvalidValueError, RefusalError
 from accounts.wording import quote_text
 from queries.schema.paths import WHOLE_BODY, JsonPath
 
@@ -75,7 +75,7 @@ def _decode_body(body: bytes) -> str:
 def _check_json_value(value: object, path: JsonPath, depth: int = 0) -> None:
     """Refuse the first error in the value; `MAX_DEPTH` bounds the recursion."""
     if isinstance(value, _InvalidValue):
-        raise path.refusal(value.code, f"{path} {value.problem}")
+        raise path.refusal(value.code, value.problem)
     if isinstance(value, str):
         _check_text(value, path)
     elif isinstance(value, dict | list):
@@ -94,16 +94,15 @@ def _check_text(text: str, path: JsonPath, subject: str = "") -> None:
     if match:
         number = ord(match[0])
         reason = "half of a surrogate pair" if number else "which databases cannot keep"
-        raise path.refusal(
-            BodyCode.TEXT_NOT_STORABLE,
-            f"{subject}{path} contains U+{number:04X}, {reason}. Leave it out.",
-        )
+        problem = f"contains U+{number:04X}, {reason}. Leave it out."
+        sentence = f"{subject}{path} {problem}"
+        raise InvalidValueError(BodyCode.TEXT_NOT_STORABLE, problem, path.text, sentence=sentence)
 
 
 def _nested_too_deeply(path: JsonPath) -> RefusalError:
     return path.refusal(
         BodyCode.NESTED_TOO_DEEPLY,
-        f"{path} nests more than {MAX_DEPTH} objects and lists inside each other.",
+        f"nests more than {MAX_DEPTH} objects and lists inside each other.",
     )
 
 

@@ -111,8 +111,8 @@ ERRORS: list[tuple[dict[str, Any], str, str]] = [
     ({"block": "latest"}, "block", "A block is a number, such as 5186021, or a time in"),
     ({"slots": "0x0 5f"}, "slots", "One of these is &quot;5f&quot;, but a slot is"),
     ({"header": ["HASH"]}, "header", "One of these is &quot;HASH&quot;"),
-    ({"source": str(LONELY)}, "source", "This server does not prove facts of"),
-    ({"destination": "5"}, "destination", "No chain &quot;5&quot; is configured"),
+    ({"source": str(LONELY)}, "source", "This is a chain whose facts this server does not"),
+    ({"destination": "5"}, "destination", "This is &quot;5&quot;, which is not a chain"),
     ({"fee": "1.5"}, "fee", "This is &quot;1.5&quot;, but must be an amount in wei"),
     ({"webhook": "ftp://x"}, "webhook", "This must be a full http or https URL"),
 ]
