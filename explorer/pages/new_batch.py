@@ -29,11 +29,11 @@ from explorer.pages.errors import batch_too_large
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import NewBatch, form_from_batch, form_from_link, read_form
-from queries.api.batches import submit_batch
 from queries.api.estimates import BlockEstimateResponse, EstimateResponse, estimate_body
 from queries.config.measured_costs import account_cost
 from queries.config.registries import Registry
 from queries.config.routes import Chain
+from queries.intake.submit import submit_batch
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.batch_details import stored_request
@@ -306,7 +306,7 @@ def _submit(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     form, routes = page.form, page.links.routes
     try:
         key = count_request(signed_in_account(request), form.key)
-        batch = submit_batch(key, page.body, form.idempotency_key, routes, page.limits)
+        batch = submit_batch(key.owner, page.body, form.idempotency_key, routes, page.limits)
     except RefusalError as refusal:
         # The idempotency key is malformed or belongs to another batch: give the form a new one.
         if refusal.code.startswith("idempotency_key"):

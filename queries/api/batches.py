@@ -35,9 +35,8 @@ from queries.config.registries import (
 )
 from queries.config.routes import Chain, Routes
 from queries.error_codes import EndpointCode, RequestCode, batch_not_found
-from queries.http.public_address import is_private
 from queries.intake.cancel import cancel
-from queries.intake.submit import IDEMPOTENCY_KEY, store_batch
+from queries.intake.submit import IDEMPOTENCY_KEY, submit_batch
 from queries.models import Batch
 from queries.proving.bundles import FORMAT, VERSION
 from queries.reading import batches as reading
@@ -45,7 +44,7 @@ from queries.reading.batch_details import requested_data
 from queries.reading.batches import BatchView, QueryPage, QueryView
 from queries.reading.chain_heads import HeadView, chain_heads, last_final_block, state_horizon
 from queries.reading.proof_file import build_proof_file
-from queries.schema.batch_checks import BatchLimits, read_batch
+from queries.schema.batch_checks import BatchLimits
 from queries.schema.bodies import slot_word
 from queries.statuses import ENDED_STATUSES, BatchStatus
 
@@ -91,7 +90,8 @@ def submit_batch_query(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> responses.SubmissionResponse:
     content = json_body(request, limits.body_bytes)
-    batch = submit_batch(key, content, request.headers.get(IDEMPOTENCY_KEY), routes, limits)
+    idempotency_key = request.headers.get(IDEMPOTENCY_KEY)
+    batch = submit_batch(key.owner, content, idempotency_key, routes, limits)
     members = submission_members(request, batch)
     return responses.SubmissionResponse(internal_id=batch.id, **members)
 
@@ -101,21 +101,6 @@ def submission_members(request: HttpRequest, batch: Batch) -> dict[str, Any]:
     page = f"{site_address(request)}/explorer/query/{batch.id}"
     warnings = [responses.WarningResponse(**warning) for warning in batch.warnings]
     return {"page": page, "warnings": warnings}
-
-
-def submit_batch(
-    key: ApiKey, content: object, idempotency_key: str | None, routes: Routes, limits: BatchLimits
-) -> Batch:
-    """Submit the batch in a parsed body, for the API and for a page."""
-    batch = read_batch(content, routes, limits)
-    if batch.webhook and not settings.ALLOW_PRIVATE_WEBHOOKS and is_private(batch.webhook.url):
-        raise RefusalError(
-            RequestCode.WEBHOOK_MALFORMED,
-            "webhook.url names this machine or a private network, where no webhook is sent. The "
-            "operator can allow it with ALLOW_PRIVATE_WEBHOOKS.",
-            path="webhook.url",
-        )
-    return store_batch(key.owner, batch, idempotency_key, routes)
 
 
 def submit_without_fee(
@@ -135,7 +120,7 @@ def submit_without_fee(
         )
     fee = "0" if chain.free else str(UNLIMITED_FEE)
     with_fee = {**content, "destinationChainId": str(chain.id), "fee": fee}
-    return submit_batch(key, with_fee, None, routes, limits)
+    return submit_batch(key.owner, with_fee, None, routes, limits)
 
 
 def batch_query_status(

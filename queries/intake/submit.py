@@ -31,7 +31,9 @@ from queries.engines import PROVE
 from queries.engines.wake import wake
 from queries.error_codes import EndpointCode, RequestCode, SubmissionCode
 from queries.facts import fact_count, header_bits
+from queries.http.public_address import is_private
 from queries.models import Batch, ChainRecord, Query
+from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.checked_batch import CheckedAccount, CheckedBatch, CheckedBlock, Selector
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
@@ -39,6 +41,25 @@ MAX_IDEMPOTENCY_KEY_LENGTH = 255
 _IDEMPOTENCY_KEY_PATTERN = re.compile(rf"[\x21-\x7e]{{1,{MAX_IDEMPOTENCY_KEY_LENGTH}}}")
 MAX_HEAD_AGE_POLLS = 5  # poll intervals after which a stored head is ignored
 _MAX_NUMBER = 2**63 - 1  # the largest number that a database column holds
+
+
+def submit_batch(
+    owner: Account,
+    content: object,
+    idempotency_key: str | None,
+    routes: Routes,
+    limits: BatchLimits,
+) -> Batch:
+    """Check and store the batch in a parsed body. Raises `RefusalError`."""
+    batch = read_batch(content, routes, limits)
+    if batch.webhook and not settings.ALLOW_PRIVATE_WEBHOOKS and is_private(batch.webhook.url):
+        raise InvalidValueError(
+            RequestCode.WEBHOOK_MALFORMED,
+            "names this machine or a private network, where no webhook is sent. The operator can "
+            "allow it with ALLOW_PRIVATE_WEBHOOKS.",
+            "webhook.url",
+        )
+    return store_batch(owner, batch, idempotency_key, routes)
 
 
 def store_batch(
