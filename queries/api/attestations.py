@@ -5,7 +5,9 @@ No API key is needed: the signature names the signer. Requests are counted by IP
 
 from django.http import HttpRequest
 
+from accounts.http.errors import BodyCode
 from accounts.http.rate_limits import MINUTE, client_network, refuse_over_quota, use_quota
+from queries.api.endpoint import endpoint
 from queries.api.request_parts import json_body
 from queries.api.responses import (
     Address,
@@ -16,9 +18,10 @@ from queries.api.responses import (
     DestinationId,
 )
 from queries.attestations import body, records
+from queries.attestations.body import AttestationBody
 from queries.config.registries import RegistryKind
 from queries.config.routes import Routes
-from queries.error_codes import AttestationCode
+from queries.error_codes import AttestationCode, RequestCode
 
 ATTESTATION_REQUESTS_PER_MINUTE = 120
 MAX_BYTES = 2_000
@@ -41,6 +44,16 @@ class WantedAttestationsResponse(ApiModel):
     wanted: list[WantedBlocksResponse]
 
 
+@endpoint(
+    "POST",
+    "/attestations",
+    "A signer of an attested registry submits its attestation of a block's hash. The block "
+    "must be final on the source chain. `manage.py attest` makes and sends attestations. "
+    "Sending one again changes nothing.",
+    body=AttestationBody,
+    own_errors=(*BodyCode, *AttestationCode, RequestCode.BLOCK_BEYOND_HEAD),
+    needs_key=False,
+)
 def submit_attestation(request: HttpRequest, routes: Routes) -> AttestationResponse:
     _count_request(request)
     signed_attestation = body.read_attestation(json_body(request, MAX_BYTES))
@@ -48,6 +61,13 @@ def submit_attestation(request: HttpRequest, routes: Routes) -> AttestationRespo
     return AttestationResponse(signer=signer, block=signed_attestation.attestation.block)
 
 
+@endpoint(
+    "GET",
+    "/attestations/wanted",
+    f"The blocks that queries wait for, by attested registry: the newest {MAX_WANTED} of each.",
+    own_errors=(AttestationCode.TOO_MANY_ATTESTATIONS,),
+    needs_key=False,
+)
 def wanted_attestations(request: HttpRequest, routes: Routes) -> WantedAttestationsResponse:
     _count_request(request)
     entries = [

@@ -16,6 +16,14 @@ from accounts.keys import manage
 from accounts.models import ApiKey
 from accounts.wording import join_names
 from queries.api import responses
+from queries.api.endpoint import (
+    PAGE_PARAMETERS,
+    SUBMISSION_ERRORS,
+    Link,
+    Parameter,
+    endpoint,
+    path_parameter,
+)
 from queries.api.request_parts import (
     cursor_parameter,
     flag_parameter,
@@ -34,9 +42,10 @@ from queries.config.registries import (
     verifier_address,
 )
 from queries.config.routes import Chain, Routes
-from queries.error_codes import EndpointCode, RequestCode, batch_not_found
-from queries.intake.cancel import cancel
-from queries.intake.submit import IDEMPOTENCY_KEY, submit_batch
+from queries.error_codes import EndpointCode, ProofCode, RequestCode, batch_not_found
+from queries.ids import ID_PATTERN
+from queries.intake.cancel import CANCELLED, cancel
+from queries.intake.submit import IDEMPOTENCY_KEY, MAX_IDEMPOTENCY_KEY_LENGTH, submit_batch
 from queries.models import Batch
 from queries.proving.bundles import FORMAT, VERSION
 from queries.reading import batches as reading
@@ -45,7 +54,7 @@ from queries.reading.batches import BatchView, QueryPage, QueryView
 from queries.reading.chain_heads import HeadView, chain_heads, last_final_block, state_horizon
 from queries.reading.proof_file import build_proof_file
 from queries.schema.batch_checks import BatchLimits
-from queries.schema.bodies import slot_word
+from queries.schema.bodies import BatchRequest, slot_word
 from queries.statuses import ENDED_STATUSES, BatchStatus
 
 BATCH_ID, DETAILS, FIRST_QUERY = "batchQueryId", "details", "fromQuery"
@@ -86,6 +95,43 @@ class ProofResponse(ApiModel):
     )
 
 
+_BATCH = path_parameter("batch", "The `internalId` from the response to the submission.")
+_DETAILS = Parameter(
+    DETAILS,
+    "0 leaves out the queries; use it for polling.",
+    {"type": "string", "enum": ["0", "1"], "default": "1"},
+)
+_FIRST_QUERY = Parameter(
+    FIRST_QUERY,
+    f"A page has at most {QUERIES_PER_PAGE:,} queries; send its `nextQuery` here to get "
+    "the next ones. Without it, GET /batch-query-status returns the first page, and GET "
+    "/batch-queries/{batch} all queries.",
+    {"type": "integer", "minimum": 0, "maximum": MAX_POSITION, "default": 0},
+)
+
+
+@endpoint(
+    "POST",
+    "/submit-batch-query",
+    "Submit a batch query. It is stored whole or not at all.",
+    parameters=(
+        Parameter(
+            IDEMPOTENCY_KEY,
+            "If the key is sent again with the same batch, the first batch's id is returned "
+            "and nothing is stored.",
+            {"type": "string", "pattern": f"^[!-~]{{1,{MAX_IDEMPOTENCY_KEY_LENGTH}}}$"},
+            location="header",
+        ),
+    ),
+    body=BatchRequest,
+    own_errors=(
+        *SUBMISSION_ERRORS,
+        EndpointCode.FEE_TOO_LOW,
+        EndpointCode.IDEMPOTENCY_KEY_MALFORMED,
+        EndpointCode.IDEMPOTENCY_KEY_REUSED,
+    ),
+    links=(Link("batchQueryStatus", BATCH_ID, "/internalId"),),
+)
 def submit_batch_query(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> responses.SubmissionResponse:
@@ -123,6 +169,27 @@ def submit_without_fee(
     return submit_batch(key.owner, with_fee, None, routes, limits)
 
 
+@endpoint(
+    "GET",
+    "/batch-query-status",
+    "A batch's progress, step by step; once it is DONE, also the proven values.",
+    parameters=(
+        Parameter(
+            BATCH_ID,
+            "The `internalId` from the response to the submission.",
+            {"type": "string", "pattern": ID_PATTERN},
+            required=True,
+        ),
+        _DETAILS,
+        _FIRST_QUERY,
+    ),
+    own_errors=(
+        RequestCode.MISSING_FIELD,
+        EndpointCode.PARAMETER_MALFORMED,
+        EndpointCode.BATCH_UNKNOWN,
+    ),
+    links=(Link("batchProof", "batch", "/internalId"),),
+)
 def batch_query_status(
     request: HttpRequest, _key: ApiKey, routes: Routes
 ) -> responses.StatusResponse:
@@ -132,6 +199,15 @@ def batch_query_status(
     return responses.StatusResponse(**members)
 
 
+@endpoint(
+    "GET",
+    "/batch-queries/{batch}",
+    "As GET /batch-query-status, with the id in the path. `batchQuery` and `results` are for "
+    "existing clients.",
+    parameters=(_BATCH, _DETAILS, _FIRST_QUERY),
+    own_errors=(EndpointCode.PARAMETER_MALFORMED, EndpointCode.BATCH_UNKNOWN),
+    links=(Link("batchProof", "batch", "/internalId"),),
+)
 def batch_query(
     request: HttpRequest, _key: ApiKey, batch: str, routes: Routes
 ) -> responses.BatchQueryResponse:
@@ -147,6 +223,18 @@ def batch_query(
     return responses.BatchQueryResponse(**members, batch_query=batch_data, results=_results(page))
 
 
+@endpoint(
+    "GET",
+    "/batch-queries/{batch}/proof",
+    "The proof of a DONE batch in one file. `manage.py verify_proof` checks it without a "
+    "database or network; `manage.py publish_proof` sends the facts to a registry with any "
+    "signer's key. Headers are in RLP and accounts have the form that eth_getProof returns, so "
+    "other tools can check them too; `calls` holds calldata for prove(). Anyone who knows the "
+    "batch's id may fetch it; the batch's page has the same file without an API key.",
+    parameters=(_BATCH,),
+    own_errors=(EndpointCode.BATCH_UNKNOWN, *ProofCode),
+    file=ProofResponse,
+)
 def batch_proof(_request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> FileResponse:
     """The proof file of any batch: its id is enough to read it."""
     response = FileResponse(build_proof_file(batch, routes), content_type="application/json")
@@ -154,6 +242,29 @@ def batch_proof(_request: HttpRequest, _key: ApiKey, batch: str, routes: Routes)
     return response
 
 
+@endpoint(
+    "POST",
+    "/batch-queries/{batch}/cancel",
+    "Cancel one of your batches, if no transaction for it is signed yet. It ends REJECTED, "
+    "with the code `cancelled`.",
+    parameters=(_BATCH,),
+    own_errors=(
+        EndpointCode.BATCH_UNKNOWN,
+        EndpointCode.BATCH_ENDED,
+        EndpointCode.TRANSACTION_SIGNED,
+    ),
+    example_changes={
+        "queryStatus": "REJECTED",
+        "status": "REJECTED",
+        "rejection": {
+            "code": CANCELLED,
+            "message": "Its owner cancelled it.",
+            "step": "INITIAL_STATE",
+            "retryable": False,
+        },
+        "info": ["Its owner cancelled it."],
+    },
+)
 def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> responses.BatchResponse:
     cancel(key.owner, batch)
     return _batch_response(find_batch(batch, "batch"))
@@ -167,6 +278,19 @@ def find_batch(batch_id: str, path: str) -> BatchView:
     return batch
 
 
+@endpoint(
+    "GET",
+    "/batch-queries",
+    "The batches that the key's owner submitted, newest first.",
+    parameters=(
+        Parameter(
+            STATUS, "Only batches in this state.", {"type": "string", "enum": BatchStatus.values}
+        ),
+        *PAGE_PARAMETERS,
+    ),
+    own_errors=(EndpointCode.PARAMETER_MALFORMED,),
+    links=(Link("batchQueryStatus", BATCH_ID, "/batches/0/internalId"),),
+)
 def batch_queries(request: HttpRequest, key: ApiKey) -> responses.BatchListResponse:
     status, cursor = request.GET.get(STATUS), cursor_parameter(request)
     if status is not None and status not in BatchStatus.values:
@@ -178,6 +302,12 @@ def batch_queries(request: HttpRequest, key: ApiKey) -> responses.BatchListRespo
     return responses.BatchListResponse(batches=batches, cursor=page.older or None)
 
 
+@endpoint(
+    "GET",
+    "/chain-connections",
+    "The routes of this server: which chain's facts can be proven on which destination.",
+    needs_key=False,
+)
 def chain_connections(_request: HttpRequest, routes: Routes) -> responses.ConnectionListResponse:
     heads = chain_heads(routes.chains)
     return responses.ConnectionListResponse(
@@ -212,6 +342,7 @@ def _connection(
     )
 
 
+@endpoint("GET", "/api-key", "Your key's name, owner, limits and use. Call it to test the key.")
 def api_key(_request: HttpRequest, key: ApiKey) -> responses.ApiKeyResponse:
     usage_subject = manage.usage_subject(key)
     use = usage_by_subject([usage_subject])[usage_subject]

@@ -15,10 +15,11 @@ from django.views.decorators.http import require_POST, require_safe
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from accounts.http.errors import CommonCode, ErrorCode, KeyCode, help_link
+from accounts.http.errors import BodyCode, CommonCode, ErrorCode, KeyCode, help_link
 from accounts.keys.check import require_api_key
 from queries.api.request_parts import CURSOR, LIMIT, MAX_PAGE_SIZE, PAGE_SIZE
 from queries.api.responses import ApiModel, BatchResponse
+from queries.error_codes import RequestCode, SubmissionCode
 from queries.ids import ID_PATTERN
 from queries.schema.json_schema import Schema, example_of
 
@@ -43,13 +44,16 @@ class Link:
     pointer: str  # JSON pointer to the value in the response
 
 
+View = Callable[..., ApiModel | HttpResponseBase]
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A method of a path. The view takes the request and, if `needs_key`, the API key."""
 
     method: str
     path: str
-    view: Callable[..., ApiModel | HttpResponseBase]
+    view: View
     summary: str
     parameters: tuple[Parameter, ...] = ()
     body: type[BaseModel] | None = None
@@ -94,9 +98,16 @@ class Endpoint:
         )
 
 
-def _with_http_response(
-    view: Callable[..., ApiModel | HttpResponseBase],
-) -> Callable[..., HttpResponseBase]:
+def endpoint(method: str, path: str, summary: str, **options: Any) -> Callable[[View], Endpoint]:
+    """Describe a view, for the server and the API description. `options`: fields of `Endpoint`.
+
+    @endpoint("GET", "/is-alive", "Answers while the server runs.", needs_key=False)
+    def is_alive(_request: HttpRequest) -> AliveResponse:
+    """
+    return lambda view: Endpoint(method, path, view, summary, **options)
+
+
+def _with_http_response(view: View) -> Callable[..., HttpResponseBase]:
     @wraps(view)
     def wrapper(*arguments: object, **options: object) -> HttpResponseBase:
         content = view(*arguments, **options)
@@ -117,6 +128,9 @@ def path_parameter(name: str, meaning: str, pattern: str = ID_PATTERN) -> Parame
         name, meaning, {"type": "string", "pattern": pattern}, location="path", required=True
     )
 
+
+BATCH_ERRORS = (*BodyCode, *RequestCode)
+SUBMISSION_ERRORS = (*BATCH_ERRORS, *SubmissionCode)
 
 PAGE_PARAMETERS = (
     Parameter(

@@ -15,6 +15,7 @@ from accounts.http.errors import RefusalError
 from accounts.http.rate_limits import MINUTE, refuse_over_quota, use_quota
 from accounts.models import Account, ApiKey
 from accounts.wording import format_duration
+from queries.api.endpoint import BATCH_ERRORS, endpoint
 from queries.api.request_parts import json_body
 from queries.api.responses import (
     Address,
@@ -44,6 +45,7 @@ from queries.planning.estimate import BatchEstimate, BlockEstimate, Readiness, e
 from queries.planning.readers import ChainReaders
 from queries.planning.witness import NotProvableError, RegistryWitness, WitnessFact, make_witnesses
 from queries.schema.batch_checks import BatchLimits, read_batch
+from queries.schema.bodies import EstimateRequest
 from queries.schema.checked_batch import CheckedBatch, selector_of
 from queries.schema.json_schema import example_of
 from queries.wait_reasons import Reason
@@ -154,6 +156,18 @@ class WitnessListResponse(ApiModel):
     witnesses: list[WitnessResponse] = Field(description="One for each origin chain.")
 
 
+@endpoint(
+    "POST",
+    "/estimate",
+    "What a batch would take if it were submitted now: what is proven already, what is not "
+    "final yet or out of reach, and the fee. Send `feeNeeded`: it covers each block sent "
+    "alone, at up to twice the current base fee. `cost` is the price if READY blocks share "
+    "transactions; each block's `price` is for that block alone. A batch is sent if its fee "
+    "covers the base fee at that time plus an eighth. The body is that of a batch; it needs no "
+    "fee. Nothing is stored.",
+    body=EstimateRequest,
+    own_errors=(*BATCH_ERRORS, *EstimateCode),
+)
 def estimate(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> EstimateResponse:
@@ -280,6 +294,23 @@ def _block_response(block: BlockEstimate) -> BlockEstimateResponse:
     )
 
 
+@endpoint(
+    "POST",
+    "/witness",
+    "A proof that your own transaction passes to the registry's `verify`. `verify` returns the "
+    "facts and stores nothing, so there is no batch, fee or status. The body is that of "
+    f"a batch with at most {MAX_WITNESS_BLOCKS} blocks, "
+    f"{MAX_WITNESS_ITEMS} accounts and {MAX_WITNESS_ITEMS} slots; it needs "
+    "no fee. Nodes are asked while you wait, for at most "
+    f"{WITNESS_SECONDS:.0f} seconds.",
+    body=EstimateRequest,
+    own_errors=(
+        *BATCH_ERRORS,
+        EndpointCode.NOT_PROVABLE_NOW,
+        EndpointCode.NOT_PROVABLE,
+        *EstimateCode,
+    ),
+)
 def witness(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> WitnessListResponse:

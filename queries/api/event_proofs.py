@@ -12,18 +12,19 @@ from typing import Any, Literal
 from django.http import HttpRequest
 from pydantic import ConfigDict, Field
 
-from accounts.http.errors import RefusalError
+from accounts.http.errors import BodyCode, RefusalError
 from accounts.models import ApiKey
 from queries.api.batches import submit_without_fee
+from queries.api.endpoint import endpoint, path_parameter
 from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel
 from queries.config.routes import Chain, Routes
-from queries.error_codes import EndpointCode
+from queries.error_codes import EndpointCode, RequestCode
 from queries.proving.block_items import Log
 from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.reading.batches import QueryView, query_by_pk
 from queries.schema.batch_checks import BatchLimits, read_chain
-from queries.schema.bodies import Body, Index, WholeNumber, read_body
+from queries.schema.bodies import CHAIN_PATTERN, Body, Index, WholeNumber, read_body
 from queries.schema.paths import WHOLE_BODY
 from queries.statuses import BatchStatus
 
@@ -82,6 +83,22 @@ class RpcResponse(ApiModel):
     error: RpcError | None = None
 
 
+@endpoint(
+    "POST",
+    "/event-proofs/{destination}",
+    "Two JSON-RPC methods, for clients of a hosted event-proof service: `proof_request` "
+    "submits a log to be proven on this destination, without a fee where proving is free or "
+    "has a daily budget; `proof_query` returns the proof, for the EventsRouter's "
+    "`validateEvent`.",
+    parameters=(path_parameter("destination", "The chain's id or alias.", CHAIN_PATTERN),),
+    body=RpcBody,
+    own_errors=(
+        *BodyCode,
+        RequestCode.MISSING_FIELD,
+        RequestCode.WRONG_TYPE,
+        RequestCode.CHAIN_UNSUPPORTED,
+    ),
+)
 def event_proofs(
     request: HttpRequest, key: ApiKey, destination: str, routes: Routes, limits: BatchLimits
 ) -> RpcResponse:

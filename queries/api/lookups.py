@@ -17,8 +17,9 @@ from eth_abi.abi import decode, encode
 from eth_abi.exceptions import DecodingError
 from pydantic import ConfigDict, Field
 
-from accounts.http.errors import RefusalError, error_response
+from accounts.http.errors import BodyCode, RefusalError, error_response
 from accounts.http.rate_limits import DAY, MINUTE, client_network, refuse_over_quota, use_quota
+from queries.api.endpoint import Parameter, endpoint, path_parameter
 from queries.api.estimates import chain_readers
 from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel
@@ -26,7 +27,7 @@ from queries.chain.errors import ChainError
 from queries.config.registries import Registry
 from queries.config.routes import Routes
 from queries.contracts.abi import selector
-from queries.error_codes import RETRY_SOON, LookupCode
+from queries.error_codes import RETRY_SOON, LookupCode, RequestCode
 from queries.intake.submit import refuse_blocks_beyond_head
 from queries.models import Query
 from queries.planning.readers import ChainReaders
@@ -121,6 +122,19 @@ class Question(NamedTuple):
         raise _question_unknown(f"There is no kind {self.kind} of fact; see IFactsLookup.")
 
 
+@endpoint(
+    "GET",
+    "/ccip/{sender}/{data}",
+    "A proof of one fact for FactsLookup (ERC-3668); viem and ethers fetch it automatically. "
+    "The URL may end in `.json`.",
+    parameters=(
+        Parameter("sender", "Ignored.", {"type": "string"}, location="path", required=True),
+        path_parameter("data", "The `callData` of the `OffchainLookup`.", f"^{DATA_PATTERN}$"),
+    ),
+    own_errors=tuple(LookupCode),
+    needs_key=False,
+    file=LookupResponse,
+)
 def get_lookup(
     request: HttpRequest, sender: str, data: str, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
@@ -129,6 +143,15 @@ def get_lookup(
     return _respond(request, data.lower().removesuffix(SUFFIX), routes, limits)
 
 
+@endpoint(
+    "POST",
+    "/ccip",
+    "The same for URLs without `{data}`.",
+    body=LookupBody,
+    own_errors=(*BodyCode, *LookupCode, RequestCode.MISSING_FIELD, RequestCode.WRONG_TYPE),
+    needs_key=False,
+    file=LookupResponse,
+)
 def post_lookup(request: HttpRequest, routes: Routes, limits: BatchLimits) -> HttpResponse:
     body = read_body(LookupBody, json_body(request, MAX_BODY_BYTES))
     return _respond(request, body.data.lower(), routes, limits)

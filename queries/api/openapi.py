@@ -10,7 +10,8 @@ from pydantic import BaseModel
 from accounts.http.errors import CommonCode
 from accounts.http.site_address import site_address
 from accounts.keys.check import HEADER, PARAMETER
-from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
+from queries.api import responses
+from queries.api.endpoint import Endpoint, Parameter, endpoint, error_codes, group_by_status
 from queries.api.examples import BODIES, fill_in, route_example
 from queries.api.responses import ErrorResponse
 from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
@@ -35,6 +36,9 @@ _DESCRIPTION = (
 )
 
 
+@endpoint(
+    "GET", "/openapi.json", "This description.", needs_key=False, file=responses.OpenApiResponse
+)
 def openapi(
     request: HttpRequest, endpoints: Sequence[Endpoint], routes: Routes, limits: BatchLimits
 ) -> HttpResponse:

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 
 from accounts.models import ApiKey
 from queries.api import batches
+from queries.api.endpoint import SUBMISSION_ERRORS, Link, Parameter, endpoint, path_parameter
 from queries.api.request_parts import json_body, number_parameter
 from queries.api.responses import (
     BATCH_ID,
@@ -20,7 +21,7 @@ from queries.api.responses import (
     enum_schema,
 )
 from queries.config.routes import Routes
-from queries.error_codes import batch_not_found
+from queries.error_codes import EndpointCode, batch_not_found
 from queries.ids import ID_PATTERN
 from queries.reading import batches as reading
 from queries.reading.batches import BatchView
@@ -86,6 +87,15 @@ class AliveResponse(ApiModel):
     message: Literal["Alive!"]
 
 
+@endpoint(
+    "POST",
+    "/submit-request",
+    "Submit without a fee, for clients of the hosted service's second-generation API. Accepted "
+    "where proving is free or has a daily budget.",
+    body=SecondGenerationRequest,
+    own_errors=(*SUBMISSION_ERRORS, EndpointCode.FEE_MISSING),
+    links=(Link("getQueries", "request_id", "/request_id"),),
+)
 def submit_request(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> LaterSubmissionResponse:
@@ -99,6 +109,23 @@ def submit_request(
     return LaterSubmissionResponse(status=status, request_id=batch.id, **members)
 
 
+@endpoint(
+    "GET",
+    "/get_queries/{request_id}",
+    "The queries of a request. The request is DONE if all are COMPLETED, and has failed if any "
+    "is FAILED.",
+    parameters=(
+        path_parameter("request_id", "The `request_id` from the response to the submission."),
+        Parameter(
+            batches.FIRST_QUERY,
+            f"Send 0 to get the first {batches.QUERIES_PER_PAGE:,} queries, then the "
+            "`next_query` of each response. Without it the response has all queries.",
+            {"type": "integer", "minimum": 0, "maximum": batches.MAX_POSITION},
+        ),
+    ),
+    own_errors=(EndpointCode.PARAMETER_MALFORMED, EndpointCode.BATCH_UNKNOWN),
+    links=(Link("getActions", "query_id", "/queries/0/internal_id"),),
+)
 def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> LaterQueryListResponse:
     """All queries without `fromQuery`, because clients that know no pages need all of them."""
     name, maximum = batches.FIRST_QUERY, batches.MAX_POSITION
@@ -119,6 +146,13 @@ def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> LaterQue
     return LaterQueryListResponse(queries=queries, next_query=next_query)
 
 
+@endpoint(
+    "GET",
+    "/get_actions/{query_id}",
+    "One action for each step of a query; PENDING until the step begins.",
+    parameters=(path_parameter("query_id", "The internal_id of a query.", QUERY_ID_PATTERN),),
+    own_errors=(EndpointCode.BATCH_UNKNOWN,),
+)
 def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> LaterActionListResponse:
     if not _QUERY_ID.fullmatch(query_id):
         raise batch_not_found(query_id, "query_id")
@@ -145,6 +179,7 @@ def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> LaterActi
     return LaterActionListResponse(actions=actions)
 
 
+@endpoint("GET", "/is-alive", "Answers while the server runs.", needs_key=False)
 def is_alive(_request: HttpRequest) -> AliveResponse:
     return AliveResponse(message="Alive!")
 

@@ -8,6 +8,7 @@ from pydantic import Field
 from accounts.http.errors import RefusalError
 from accounts.models import ApiKey
 from accounts.wording import format_duration, quote_text
+from queries.api.endpoint import PAGE_PARAMETERS, Link, endpoint, path_parameter
 from queries.api.request_parts import cursor_parameter, page_size
 from queries.api.responses import (
     Address,
@@ -24,7 +25,7 @@ from queries.api.responses import (
 from queries.error_codes import EndpointCode
 from queries.statuses import StepName
 from queries.webhooks import signatures
-from queries.webhooks.deliver import RETRY_PAUSES, replay
+from queries.webhooks.deliver import REPLAYS_PER_HOUR, RETRY_PAUSES, replay
 from queries.webhooks.log import MAX_ATTEMPTS, DeliveryState, delivery_page
 from queries.webhooks.signatures import ID_HEADER, SIGNATURE_HEADER, TIME_HEADER
 
@@ -102,12 +103,29 @@ class WebhookEvent(ApiModel):
     )
 
 
+@endpoint(
+    "GET",
+    "/webhook-deliveries",
+    f"The webhooks of your batches, newest first, each with its last {MAX_ATTEMPTS} attempts.",
+    parameters=PAGE_PARAMETERS,
+    own_errors=(EndpointCode.PARAMETER_MALFORMED,),
+    links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
+)
 def webhook_deliveries(request: HttpRequest, key: ApiKey) -> DeliveryListResponse:
     page = delivery_page(key.owner, cursor=cursor_parameter(request), limit=page_size(request))
     deliveries = [DeliveryResponse.model_validate(view) for view in page.rows]
     return DeliveryListResponse(deliveries=deliveries, cursor=page.older or None)
 
 
+@endpoint(
+    "POST",
+    "/webhook-deliveries/{event}/replay",
+    "Send one of your webhooks again immediately; if it is still pending, send it now. "
+    f"At most {REPLAYS_PER_HOUR} an hour for each account.",
+    parameters=(path_parameter("event", "The event of a delivery."),),
+    own_errors=(EndpointCode.DELIVERY_UNKNOWN, EndpointCode.TOO_MANY_REPLAYS),
+    links=(Link("batchQueryStatus", "batchQueryId", "/batchQueryId"),),
+)
 def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> DeliveryResponse:
     view = replay(key.owner, event)
     if view is None:
@@ -119,6 +137,7 @@ def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> DeliveryRe
     return DeliveryResponse.model_validate(view)
 
 
+@endpoint("GET", "/webhook-secret", "The secret that signs your webhooks.")
 def webhook_secret(_request: HttpRequest, key: ApiKey) -> WebhookSecretResponse:
     return WebhookSecretResponse(secret=signatures.webhook_secret(key.owner))
 
