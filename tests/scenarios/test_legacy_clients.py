@@ -309,6 +309,10 @@ def test_get_queries_has_all_queries_unless_pages_are_requested(place: LegacySer
     def page(**parameters: Any) -> Any:
         return place.ask("GET", path, KeyPlace.HEADER, params=parameters).json()
 
+    def have_ended() -> bool:
+        return {query["status"] for query in page()["queries"]} == {"COMPLETED"}
+
+    wait_until(have_ended)
     whole = page()
     assert (len(whole["queries"]), whole["next_query"]) == (250, None)
     paged, next_query = [], 0
