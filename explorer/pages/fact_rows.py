@@ -21,7 +21,7 @@ from queries.reading.fact_lists import (
     read_groups,
 )
 
-FACTS_PER_PAGE = 50  # a group has about half as many, see `stored_facts.MAX_LISTED`
+FACTS_PER_PAGE = 25  # most groups have half as many, see `stored_facts.MAX_LISTED`
 MAX_CELL_LENGTH = 34  # characters; a longer one has a line of its own
 
 

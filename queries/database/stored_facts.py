@@ -11,7 +11,8 @@ from queries.facts import facts_of, subject
 from queries.models import BlockJob, Fact, FactMention, Query
 from queries.proving.facts import EVENT_KINDS, BlockFact, FactKind
 
-MAX_LISTED = 25  # facts of each kind that a query asks for, in the lists of pages
+MAX_LISTED = 10  # slots, or events of a kind, of a query in the lists of pages
+_MANY = EVENT_KINDS | {FactKind.STORAGE_SLOT}
 _KEY = ("job_id", "account", "name")
 
 
@@ -104,7 +105,7 @@ def _rows(
             account=subject(query, fact),
             name=fact.name,
             kind=fact.kind,
-            is_listed=counts[fact.kind] <= MAX_LISTED,
+            is_listed=fact.kind not in _MANY or counts[fact.kind] <= MAX_LISTED,
             details=events.get(fact.name),
         )
         yield fact, row

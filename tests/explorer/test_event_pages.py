@@ -216,7 +216,7 @@ def test_many_events_are_counted_in_the_lists_of_a_block(service: Service, sent:
     names = [f"LOG:0:{number}" for number in range(30)]
     update_queries(batch, event_names=names, event_count=len(names))
     Fact.objects.filter(job=log.job).update(details=log.details)
-    assert " 5 more events " in page_text(f"/explorer/block/{CHAIN_ID}/{sent.block}")
+    assert " 20 more events " in page_text(f"/explorer/block/{CHAIN_ID}/{sent.block}")
     assert "Transfer of" in page_text(f"{sent.facts}/LOG:0:20")
 
 
