@@ -32,8 +32,8 @@ from queries.statuses import ENDED_STATUSES, BatchStatus, StepName
 log = logging.getLogger("tacitus.prover")
 
 STEPS = list(StepName)
-# The last step of queries of the block, and of those of accounts.
-LAST_STEPS = {True: StepName.HEADER_ACCUMULATED, False: StepName.ACCOUNT_ACCUMULATED}
+# Of queries with an account, and without.
+LAST_STEPS = {True: StepName.ACCOUNT_ACCUMULATED, False: StepName.HEADER_ACCUMULATED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +164,8 @@ def finish(job: BlockJob, query_ids: Collection[int], words: Mapping[BlockFact, 
         queries = list(rows.order_by("pk"))
         now, counts = shared_now(), Counter[str]()
         stored_facts.set_words(queries, words, now)
-        for is_block_query, last_step in LAST_STEPS.items():
-            ended = [query for query in queries if is_block_query is not bool(query.account)]
+        for has_account, last_step in LAST_STEPS.items():
+            ended = [query for query in queries if bool(query.account) is has_account]
             columns = _completion_updates(STEPS[: STEPS.index(last_step) + 1], now)
             Query.objects.filter(pk__in=[query.pk for query in ended]).update(
                 has_ended=True, **columns

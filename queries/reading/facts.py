@@ -56,8 +56,6 @@ class FactView:
 
 
 RowKey = tuple[int, str, str]  # a fact's job, account and name
-
-
 StoredWord = tuple[bytes | None, Mapping[str, Any] | None]  # with an event's details
 MAX_NAMES = 500  # in a statement; with more, all facts of the accounts are read
 

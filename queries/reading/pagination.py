@@ -97,9 +97,7 @@ def past_cursor(columns: tuple[str, ...], cursor: Cursor) -> Q:
 
 
 # A query with many slots is large: five thousand are a megabyte of JSON, twice that once decoded.
-# A list may have many such queries. So lists leave out their slots, and files read a few queries at
-# a time.
-MAX_LISTED_SLOTS = 20
+# So files read a few queries at a time.
 ROWS_AT_ONCE = 500
 SLOTS_AT_ONCE = 2_000  # or those of one query, if it has more
 
