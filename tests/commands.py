@@ -1,9 +1,11 @@
 """Running `manage.py` in its own process, with a clean environment."""
 
 import os
+import random
 import socket
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,9 +31,15 @@ def clean_environment(folder: Path, **variables: str) -> dict[str, str]:
 
 
 def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    """Find a port for a program to listen at, now or after a restart.
+
+    It is below those that Linux gives to outgoing connections and to listeners that ask for any.
+    """
+    for port in random.SystemRandom().sample(range(15_000, 32_000), 100):
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("No port is free")
 
 
 def run_program(
