@@ -173,7 +173,7 @@ class SentTransaction(models.Model):
     sender = models.CharField(max_length=42)
     nonce = models.PositiveBigIntegerField()
     to = models.CharField(max_length=42, default="")  # checksummed
-    raw = BytesField()  # signed bytes, of the latest replacement
+    raw = BytesField()  # signed bytes, of the latest replacement; empty once it is final
     hashes = models.JSONField(default=list)  # of the first version and all replacements
     max_fee = models.CharField(max_length=64)  # wei per gas
     gas_limit = models.PositiveBigIntegerField()
@@ -268,11 +268,20 @@ class JobTransaction(models.Model):
         ]
 
 
-class UnsentProof(models.Model):
-    """Calldata for the proof file. It was not sent, because others had proven the job's facts."""
+class Proof(models.Model):
+    """What proves facts about a job's block. `database/stored_proofs` writes and reads it."""
 
-    job = models.ForeignKey(BlockJob, models.CASCADE, related_name="unsent_proofs")
-    call = BytesField()
+    job = models.ForeignKey(
+        BlockJob,
+        models.CASCADE,
+        related_name="proofs",
+        db_index=False,  # the index below has it
+    )
+    subject = models.CharField(max_length=42)  # an account, or what else of the block
+    content = BytesField()  # compressed
+
+    class Meta:
+        indexes: ClassVar = [models.Index(name="queries_proof_subject", fields=["job", "subject"])]
 
 
 class Query(models.Model):

@@ -91,10 +91,11 @@ def proof_picture(
     parts = [f"{first.name}, {first.detail}"]
     parts += (f"{level.name}, {level.detail}" if level.nodes else level.name for level in others)
     remark = "A bar is a header or a trie node, as wide as its bytes."
-    if fact.event:
-        remark = "" if proof.is_stored else "No sizes: this server sent no call for it, or several."
-    elif not proof.is_stored:
-        remark = "The trie nodes are not stored here: others had proven the fact before."
+    if not proof.is_stored:
+        nodes = "witness is" if fact.event else "trie nodes are"
+        remark = f"The {nodes} not stored here: others had proven the fact before."
+    elif fact.event:
+        remark = ""
     return ProofPicture(levels, " → ".join(parts), proof.is_stored, remark)
 
 

@@ -1,3 +1,4 @@
+
 import django.db.models.deletion
 import django.db.models.functions.comparison
 import django.utils.timezone
@@ -190,6 +191,15 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='Proof',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('subject', models.CharField(max_length=42)),
+                ('content', queries.models.BytesField()),
+                ('job', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='proofs', to='queries.blockjob')),
+            ],
+        ),
+        migrations.CreateModel(
             name='SentTransaction',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -285,14 +295,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='UnsentProof',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('call', queries.models.BytesField()),
-                ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='unsent_proofs', to='queries.blockjob')),
-            ],
-        ),
-        migrations.CreateModel(
             name='WebhookDelivery',
             fields=[
                 ('lease_token', models.CharField(default='', editable=False, max_length=32)),
@@ -366,6 +368,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='factmention',
             constraint=models.UniqueConstraint(fields=('fact', 'address_or_hash'), name='queries_mention_key'),
+        ),
+        migrations.AddIndex(
+            model_name='proof',
+            index=models.Index(fields=['job', 'subject'], name='queries_proof_subject'),
         ),
         migrations.AddIndex(
             model_name='senttransaction',

@@ -269,8 +269,14 @@ class EventPiece(Piece):
 
     @cached_property
     def witness(self) -> bytes:
+        """It names the block if no section states the block's header fields."""
         number = self.anchor.header.number if self.are_roots_stored else None
         return build_event_witness(self.content, self.events, number)
+
+    @property
+    def witness_for_sections(self) -> bytes:
+        """The witness as it follows a section, without the block's number."""
+        return (replace(self, are_roots_stored=False) if self.are_roots_stored else self).witness
 
     @cached_property
     def section(self) -> bytes:

@@ -22,7 +22,7 @@ from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Retry, Snooze, Wait, recheck_pause
 from queries.facts import facts_of
-from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
+from queries.models import Batch, BlockJob, ChainRecord, Proof, Query, SentTransaction
 from queries.planning.readers import ChainReaders
 from queries.proving.facts import BlockFact
 from queries.proving.headers import Header
@@ -124,7 +124,7 @@ class Findings:
     header_transaction: SentTransaction | None = None  # it proved the header
     proven_queries: Collection[int] = ()  # keys of those whose facts were all read back
     words: Mapping[BlockFact, bytes] = field(default_factory=dict)  # of these facts
-    unsent_calls: Sequence[bytes] = ()  # would prove the values that others have proven
+    proofs: list[Proof] = field(default_factory=list)  # unsaved; fetched and checked
 
 
 @dataclass

@@ -17,6 +17,7 @@ from queries.chain.registry import RegistryReader, group_facts
 from queries.chain.signer import decode_transaction
 from queries.config.registries import Registry
 from queries.contracts.abi import selector
+from queries.database import stored_proofs
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
 from queries.models import Batch, BlockJob, Query, SentTransaction
@@ -32,6 +33,7 @@ from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon import history_request, horizon_evidence
 from queries.planning.plan import BlockPlan
 from queries.prover.context import JobPass, Outcome, Reject
+from queries.prover.proofs import fetch_account_proofs, store_events, store_later_headers
 from queries.prover.readback import wait_for_effect
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
@@ -93,7 +95,7 @@ def fetch_proofs(
     If the header holds the state root from before its block, lower the registry's horizon first.
     """
     missing_facts = plan.missing_facts
-    proofs, evidence = _fetch_account_proofs(job_pass, plan, anchor)
+    proofs, evidence = _account_proofs(job_pass, plan, anchor)
     if evidence and (is_needed := partial(_has_later_horizon, job_pass, plan.header))():
         if not anchor.hop:
             reason = WaitCode.HORIZON_PENDING.reason
@@ -108,23 +110,30 @@ def fetch_proofs(
         name = error.data.decode()
         queries = [query for query in job_pass.queries if name in job_pass.facts[query.pk]]
         return Reject.create(queries, Failure.from_error(error))
+    store_later_headers(job_pass, lambda: anchor.newer_headers)
+    store_events(job_pass, pieces)
     return ReadyJob(job_pass, pieces, is_isolated)
 
 
-def _fetch_account_proofs(
+def _account_proofs(
     job_pass: JobPass, plan: BlockPlan, anchor: Anchor
 ) -> tuple[list[AccountProof], bytes | None]:
     """The proofs of the missing accounts. With them, in one request, the evidence that lowers the
     horizon, if the history of block hashes in the header's state gives it.
     """
-    source, header, missing_facts = job_pass.source, plan.header, plan.missing_facts
-    history = history_request(header) if missing_facts.accounts else []
-    accounts = [*missing_facts.account_slots, *history]
-    proofs = source.account_proofs(header, accounts, job_pass.lease.extend)
-    if accounts:
-        measure_again_if_beyond(source.chain.id, header.number)
+    source, header, accounts = job_pass.source, plan.header, plan.missing_facts.account_slots
+    if not accounts:
+        return [], None
+    own_proofs, accounts_to_fetch = stored_proofs.read_accounts(
+        job_pass.job, header, accounts, job_pass.lease.extend
+    )
+    history = history_request(header)
+    fetched_proofs = fetch_account_proofs(job_pass, accounts_to_fetch, *history)
+    measure_again_if_beyond(source.chain.id, header.number)
     headers = header, *anchor.newer_headers
-    return proofs, horizon_evidence(source, headers, proofs.pop()) if history else None
+    evidence = horizon_evidence(source, headers, fetched_proofs.pop()) if history else None
+    by_account = {proof.address: proof for proof in (*own_proofs, *fetched_proofs)}
+    return [by_account[account] for account, _ in accounts], evidence
 
 
 def _has_later_horizon(job_pass: JobPass, header: Header) -> bool:

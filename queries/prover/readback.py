@@ -1,6 +1,6 @@
 """Read facts back from a registry, by quorum, and compare them with the source's own proofs.
 
-If others had proven the facts, the calldata that would prove them is stored for the proof file.
+If others had proven the facts, their proofs are fetched and stored, for the proof file.
 If facts are missing although a transaction was mined for them, a quorum has to confirm that.
 """
 
@@ -20,17 +20,21 @@ from queries.chain.errors import (
 )
 from queries.chain.registry import EMPTY_WORD, RegistryBlock, RegistryReader, group_facts
 from queries.config.registries import Registry
+from queries.database import stored_proofs
 from queries.database.leases import Wait
 from queries.models import SentTransaction, Share
 from queries.planning.calls import Anchor
 from queries.planning.events import cut_events
 from queries.prover.context import JobPass
-from queries.proving.accounts import AccountProof
+from queries.prover.proofs import (
+    fetch_account_proofs,
+    store_events,
+    store_later_headers,
+    unstored_events,
+)
 from queries.proving.facts import BlockFact
 from queries.proving.headers import Header
-from queries.proving.registry_calls import HeaderStep, block_leaf, headers_section, prove_call
-from queries.proving.witnesses import AccountToStore, build_witness
-from queries.reading.stored_calls import read_stored_calls, rebuild_proofs, select_events
+from queries.proving.registry_calls import block_leaf
 from queries.transactions.destination_reorgs import is_undone, reopen
 from queries.wait_reasons import Reason, WaitCode
 
@@ -83,53 +87,47 @@ def read_back(
     new_words = {
         fact: words[fact] for key in proven_queries for fact in job_pass.facts[key].values()
     }
-    job_pass.findings.unsent_calls = _check_values_and_build_calls(job_pass, new_words)
+    _check_values(job_pass, new_words)
     job_pass.findings.proven_queries, job_pass.findings.words = proven_queries, new_words
     if len(proven_queries) < len(queries):  # not deep enough yet, or only one node shows it
         return job_pass.retry(confirming_reason)
     return job_pass.wait_for_block(confirming_reason) if has_unconfirmed_batches else None
 
 
-def _check_values_and_build_calls(
-    job_pass: JobPass, words: Mapping[BlockFact, bytes]
-) -> list[bytes]:
+def _check_values(job_pass: JobPass, words: Mapping[BlockFact, bytes]) -> None:
     """Compare the registry's values with what the source proves.
 
-    The proofs are taken from the job's own calls. For facts that others have proven, proofs are
-    fetched, and calls that would prove them are returned. Raises `RegistryMisreadError` if a
-    value differs.
+    Proofs that are not stored, because others have proven the facts, are fetched. Raises
+    `RegistryMisreadError` if a value differs.
     """
-    header, facts = job_pass.header, group_facts(words)
-    stored_calls = read_stored_calls(job_pass.job, words, job_pass.lease.extend)
-    own_proofs, accounts_to_fetch = rebuild_proofs(stored_calls, header, facts)
-    fetched_proofs = list[AccountProof]()
+    job, header, facts = job_pass.job, job_pass.header, group_facts(words)
+    proofs, accounts_to_fetch = stored_proofs.read_accounts(
+        job, header, facts.account_slots, job_pass.lease.extend
+    )
     if accounts_to_fetch:
         with suppress(*PROOF_TOO_OLD_ERRORS):  # then we trust what the registry verified
-            fetched_proofs = job_pass.source.account_proofs(
-                header, accounts_to_fetch, job_pass.lease.extend
-            )
-    source_words = facts.words(header, [*own_proofs, *fetched_proofs]) | job_pass.event_words
+            proofs += fetch_account_proofs(job_pass, accounts_to_fetch)
+    source_words = facts.words(header, proofs) | job_pass.event_words
     for fact, word in words.items():
         if source_words.get(fact, word) != word:
             raise RegistryMisreadError(
                 f"For block {header.number:,} the registry returns 0x{word.hex()}, but "
                 f"0x{source_words[fact].hex()} was proven."
             )
-    calls, child_steps = list[bytes](), list[HeaderStep]()
-    missing_events = select_events(stored_calls, header, facts.events)[1]
     anchor, reader = Anchor(header, is_accumulated=True), job_pass.registry_reader
+    missing_events = unstored_events(job_pass, facts.events)
     with suppress(ChainError):  # the nodes may no longer have the block's content
-        pieces = cut_events(job_pass.job.pk, anchor, missing_events, job_pass.content, reader)
-        calls += [piece.call for piece in pieces]
-    if facts.timestamps and header.hash not in stored_calls.children:
+        pieces = cut_events(job.pk, anchor, missing_events, job_pass.content, reader)
+        store_events(job_pass, pieces)
+    if facts.timestamps:
         with suppress(BlockUnknownError):
-            child = job_pass.source.header(header.number + 1)
-            child_steps += [HeaderStep(child)] if child.parent_hash == header.hash else []
-    if fetched_proofs or child_steps:
-        requests = [AccountToStore(proof, frozenset()) for proof in fetched_proofs]
-        step = HeaderStep(header, build_witness(requests) if requests else b"")
-        calls.append(prove_call([headers_section([step, *child_steps])]))
-    return calls
+            store_later_headers(job_pass, partial(_child, job_pass))
+
+
+def _child(job_pass: JobPass) -> list[Header]:
+    """The next header, unless a reorg has replaced the block."""
+    child = job_pass.source.header(job_pass.header.number + 1)
+    return [child] if child.parent_hash == job_pass.header.hash else []
 
 
 def check_missing_by_quorum(job_pass: JobPass, registry_block: RegistryBlock) -> Wait | None:

@@ -31,7 +31,7 @@ from queries.database.leases import (
     claim_one,
     query_ids_of_pass,
 )
-from queries.models import Batch, BlockJob, LeasedRow, Query, Share, UnsentProof, WebhookDelivery
+from queries.models import Batch, BlockJob, LeasedRow, Proof, Query, Share, WebhookDelivery
 from queries.prover.context import Attach, Findings, Outcome, ProverContext, Reject
 from queries.prover.job_pass import run_pass
 from queries.prover.prove import ReadyJob, send_group
@@ -189,9 +189,7 @@ def store_findings(findings: Findings) -> None:
         if findings.step:
             queries = open_queries.filter(batch__in=batch_ids)
             transitions.reach(queries, findings.step, findings.header_transaction)
-        UnsentProof.objects.bulk_create(
-            UnsentProof(job=job, call=call) for call in findings.unsent_calls
-        )
+        Proof.objects.bulk_create(findings.proofs)
         if findings.proven_queries:
             transitions.finish(job, findings.proven_queries, findings.words)
 

@@ -5,7 +5,7 @@ values that the answer states must agree, because a node that contradicts its pr
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -45,6 +45,7 @@ from queries.proving.tries import (
     CheckedNodes,
     ProvenPath,
     check_proof,
+    path_nodes,
 )
 
 ADDRESS_BYTES = 20
@@ -169,6 +170,32 @@ def check_account_proof(
     state = ABSENT_ACCOUNT if path.value is None else decode_account(path.value)
     _compare_state(fields, state, exists=exists)
     slot_proofs = _check_slots(fields, state.storage_root, slots)
+    return AccountProof(state_root, address, address_hash, exists, state, path, slot_proofs)
+
+
+def rebuild_account_proof(
+    state_root: bytes,
+    address: bytes,
+    slots: Sequence[int],
+    nodes: Mapping[bytes, bytes],
+    checked_nodes: CheckedNodes,
+) -> AccountProof:
+    """Rebuild and check the proof of an account and its slots from trie nodes by hash.
+
+    Raises `TrieNodeMissingError` if a node is missing.
+    """
+
+    def check_path(root: bytes, key: bytes) -> ProvenPath:
+        return check_proof(root, key, path_nodes(root, key, nodes), checked_nodes)
+
+    address_hash = keccak256(address)
+    path = check_path(state_root, address_hash)
+    exists = path.value is not None
+    state = ABSENT_ACCOUNT if path.value is None else decode_account(path.value)
+    slot_proofs = tuple(
+        SlotProof.of_path(slot, check_path(state.storage_root, keccak256(number_word(slot))))
+        for slot in slots
+    )
     return AccountProof(state_root, address, address_hash, exists, state, path, slot_proofs)
 
 

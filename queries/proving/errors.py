@@ -97,10 +97,6 @@ class NotAbsentError(ProofError):
     summary = "A log, emitter or topic that is stated as absent is present, or may be."
 
 
-class CallMalformedError(ProofError):
-    summary = "The bytes are not calldata that a registry accepts."
-
-
 class BundleRefusedError(ProofError):
     """The file is not a valid bundle; the sentence names the place."""
 

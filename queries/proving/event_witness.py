@@ -33,7 +33,7 @@ from queries.proving.block_items import (
     encode_item,
     logs_bloom,
 )
-from queries.proving.errors import CallMalformedError, NotAbsentError, WitnessMalformedError
+from queries.proving.errors import NotAbsentError, WitnessMalformedError
 from queries.proving.facts import (
     ABSENCE_WORD,
     EVENT_FIELDS,
@@ -218,6 +218,24 @@ def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventGrou
     return tuple(groups)
 
 
+def select_groups(
+    witnesses: Iterable[EventGroups], header: Header, facts: Iterable[BlockFact]
+) -> tuple[list[EventGroups], list[BlockFact]]:
+    """The groups that prove these facts of the block, and the facts that none proves."""
+    selected, missing_facts = list[EventGroups](), dict.fromkeys(facts)
+    for groups in witnesses:
+        useful_groups = {
+            group.field: group
+            for group in groups
+            if group.matches(header) and group.words.keys() & missing_facts.keys()
+        }
+        for fact in [fact for group in useful_groups.values() for fact in group.words]:
+            missing_facts.pop(fact, None)
+        if useful_groups:
+            selected.append(tuple(useful_groups[field] for field in sorted(useful_groups)))
+    return sorted(selected, key=encode_event_groups), list(missing_facts)
+
+
 def encode_event_groups(groups: Sequence[EventGroup]) -> bytes:
     """The witness of groups that were read, without the blocks that it may have named."""
     counts = map(encode_uint16, _count_facts_in_groups(groups))
@@ -230,9 +248,6 @@ def _count_facts_in_groups(groups: Sequence[EventGroup]) -> list[int]:
 
 class _IndexWalk(TrieWalk):
     """A walk through a trie whose keys are indexes, with foreign leaves of any length."""
-
-    def _chain(self, _keys: range, _depth: int) -> bytes:
-        raise WitnessMalformedError("a trie of indexes has no chain")
 
     def _foreign_leaf(self, keys: range, depth: int) -> bytes:
         path = self._foreign_path(keys, depth, self._read_nibble_count(depth))
@@ -263,7 +278,7 @@ class _GroupReader:
         def mark_absent(position: int) -> None:
             self._add_fact(BlockFact(absence, indexes[position]))
 
-        return _IndexWalk(self.source, paths, read_leaf, mark_absent, {}).root()
+        return _IndexWalk(self.source, paths, read_leaf, mark_absent).root()
 
     def _add_fact(self, fact: BlockFact, word: bytes = ABSENCE_WORD) -> None:
         self.facts.append((fact, word))
@@ -341,17 +356,6 @@ def prove_events_call(section: bytes, witness: bytes) -> bytes:
     first, offset = _encode_bytes(section), 2 * HASH_BYTES
     offsets = number_word(offset) + number_word(offset + len(first))
     return PROVE_EVENTS_SELECTOR + offsets + first + _encode_bytes(witness)
-
-
-def read_events_call(data: bytes) -> tuple[bytes, bytes]:
-    """The section and the witness in the calldata, which must be encoded as Solidity does."""
-    source = WitnessReader(data, len(PROVE_EVENTS_SELECTOR) + 2 * HASH_BYTES)
-    section = source.take(source.number(HASH_BYTES))
-    source.take(-len(section) % HASH_BYTES)
-    witness = source.take(source.number(HASH_BYTES))
-    if data != prove_events_call(section, witness):
-        raise CallMalformedError("the calldata is not that of prove(bytes,bytes)")
-    return section, witness
 
 
 def _encode_bytes(content: bytes) -> bytes:

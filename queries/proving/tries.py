@@ -14,7 +14,7 @@ in which honest Ethereum clients differ:
   geth does not).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from struct import Struct
 from typing import TypeAlias
@@ -254,6 +254,23 @@ def check_proof(
         reference, depth, value = follow(node, path, depth)
     _refuse_surplus(proof, nodes_used)
     return ProvenPath(key, value, tuple(nodes))
+
+
+def path_nodes(root: bytes, key: bytes, nodes: Mapping[bytes, bytes]) -> list[bytes]:
+    """The nodes on a key's path, root first, without embedded ones."""
+    encodings: list[bytes] = []
+    reference, depth, path = root, 0, key.hex()
+    if root == EMPTY_TRIE_ROOT:
+        return encodings
+    while reference != NO_CHILD:
+        encoding = reference
+        if len(reference) == HASH_BYTES:
+            if reference not in nodes:
+                raise TrieNodeMissingError(f"the node 0x{reference.hex()} is missing")
+            encoding = nodes[reference]
+            encodings.append(encoding)
+        reference, depth, _ = follow(decode_node(encoding), path, depth)
+    return encodings
 
 
 def follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]:

@@ -18,7 +18,7 @@ from enum import IntEnum
 from functools import partial
 from itertools import groupby
 
-from queries.proving.accounts import AccountProof, AccountState, SlotProof
+from queries.proving.accounts import AccountProof, SlotProof
 from queries.proving.errors import ArgumentMalformedError, WitnessMalformedError
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, number_word
 from queries.proving.rlp_items import integer_payload
@@ -64,17 +64,6 @@ class AccountToStore:
     @property
     def mask(self) -> int:
         return sum(1 << field for field in self.fields)
-
-
-@dataclass(frozen=True, slots=True)
-class WitnessedAccount:
-    """The state and slots of an account that a witness proves."""
-
-    address_or_hash: bytes
-    mask: int
-    exists: bool
-    state: AccountState
-    slots: dict[int, int]
 
 
 @dataclass(slots=True)

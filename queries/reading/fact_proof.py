@@ -1,29 +1,15 @@
-"""The proof of a single fact, by levels, from the stored calls; no node is asked."""
+"""The proof of a single fact, by levels, from the stored proofs; no node is asked."""
 
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 
-from queries.chain.signer import decode_transaction
-from queries.models import BlockJob, Query, SentTransaction
-from queries.proving.accounts import AccountProof, AccountState
-from queries.proving.errors import ProofError, TrieNodeMissingError
-from queries.proving.event_witness import PROVE_EVENTS_SELECTOR, read_events_call
+from queries.database import stored_proofs
+from queries.models import Query, SentTransaction
+from queries.proving.accounts import AccountState
+from queries.proving.event_witness import encode_event_groups, select_groups
 from queries.proving.facts import FactKind
-from queries.proving.headers import Header, decode_header
+from queries.proving.headers import decode_header
 from queries.proving.keccak import keccak256
-from queries.proving.registry_calls import (
-    PROVE_SELECTOR,
-    RecoveredProofs,
-    read_call,
-    rebuild_account_proof,
-)
-from queries.proving.tries import CheckedNodes
 from queries.reading.facts import FactView
-from queries.reading.stored_calls import stored_calls
-
-MAX_CALLS = 20  # of the job, besides those of the fact's own transactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +44,7 @@ class FactProof:
 
 
 def read_fact_proof(query_id: int, fact: FactView) -> FactProof | None:
-    """Read the proof from the stored calls. None if the block's header is not stored.
+    """Read the stored proof. None if the block's header is not stored.
 
     `query_id`: a query that asked for the fact.
     """
@@ -67,74 +53,30 @@ def read_fact_proof(query_id: int, fact: FactView) -> FactProof | None:
     if row.job is None or not row.job.header:
         return None
     keys = [row.blockhash_transaction_id, row.header_transaction_id, row.account_transaction_id]
-    rows = SentTransaction.objects.only("raw", "hops", "mined_block")
+    rows = SentTransaction.objects.only("hops", "mined_block")
     transactions = rows.in_bulk([key for key in keys if key is not None])
-    header = decode_header(row.job.header)
-    recovered_proofs = RecoveredProofs({header.number: header})
-    for transaction in transactions.values():
-        with suppress(ProofError):  # a cancelling transaction is empty, for example
-            read_call(decode_transaction(transaction.raw).data, recovered_proofs)
     header_transaction = transactions.get(row.header_transaction_id or 0)
-    root, witness = "", b""
-    if fact.event:
-        root = f"0x{header.payload(fact.event.field).hex()}"
-        section, witness = _find_event_call(row.job) if header_transaction else (b"", b"")
-        with suppress(ProofError):
-            read_call(PROVE_SELECTOR + section, recovered_proofs)
-        if not section:  # the registry stored the root before
-            header_transaction = None
+    header = decode_header(row.job.header)
+    witnesses = stored_proofs.read_witnesses(row.job) if fact.event else []
+    events, _ = select_groups(witnesses, header, [fact.event] if fact.event else [])
     has_account = fact.kind in {FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT}
-    proof = _find_account_proof(header, fact, recovered_proofs, row.job) if has_account else None
-    storage = [node for slot in proof.slots for node in slot.path.hashed_nodes] if proof else []
+    slots = [fact.identity.key] if fact.kind is FactKind.STORAGE_SLOT else []
+    requests = [(bytes.fromhex(fact.account[2:]), slots)] if has_account else []
+    proofs, _ = stored_proofs.read_accounts(row.job, header, requests)
+    state = [node for proof in proofs for node in proof.path.hashed_nodes]
+    storage = [node for proof in proofs for slot in proof.slots for node in slot.path.hashed_nodes]
     return FactProof(
         _node(header.rlp),
-        tuple(_node(later.rlp) for later in _later_headers(header, recovered_proofs)),
+        tuple(_node(later.rlp) for later in stored_proofs.read_later_headers(row.job, header)),
         sum(transaction.hops for transaction in transactions.values()),
         header_transaction.mined_block if header_transaction else None,
-        tuple(map(_node, proof.path.hashed_nodes if proof else [])),
+        tuple(map(_node, state)),
         tuple(map(_node, storage)),
-        proof.state if proof and proof.exists else None,
-        is_stored=proof is not None or bool(witness) or not (has_account or fact.event),
-        event_root=root,
-        witness_size=len(witness),
+        next((proof.state for proof in proofs if proof.exists), None),
+        is_stored=bool(proofs or events) or not (has_account or fact.event),
+        event_root=f"0x{header.payload(fact.event.field).hex()}" if fact.event else "",
+        witness_size=sum(len(encode_event_groups(groups)) for groups in events),
     )
-
-
-def _find_event_call(job: BlockJob) -> tuple[bytes, bytes]:
-    """The section and witness of the job's only `prove` call to the events verifier; empty unless
-    it sent exactly one.
-    """
-    calls = islice(stored_calls(job), MAX_CALLS)
-    event_calls = {call for call in calls if call.startswith(PROVE_EVENTS_SELECTOR)}
-    return read_events_call(event_calls.pop()) if len(event_calls) == 1 else (b"", b"")
-
-
-def _find_account_proof(
-    header: Header, fact: FactView, recovered_proofs: RecoveredProofs, job: BlockJob
-) -> AccountProof | None:
-    """None if nodes are missing."""
-    account = bytes.fromhex(fact.account[2:])
-    slots = [fact.identity.key] if fact.kind is FactKind.STORAGE_SLOT else []
-    other_calls = (call for call in islice(stored_calls(job), MAX_CALLS) if account in call)
-    while True:
-        try:
-            return rebuild_account_proof(
-                header.state_root, account, slots, recovered_proofs.nodes, CheckedNodes()
-            )
-        except TrieNodeMissingError:
-            call = next(other_calls, None)
-            if call is None:
-                return None
-            with suppress(ProofError):
-                read_call(call, recovered_proofs)
-
-
-def _later_headers(header: Header, recovered_proofs: RecoveredProofs) -> Iterator[Header]:
-    """Yield the headers from the block's child up to the one whose hash the registry knew."""
-    child = recovered_proofs.children.get(header.hash)
-    while child:
-        yield child
-        child = recovered_proofs.children.get(child.hash)
 
 
 def _node(rlp: bytes) -> ProofNode:

@@ -1,6 +1,6 @@
 """The proof of a batch as a file, or a refusal that says what is missing.
 
-It is built from the stored calls, a block at a time; no node is asked.
+It is built from the stored proofs, a block at a time; no node is asked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,17 +12,17 @@ from accounts.http.errors import RefusalError
 from queries.chain.registry import group_facts
 from queries.config.registries import Registry, constructor_arguments, verifier_address
 from queries.config.routes import Routes
-from queries.database import stored_facts
+from queries.database import stored_facts, stored_proofs
 from queries.error_codes import ProofCode, batch_not_found, busy_refusal
 from queries.facts import facts_of, subject
 from queries.http.thread_slots import thread_slot
 from queries.models import BlockJob, Query, SentTransaction
 from queries.proving.bundles import BlockProof, ClaimedRegistry, ClaimedTransaction, write_bundle
+from queries.proving.event_witness import select_groups
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountToStore
 from queries.reading import batches
 from queries.reading.batches import BatchView
-from queries.reading.stored_calls import read_stored_calls, rebuild_proofs, select_events
 from queries.statuses import BatchStatus
 
 MAX_MEMORY = 2**20  # bytes of the file
@@ -109,8 +109,8 @@ def _block_proof(
     header = decode_header(job.header)
     named_facts = [(query, facts_of(query)) for query in queries]
     facts = [fact for _, query_facts in named_facts for fact in query_facts.values()]
-    groups, recovered_proofs = group_facts(facts), read_stored_calls(job, facts)
-    proofs, missing = rebuild_proofs(recovered_proofs, header, groups)
+    groups = group_facts(facts)
+    proofs, missing = stored_proofs.read_accounts(job, header, groups.account_slots)
     for account, _ in sorted(missing):
         raise _proof_unavailable(f"of account 0x{account.hex()}", job)
     by_account = {proof.address or b"": proof for proof in proofs}
@@ -118,10 +118,11 @@ def _block_proof(
         AccountToStore(proof, groups.accounts[account][0])
         for account, proof in sorted(by_account.items())
     ]
-    next_header = recovered_proofs.children.get(header.hash) if groups.timestamps else None
-    if groups.timestamps and next_header is None:
+    later_headers = stored_proofs.read_later_headers(job, header) if groups.timestamps else []
+    if groups.timestamps and not later_headers:
         raise _proof_unavailable("of its time", job)
-    events, missing_events = select_events(recovered_proofs, header, groups.events)
+    witnesses = stored_proofs.read_witnesses(job) if groups.events else []
+    events, missing_events = select_groups(witnesses, header, groups.events)
     for event in missing_events:
         raise _proof_unavailable(f"of {event.name}", job)
     transactions = [rows[key] for key in _transaction_keys(queries)]
@@ -133,7 +134,7 @@ def _block_proof(
         chain=job.source,
         destination=job.destination,
         header=header,
-        next_header=next_header,
+        next_header=later_headers[0] if later_headers else None,
         header_fields=groups.header_fields,
         timestamps=groups.timestamps,
         accounts=tuple(accounts),

@@ -37,7 +37,8 @@ def count_final_cost(row: SentTransaction) -> None:
         costs = lock_costs(row.chain)
         # Skip it if a reorg has undone it or a replacement was mined.
         rows = SentTransaction.objects.filter(pk=row.pk, mined_hash=row.mined_hash, confirmed=True)
-        if not rows.filter(final=False).update(final=True):
+        # It is never sent again, and its proofs are stored apart from it.
+        if not rows.filter(final=False).update(final=True, raw=b""):
             return
         costs.transactions += 1
         costs.gas += row.gas_used or 0

@@ -3,6 +3,7 @@
 `add_wide_queries` adds queries with as many slots as allowed. No node is called.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -16,8 +17,7 @@ from ulid import ULID
 
 from accounts.models import Account
 from accounts.wallets import Wallet
-from queries.chain.signer import Fees, Signer, UnsignedTransaction
-from queries.database import stored_facts
+from queries.database import stored_facts, stored_proofs
 from queries.database.statistics import (
     DONE,
     DURATION_BOUNDS,
@@ -35,6 +35,7 @@ from queries.models import (
     ChainRecord,
     Fact,
     JobTransaction,
+    Proof,
     Query,
     SentHash,
     SentTransaction,
@@ -49,6 +50,7 @@ from tests.bench.database import Table, deferred_indexes
 
 SOURCE, DESTINATION = 1, 10
 FIRST_BLOCK = 18_000_000
+PROOF_BYTES = 3_676  # of an account, on average in the corpus file mainnet_one_root_200
 SENDER = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 REGISTRY = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
 ROUTES = f"""
@@ -105,6 +107,7 @@ def fill(queries: int) -> Mapping[str, str]:
         _write_batches(batches)
         Table(Query).write(_queries(batches, jobs, _addresses(min(queries, 20_000))))
         _write_facts()
+        _write_proofs()
         _count_days(batches)
         _record_route(jobs, queries * 2)
     if connection.vendor == "postgresql":
@@ -165,11 +168,11 @@ def _write_jobs(count: int) -> None:
     )
     transaction_row = sent.row(
         SentTransaction(
-            pk=1, chain=DESTINATION, sender=SENDER, nonce=0, raw=_signed_transaction(),
+            pk=1, chain=DESTINATION, sender=SENDER, nonce=0, raw=b"",
             max_fee=f"{10**9:064x}", gas_limit=500_000, max_cost=f"{10**15:064x}", signed_at=NOW,
             sent_at=NOW,
             mined_block=1, succeeded=True, gas_used=170_480, gas_price=f"{10**9:064x}",
-            confirmed=True,
+            confirmed=True, final=True,
         )
     )  # fmt: skip
     sent.write(
@@ -185,12 +188,6 @@ def _write_jobs(count: int) -> None:
     )
     link = links.row(JobTransaction(pk=1, job_id=1, transaction_id=1, proves_header=True))
     links.write(links.copy(link, id=key, job_id=key, transaction_id=key) for key in keys)
-
-
-def _signed_transaction() -> bytes:
-    """The bytes of all transactions; pages read their calldata, and prove nothing by it."""
-    transaction = UnsignedTransaction(DESTINATION, 0, REGISTRY, bytes(900), 500_000, Fees(1, 1))
-    return Signer(f"0x{1:064x}").sign(transaction).raw
 
 
 def _transaction_hash(key: int) -> str:
@@ -315,6 +312,17 @@ def _write_facts() -> None:
             transaction_id=sent,
         )
         for number, ((job, account, sent), row) in enumerate(product(list(queries), rows), 1)
+    )
+
+
+def _write_proofs() -> None:
+    """Write a proof for each account of a job. It proves nothing."""
+    content = stored_proofs.pack([os.urandom(PROOF_BYTES)])
+    table, keys = Table(Proof), Fact.objects.values_list("job_id", "account").distinct()
+    row = table.row(Proof(job_id=1, subject="", content=content))
+    table.write(
+        table.copy(row, id=number, job_id=job, subject=account)
+        for number, (job, account) in enumerate(keys, 1)
     )
 
 

@@ -9,7 +9,7 @@ from eth_utils.crypto import keccak
 
 from accounts.wallets import short_hash
 from queries.config.routes import NodeAddress
-from queries.models import JobTransaction, Query, SentTransaction
+from queries.models import Proof, Query
 from tests.explorer.proven_facts import HOLDER, SLOT, fact_page, proven_batch
 from tests.queries.prover.service import CHAIN_ID, Service, serving
 
@@ -74,9 +74,8 @@ def test_the_page_says_that_a_proof_by_others_is_not_stored(service: Service) ->
     Query.objects.update(
         blockhash_transaction=None, header_transaction=None, account_transaction=None
     )
-    assert _drawn_nodes(fact_page(batch, "BALANCE"))  # from the block's other calls
-    JobTransaction.objects.all().delete()
-    SentTransaction.objects.all().delete()
+    assert _drawn_nodes(fact_page(batch, "BALANCE"))  # whoever sent them
+    Proof.objects.all().delete()
     page = fact_page(batch, "BALANCE")
     assert page.status_code == 200
     assert "The trie nodes are not stored here" in page.text

@@ -14,8 +14,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from accounts.database_state import require_migrations
 from accounts.wording import format_count
 from queries.database.clock import shared_now
+from queries.database.stored_proofs import EVENTS, HEADERS
 from queries.management.base import OperatorCommand
-from queries.models import Batch, BlockJob, Fact, Query, SentTransaction, Share
+from queries.models import Batch, BlockJob, Fact, Proof, Query, SentTransaction, Share
 from queries.proving.facts import FactKind
 from queries.transactions.lane import NONCE_USED_ELSEWHERE
 
@@ -23,7 +24,8 @@ CHUNK_ROWS, CHUNK_BATCHES = 100, 5  # in a database transaction; a batch may hav
 NOUNS = {
     "Batch": ("batch", "batches"), "Query": ("query", "queries"),
     "WebhookDelivery": ("webhook delivery", "webhook deliveries"),
-    "SentTransaction": ("transaction",), "Fact": ("fact",), "BlockJob": ("block job",),
+    "SentTransaction": ("transaction",), "Fact": ("fact",), "Proof": ("proof",),
+    "BlockJob": ("block job",),
 }  # fmt: skip
 
 
@@ -71,8 +73,9 @@ def _unfinished_filter(prefix: str = "") -> Q:
 
 
 def _delete_unneeded(cutoff: datetime) -> Counter[str]:
-    """Delete transactions and jobs without queries, and facts of accounts that no query of the job
-    asks for. Each sender's last transaction stays, for its nonce, and those that stop a lane.
+    """Delete transactions and jobs without queries, and facts and proofs of accounts that no query
+    of the job asks for. Each sender's last transaction stays, for its nonce, and those that stop a
+    lane.
     """
     same_sender = {"chain": OuterRef("chain"), "sender": OuterRef("sender")}
     later_rows = SentTransaction.objects.filter(**same_sender, nonce__gt=OuterRef("nonce"))
@@ -83,6 +86,8 @@ def _delete_unneeded(cutoff: datetime) -> Counter[str]:
     facts = Fact.objects.exclude(Exists(queries.filter(account=OuterRef("account"))))
     has_time = Exists(queries.filter(timestamp__isnull=False))  # perhaps of an account's query
     counts += delete_in_chunks(facts.exclude(Q(has_time, kind=FactKind.BLOCK_AT_TIME)))
+    proofs = Proof.objects.exclude(Exists(queries.filter(account=OuterRef("subject"))))
+    counts += delete_in_chunks(proofs.exclude(subject__in=[HEADERS, EVENTS]))
     jobs = BlockJob.objects.filter(due_at=None).exclude(queries__isnull=False)
     return counts + delete_in_chunks(jobs.exclude(transactions__isnull=False))
 

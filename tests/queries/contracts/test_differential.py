@@ -14,11 +14,11 @@ from queries.contracts.abi import selector
 from queries.proving.accounts import ABSENT_ACCOUNT
 from queries.proving.errors import WitnessMalformedError
 from queries.proving.keccak import EMPTY_CODE_HASH, number_word
-from queries.proving.registry_calls import accumulated_section, path_nodes, prove_call
-from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_witness
+from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.queries.attacks.forgery import HASH, NUMBER, TIME, read_field, read_slot, set_accumulated
 from tests.queries.attacks.tall_section import SECTION, SETUP
+from tests.queries.contracts.witness_model import WitnessReading, read_witness
 from tests.queries.tries.fuzzing import CASES, for_each, report
 from tests.queries.tries.random_states import BuiltState, RandomAccount, RandomKey, random_states
 from tests.queries.tries.random_witnesses import broken_witness, lying_witness, made_up_witness
@@ -37,9 +37,9 @@ def prove(witness: bytes, *before: bytes) -> bytes:
     return prove_call([*before, accumulated_section(NUMBER, TIME, HASH, witness)])
 
 
-def read(witness: bytes, rebuilt: RebuiltNodes | None = None) -> WitnessReading | None:
+def read(witness: bytes) -> WitnessReading | None:
     try:
-        return read_witness(witness, hashed_addresses=True, hashed_slots=True, nodes=rebuilt)
+        return read_witness(witness, hashed_addresses=True, hashed_slots=True)
     except WitnessMalformedError:
         return None
 
@@ -144,9 +144,9 @@ def check_checker(built: BuiltState, requests: Sequence[AccountToStore]) -> None
 
 
 def check_reader(built: BuiltState, requests: Sequence[AccountToStore]) -> None:
-    """The reader returns the requested values and every node on the paths."""
-    witness, nodes = build_witness(requests), RebuiltNodes()
-    value_if_proven = read(witness, nodes)
+    """The reader returns the requested values and rebuilds the root."""
+    witness = build_witness(requests)
+    value_if_proven = read(witness)
     assert value_if_proven is not None
     assert (value_if_proven.state_root, value_if_proven.end) == (built.trie.root, len(witness))
     requested = {
@@ -158,14 +158,6 @@ def check_reader(built: BuiltState, requests: Sequence[AccountToStore]) -> None:
     }
     assert read_accounts == requested
     assert_true(value_if_proven, built)
-    for proof in (request.proof for request in requests):
-        paths = [(built.trie, proof.address_hash, proof.path)]
-        if proof.exists:
-            storage = built.storage[proof.address_hash]
-            paths += [(storage, slot.path.key, slot.path) for slot in proof.slots]
-        for trie, key, path in paths:
-            expected = trie.proof(key, embedded_listed=False) if path.nodes else []
-            assert path_nodes(trie.root, key, nodes) == expected
 
 
 def split_by_address(requests: Sequence[AccountToStore]) -> list[list[AccountToStore]]:

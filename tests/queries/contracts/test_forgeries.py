@@ -16,7 +16,6 @@ from queries.contracts.abi import call_data
 from queries.contracts.compiler import read_sources
 from queries.proving.errors import WitnessMalformedError
 from queries.proving.registry_calls import HORIZON, PROVE_SELECTOR
-from queries.proving.witness_reading import WitnessReading, read_witness
 from tests.queries.attacks.checks import ALL_CHECKS, CHECKS, GUARDS
 from tests.queries.attacks.event_checks import (
     EVENT_CHECKS,
@@ -46,6 +45,7 @@ from tests.queries.attacks.tall_section import SECTION, SETUP
 from tests.queries.attacks.value_forgeries import VALUES
 from tests.queries.attacks.walk_forgeries import WALKS
 from tests.queries.contracts.recorded_lookup import LIES
+from tests.queries.contracts.witness_model import WitnessReading, read_witness
 from tests.rigs.deployed_contracts import DeployedContract, error_name
 from tests.verified import verified_facts
 

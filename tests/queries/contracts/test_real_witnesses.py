@@ -13,9 +13,9 @@ from queries.proving.accounts import ABSENT_ACCOUNT, AccountProof
 from queries.proving.errors import WitnessMalformedError
 from queries.proving.keccak import number_word
 from queries.proving.registry_calls import accumulated_section, prove_call
-from queries.proving.witness_reading import WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.queries.attacks.forgery import HASH, NUMBER, TIME, read_field, read_slot, set_accumulated
+from tests.queries.contracts.witness_model import WitnessReading, read_witness
 from tests.queries.proving.bundle_parts import recorded
 from tests.rigs.deployed_contracts import DeployedContract
 

@@ -16,7 +16,6 @@ from queries.proving.bundle_checks import VALUES_PER_MIB, check_bundle
 from queries.proving.bundles import FORMAT, VERSION, BlockProof, Bundle
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError
 from queries.proving.facts import FactKind
-from queries.proving.registry_calls import RecoveredProofs, read_call
 from queries.proving.witnesses import AccountField
 from tests.queries.proving.bundle_parts import (
     BATCH,
@@ -90,17 +89,6 @@ def test_facts_have_the_words_of_a_registry(blocks: Blocks) -> None:
     assert words[FactKind.ACCOUNT_FIELD, absent.address, "CODE_HASH"] == absent.state.code_hash
     (times,) = {w for (kind, *_), w in words.items() if kind is FactKind.BLOCK_AT_TIME}
     assert int.from_bytes(times) == block.header.number
-
-
-def test_the_calls_contain_all_headers_and_nodes(blocks: Blocks) -> None:
-    for block in blocks:
-        recovered = RecoveredProofs()
-        for call in block.calls:
-            read_call(call, recovered)
-        assert set(recovered.children.values()) == {block.header, block.next_header}
-        for request in block.accounts:
-            for node in request.proof.path.nodes:
-                assert node.encode() in recovered.nodes.values()
 
 
 def test_changing_any_byte_is_refused(content: bytes) -> None:

@@ -10,10 +10,9 @@ import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.signer import decode_transaction
-from queries.models import BlockJob, Fact, JobTransaction, Query, SentTransaction, UnsentProof
+from queries.models import Fact, Proof, Query, SentTransaction
 from queries.proving.bundle_checks import check_bundle
-from queries.proving.headers import decode_header
-from queries.proving.registry_calls import PROVE_SELECTOR, HeaderFlag, RecoveredProofs, read_call
+from queries.proving.registry_calls import PROVE_SELECTOR, HeaderFlag
 from queries.reading.proof_file import build_proof_file
 from tests.explorer.proven_events import mine_transfer, prove_events
 from tests.queries.contracts.holder import SLOTS, compiled_holder
@@ -83,16 +82,17 @@ def test_facts_that_someone_else_proved_have_their_proof(service: Service, node:
         for block in checked_proof(service, first).blocks:
             for call in block.calls:
                 node.send(other.registry.address, call)
-        # Forget the transactions that proved them to the first registry.
+        # Forget how they were proven to the first registry.
+        Proof.objects.all().delete()
         Query.objects.all().delete()
         SentTransaction.objects.all().delete()
         data[str(CHAIN_ID)][next(iter(data[str(CHAIN_ID)]))]["accounts"][NEW] = {"props": ["NONCE"]}
         batch = proven(other, data)
         assert SentTransaction.objects.count() == 1
-        assert UnsentProof.objects.count() == 2
         checked_proof(other, batch)
+        count = Proof.objects.count()
         again = proven(other, data)
-        assert UnsentProof.objects.count() == 2
+        assert Proof.objects.count() == count
         checked_proof(other, again)
 
 
@@ -105,7 +105,7 @@ def test_a_proof_of_a_block_that_a_reorg_replaced_is_refused(service: Service) -
     assert response.json()["error"].endswith("the chain has another block there now.")
 
 
-def test_the_events_of_a_batch_come_from_calls_to_the_verifier(service: Service) -> None:
+def test_the_events_of_a_batch_have_their_witnesses(service: Service) -> None:
     """Only the requested facts are listed, also if the call relied on a stored root."""
     transfer = mine_transfer(service)
     prove_events(service, transfer)
@@ -126,7 +126,7 @@ def test_an_event_without_its_proof_or_of_a_replaced_block_is_refused(service: S
     word = Fact.objects.get(job__queries__batch=batch, name="RECEIPT:0").word
     for change, sentence in (
         (lambda: Fact.objects.update(word=32 * b"1"), "has another block there"),
-        (JobTransaction.objects.all().delete, "others had proven it before"),
+        (Proof.objects.all().delete, "others had proven it before"),
     ):
         change()
         answer = request_proof(service, batch)
@@ -179,13 +179,7 @@ def test_a_call_omits_hashes_that_a_native_registry_can_find_itself(*, knows_roo
         service.mine(9)
         batch = service.ask_balance(holders[0][0], service.head() - 3)
         service.work(batch)
-        block = decode_header(BlockJob.objects.get().header)
-        data, recovered = (
-            decode_transaction(SentTransaction.objects.get().raw).data,
-            RecoveredProofs({block.number: block}),
-        )
-        read_call(data, recovered)
-        assert recovered.children == {block.parent_hash: block}
+        data = decode_transaction(SentTransaction.objects.get().raw).data
         flags = HeaderFlag(data[len(PROVE_SELECTOR) + 3])
         both = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN
         assert flags & both == (both if knows_root else 0)
