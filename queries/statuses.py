@@ -1,5 +1,7 @@
 """The states of the specification, and the order of a query's steps."""
 
+from enum import StrEnum
+
 from django.db.models import TextChoices
 
 
@@ -13,6 +15,22 @@ class BatchStatus(TextChoices):
 
 # Final: a batch never leaves these.
 ENDED_STATUSES = (BatchStatus.DONE, BatchStatus.REJECTED)
+
+
+class Readiness(StrEnum):
+    """Whether the facts of a block could be proven now."""
+
+    PROVEN = "PROVEN"
+    READY = "READY"
+    NOT_FINAL = "NOT_FINAL"
+    NOT_KNOWN = "NOT_KNOWN"  # the destination will learn the block
+    OUT_OF_REACH = "OUT_OF_REACH"
+    FAILS = "FAILS"
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether a batch that asks for the block would be rejected."""
+        return self in {self.OUT_OF_REACH, self.FAILS}
 
 
 class StepStatus(TextChoices):

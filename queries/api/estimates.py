@@ -41,13 +41,14 @@ from queries.facts import BLOCK_AT_TIME
 from queries.http.thread_slots import thread_slot
 from queries.intake import submit
 from queries.models import Batch, Query
-from queries.planning.estimate import BatchEstimate, BlockEstimate, Readiness, estimate_batch
+from queries.planning.estimate import BatchEstimate, BlockEstimate, estimate_batch
 from queries.planning.readers import ChainReaders
 from queries.planning.witness import NotProvableError, RegistryWitness, WitnessFact, make_witnesses
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import EstimateRequest
 from queries.schema.checked_batch import CheckedBatch, selector_of
 from queries.schema.json_schema import example_of
+from queries.statuses import Readiness
 from queries.wait_reasons import Reason
 
 ESTIMATES_PER_MINUTE = 30  # for an account, whichever of its keys is used

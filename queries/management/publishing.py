@@ -18,15 +18,9 @@ from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import selector
 from queries.management.sending import Report, send_and_wait
 from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach
-from queries.planning.calls import (
-    AccountPiece,
-    Anchor,
-    HopPreparation,
-    Preparation,
-    ProveCall,
-    cut_into_pieces,
-)
+from queries.planning.calls import AccountPiece, Anchor, Preparation, ProveCall, cut_into_pieces
 from queries.planning.dry_runs import describe_refusal
+from queries.planning.known_blocks import KnownBlocks
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import BlockProof
 from queries.proving.event_witness import (
@@ -115,7 +109,7 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
         if not registry_block.unproven_facts:
             return cost
         anchor = _find_publish_anchor(block, registry, context, registry_block)
-        hops = anchor.hops if isinstance(anchor, HopPreparation) else None
+        hops = anchor.hops and anchor.hops.count if isinstance(anchor, Preparation) else None
         progress = registry_block.words, registry_block.leaf, type(anchor), hops
         if progress == last_progress:  # the node lags behind, or lies
             raise NotPublishedError(
@@ -179,7 +173,7 @@ def _find_publish_anchor(
         chain.headers,
         chain.proofs,
         head,
-        use_own_records=False,
+        KnownBlocks(registry, RegistryReader(context.destination, registry)),
     )
     anchor = search.find()
     if isinstance(anchor, HashNotKnown):

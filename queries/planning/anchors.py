@@ -11,10 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from django.db.models import Max
-
 from accounts.wording import format_count
-from queries.attestations.records import find_attest_call
 from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
@@ -28,11 +25,10 @@ from queries.chain.errors import (
 from queries.chain.games import Game, Games
 from queries.chain.registry import EMPTY_WORD, HASH_HISTORY, RegistryBlock, RegistryReader
 from queries.chain.registry_checks import BLOCKHASH_WINDOW, HISTORY_WINDOW
-from queries.config.limits import ROWS_PER_PASS
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data, selector
-from queries.models import Attestation, BlockJob, NodeRecord
-from queries.planning.calls import Anchor, HopPreparation, Preparation
+from queries.planning.calls import Anchor, Hops, Preparation
+from queries.planning.known_blocks import KnownBlocks
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import HASH_BYTES
@@ -90,12 +86,11 @@ class AnchorSearch:
     fetch_headers: FetchHeaders
     fetch_proofs: FetchProofs
     source_head: int  # no block above it is known
-    assumed_preparation: Preparation | None = None  # search as if this preparation were mined
-    use_own_records: bool = True  # whether this server's jobs and attestations count
+    known_blocks: KnownBlocks
 
     @property
     def registry_reader(self) -> RegistryReader:
-        return RegistryReader(self.destination, self.registry)
+        return self.known_blocks.reader
 
     @cached_property
     def target(self) -> Header:
@@ -162,15 +157,11 @@ class AnchorSearch:
 
     @cached_property
     def hash_window(self) -> range:
-        """The blocks whose hashes the registry knows although `anchor_blocks` does not list them:
+        """The blocks whose hashes the registry knows although `known_blocks` does not list them:
         it can look them up, or has recorded the hash without the number.
 
-        Native route: the chain's latest blocks. Output route: the block recorded from a game. With
-        `assumed_preparation`: the block that this preparation records.
+        Native route: the chain's latest blocks. Output route: the block recorded from a game.
         """
-        preparation = self.assumed_preparation
-        if preparation and not isinstance(preparation, HopPreparation):
-            return range(preparation.next_start, preparation.next_start + 1)
         if self.registry.kind is RegistryKind.OUTPUT:
             return self._known_output_window()
         if self.registry.kind is not RegistryKind.NATIVE:
@@ -201,25 +192,21 @@ class AnchorSearch:
         """The lowest of these blocks that the registry knows."""
         if nearby_blocks.start in self.hash_window:
             return nearby_blocks.start
-        numbers = [*self.registry_reader.anchor_blocks(nearby_blocks), *self.hash_window[:1]]
+        numbers = [*self.known_blocks.find(nearby_blocks), *self.hash_window[:1]]
         return min((number for number in numbers if number in nearby_blocks), default=None)
 
     def _hop_starts(self) -> dict[int, bool]:
         """Known blocks from which hops can lead to the target, and whether they are accumulated."""
-        if self.assumed_preparation:
-            is_accumulated = isinstance(self.assumed_preparation, HopPreparation)
-            return {self.assumed_preparation.next_start: is_accumulated}
         first, limit = self.target.number, self.destination.chain.limits.max_batch_calls
-        own_blocks = _own_blocks(self.registry, first) if self.use_own_records else []
-        candidates = set(own_blocks)
+        candidates = self.known_blocks.candidates(first)
         if self.registry.kind is RegistryKind.OPTIMISM:
             l1_block, _ = self.registry_reader.latest_l1_block()
             candidates |= {*range(max(l1_block - BLOCKHASH_WINDOW, first), l1_block + 1)}
-        starts = self.registry_reader.anchor_blocks(sorted(candidates - {first}))
+        starts = self.known_blocks.find(sorted(candidates - {first}))
         # Hops stop at multiples of 8,191; the lowest known one is enough.
         stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
         for offset in range(0, min(len(stops), limit * limit), limit):
-            if known_stops := self.registry_reader.anchor_blocks(stops[offset : offset + limit]):
+            if known_stops := self.known_blocks.find(stops[offset : offset + limit]):
                 starts[min(known_stops)] = known_stops[min(known_stops)]
                 break
         if window := self.hash_window:
@@ -252,7 +239,7 @@ class AnchorSearch:
             return accumulated_section(*words, witness, is_hop=True)
         return headers_section([HeaderStep(start, witness, accumulate, is_hop=True)])
 
-    def _prepare_hops(self, start: int, *, is_accumulated: bool) -> HopPreparation:
+    def _prepare_hops(self, start: int, *, is_accumulated: bool) -> Preparation:
         """Prepare as many hops from `start` towards the target as fit into one transaction.
 
         Hops stop at multiples of 8,191. Proofs of all older blocks can start there.
@@ -275,32 +262,25 @@ class AnchorSearch:
             sections.append(section)
         count = format_count(len(stops), "hop")
         pending_sentence = f"A transaction with hops is not mined yet ({count} in all)."
-        return HopPreparation(
+        return Preparation(
             call,
             stops[-1],
             "The block is far before the nearest one that the registry knows: "
             f"{count} must be sent first.",
             Reason(WaitCode.HOPS_PENDING, pending_sentence),
-            hops=len(stops),
-            hops_in_call=len(sections),
-            sections=b"".join(sections),
-            start=start,
+            Hops(len(stops), len(sections), b"".join(sections), start),
         )
 
     def _proof_window_sentence(self) -> str:
-        if not self.use_own_records:
-            return ""
-        nodes = NodeRecord.objects.filter(chain=self.registry.source, proof_window__gte=0)
-        window = nodes.aggregate(max=Max("proof_window"))["max"]
+        window = self.known_blocks.proof_window()
         return (
             "" if window is None else f" Its nodes prove the last {format_count(window, 'block')}."
         )
 
     def _hash_preparation(self, blocks: range) -> Preparation | None:
         """A transaction that makes the hash of one of these blocks known, if there is one."""
-        if self.registry.kind is RegistryKind.ATTESTED and self.use_own_records:
-            attest_call = find_attest_call(self.registry, blocks)
-            return Preparation(*attest_call) if attest_call else None
+        if self.registry.kind is RegistryKind.ATTESTED:
+            return self.known_blocks.attestation(blocks)
         if self.registry.kind is RegistryKind.OUTPUT:
             game = self.games.valid_game
             return self._output_preparation(game) if game and game.block in blocks else None
@@ -358,17 +338,3 @@ class AnchorSearch:
             f"go further, but not before the block-hash history (EIP-2935), which {history}."
         )
         return OutOfReach(Reason(OutOfReach.code, sentence), distance)
-
-
-def _own_blocks(registry: Registry, first: int) -> list[int]:
-    """Blocks within a hop's reach that this server may have accumulated, and attested blocks."""
-    jobs = BlockJob.objects.filter(
-        **registry.route_filter, block__range=(first, first + HISTORY_RING)
-    )
-    jobs = jobs.exclude(header=b"").order_by("-block")
-    rows = Attestation.objects.filter(
-        **registry.route_filter, registry=registry.address, block__gte=first
-    )
-    attested_blocks = rows.order_by("block").values_list("block", flat=True)
-    own_blocks = jobs.values_list("block", flat=True)
-    return [*own_blocks[:ROWS_PER_PASS], *attested_blocks[:ROWS_PER_PASS]]

@@ -65,25 +65,31 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
+class Hops:
+    """The hops towards a block, of which one transaction holds the first."""
+
+    count: int
+    count_in_call: int
+    sections: bytes  # of the call
+    start: int  # the block that they start from
+
+
+@dataclass(frozen=True, slots=True)
 class Preparation:
-    """A transaction that has to be mined first: it records a block's hash, or lowers the registry's
-    state horizon.
+    """A transaction that has to be mined first: it records a block's hash, hops towards the block,
+    or lowers the registry's state horizon.
     """
 
     calldata: bytes
     next_start: int  # the search continues from this block
     sentence: str = "A block's hash is recorded in the registry first."
     pending_reason: Reason = WaitCode.HASH_PENDING.reason
+    hops: Hops | None = None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HopPreparation(Preparation):
-    """The first transaction of those that hop towards the block."""
-
-    hops: int  # in all of them
-    hops_in_call: int
-    sections: bytes
-    start: int  # the block that they start from
+    @property
+    def known_block(self) -> dict[int, bool]:
+        """The block that the registry knows once it is mined, and whether it is accumulated."""
+        return {self.next_start: self.hops is not None}
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from math import ceil
 
 from queries.chain.errors import (
@@ -16,36 +15,18 @@ from queries.config.registries import Registry
 from queries.facts import facts_of
 from queries.models import Query
 from queries.planning.anchors import OutOfReach
-from queries.planning.calls import (
-    AccountPiece,
-    Anchor,
-    HopPreparation,
-    Piece,
-    Preparation,
-    ProveCall,
-    join_pieces,
-)
+from queries.planning.calls import AccountPiece, Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders
 from queries.proving.registry_calls import block_leaf
+from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
 
 HEADER_FIRST = "The header is sent first, and the accounts in transactions after it."
 # Errors of nodes that do not support state overrides.
 OVERRIDE_ERRORS = (ParametersRejectedError, MethodMissingError, CallRevertedError)
 NOT_PRICED = "This cannot be simulated beforehand, so the fee given here does not include it."
-
-
-class Readiness(StrEnum):
-    """Whether the facts of a block could be proven now."""
-
-    PROVEN = "PROVEN"
-    READY = "READY"
-    NOT_FINAL = "NOT_FINAL"
-    NOT_KNOWN = "NOT_KNOWN"  # the destination will learn the block
-    OUT_OF_REACH = "OUT_OF_REACH"
-    FAILS = "FAILS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +86,12 @@ class BlockEstimate:
 
     @property
     def is_rejected(self) -> bool:
-        return self.readiness in {Readiness.OUT_OF_REACH, Readiness.FAILS}
+        return self.readiness.is_rejected
 
     def add(self, preparation: Preparation, price: Price) -> None:
         """Add the price of a preparation; that of the first hops stands for all."""
-        if isinstance(preparation, HopPreparation):
-            share = preparation.hops / preparation.hops_in_call
+        if hops := preparation.hops:
+            share = hops.count / hops.count_in_call
             self.preparations["hops"] = price.scale(share)
         else:
             self.preparations[preparation.calldata] = price
@@ -239,7 +220,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
     leaves: dict[int, bytes] = {}
     anchor = plan.find_anchor()
     while isinstance(anchor, Preparation):
-        estimate.hops += anchor.hops if isinstance(anchor, HopPreparation) else 0
+        estimate.hops += anchor.hops.count if anchor.hops else 0
         estimate.sentence = estimate.sentence or anchor.sentence
         price = _price_calls(chains, registry, [ProveCall(anchor.calldata)], leaves)
         if price is None:
@@ -247,7 +228,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
             return
         estimate.add(anchor, price)
         leaves[anchor.next_start] = block_leaf(source.header(anchor.next_start))
-        anchor = plan.find_anchor(assumed_preparation=anchor)
+        anchor = plan.find_anchor(assumed=anchor.known_block)
     if isinstance(anchor, Anchor):
         _estimate_facts(plan, estimate, anchor, leaves)
     elif isinstance(anchor, OutOfReach):

@@ -6,13 +6,14 @@ from typing import Self
 
 from queries.chain.block_contents import BlockContent
 from queries.chain.client import ChainClient
-from queries.chain.registry import FactGroups, RegistryBlock, group_facts
+from queries.chain.registry import FactGroups, RegistryBlock, RegistryReader, group_facts
 from queries.config.registries import Registry, RegistryKind
 from queries.facts import facts_of
 from queries.models import Query
 from queries.planning.anchors import AnchorResult, AnchorSearch
-from queries.planning.calls import Anchor, Piece, Preparation, cut_into_pieces
+from queries.planning.calls import Anchor, Piece, cut_into_pieces
 from queries.planning.events import Event, cut_events, set_events
+from queries.planning.known_blocks import RecordedBlocks
 from queries.planning.readers import ChainReaders
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
@@ -56,25 +57,26 @@ class BlockPlan:
         return group_facts(self.registry_block.unproven_facts)
 
     def find_anchor(
-        self, node: ChainClient | None = None, assumed_preparation: Preparation | None = None
+        self, node: ChainClient | None = None, assumed: Mapping[int, bool] | None = None
     ) -> AnchorResult:
         """Find how the missing facts can be proven now, or the reason why they cannot yet.
 
-        `node`: ask only this node of the destination. `assumed_preparation`: search as if
-        this preparation were mined.
+        `node`: ask only this node of the destination. `assumed`: blocks that count as known
+        (False) or accumulated (True).
         """
         chains, registry = self.chains, self.registry
         is_native = registry.kind is RegistryKind.NATIVE
         head = node.latest_head() if node and is_native else chains.head(registry.source)
+        destination = node or chains.client(registry.destination)
         search = AnchorSearch(
             self.header,
             self.registry_block,
             registry,
-            node or chains.client(registry.destination),
+            destination,
             self.content.source.headers,
             self.content.source.account_proofs,
             head.number,
-            assumed_preparation,
+            RecordedBlocks(registry, RegistryReader(destination, registry), assumed or {}),
         )
         return search.find()
 

@@ -19,7 +19,6 @@ from queries.planning.anchors import HashNotKnown, OutOfReach
 from queries.planning.calls import (
     AccountPiece,
     Anchor,
-    HopPreparation,
     Preparation,
     accounts_to_store,
     joined_calldata,
@@ -172,22 +171,17 @@ def _fact_sort_key(piece: AccountPiece, fact: BlockFact) -> FactSortKey:
 
 def _find_witness_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:
     """Find the proof's anchor. Include hops that a batch would send first, if they fit a call."""
-    hop_sections, start = b"", 0
-    assumed_preparation = None if l1_block is None else Preparation(b"", l1_block)
-    result = plan.find_anchor(assumed_preparation=assumed_preparation)
-    if isinstance(result, HopPreparation) and result.hops == result.hops_in_call:
-        hop_sections, start = result.sections, result.start
+    result = plan.find_anchor(assumed={} if l1_block is None else {l1_block: False})
+    hops = result.hops if isinstance(result, Preparation) else None
+    if isinstance(result, Preparation) and hops and hops.count == hops.count_in_call:
         # Treat the hop's target as known; a proof cannot use what it accumulates itself.
-        target_known = Preparation(result.calldata, result.next_start)
-        result = plan.find_anchor(assumed_preparation=target_known)
+        result = plan.find_anchor(assumed={result.next_start: False})
     if isinstance(result, HashNotKnown):
         is_permanent = isinstance(result, OutOfReach)
         raise NotProvableError(result.reason.sentence, is_permanent=is_permanent)
     if isinstance(result, Preparation):
         raise NotProvableError(f"{result.sentence} Submit a batch instead.")
-    if not hop_sections:
-        return result
-    return replace(result, hop=hop_sections + result.hop, hop_start=start)
+    return replace(result, hop=hops.sections + result.hop, hop_start=hops.start) if hops else result
 
 
 def _last_valid_block(

@@ -21,14 +21,7 @@ from queries.database import stored_proofs
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
 from queries.models import Batch, BlockJob, Query, SentTransaction
-from queries.planning.calls import (
-    Anchor,
-    HopPreparation,
-    Piece,
-    Preparation,
-    ProveCall,
-    join_pieces,
-)
+from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon import history_request, horizon_evidence
 from queries.planning.plan import BlockPlan
@@ -170,7 +163,7 @@ def _is_preparation_pending(job: BlockJob, preparation: Preparation) -> bool:
         is_preparation=True,
         confirmed=False,
     ).exclude(succeeded=False)  # mined ones count too: a node that is behind may not know them yet
-    if isinstance(preparation, HopPreparation):
+    if preparation.hops:
         return rows.filter(hops__gt=0).exists()
     lowers_horizon = preparation.calldata.startswith(ENDED_BY_SELECTOR)
     calldata_prefix = ENDED_BY_SELECTOR if lowers_horizon else preparation.calldata
@@ -223,8 +216,8 @@ def _estimate_group(
     first = group[0]
     calls = join_pieces([piece for ready_job in group for piece in ready_job.pieces])
     if preparation := first.preparation:
-        hops = preparation.hops_in_call if isinstance(preparation, HopPreparation) else 0
-        calls = [ProveCall(preparation.calldata, hops=hops)]
+        hops = preparation.hops
+        calls = [ProveCall(preparation.calldata, hops=hops.count_in_call if hops else 0)]
     estimates: dict[ProveCall, GasEstimate] = {}
     refusals: dict[int, tuple[ProveCall, CallRefusal]] = {}
     for call, result in first.job_pass.estimator.estimate_and_split(calls).items():

@@ -1,0 +1,72 @@
+"""The blocks that a registry knows, or will know: where a proof can start."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Max
+
+from queries.attestations.records import find_attest_call
+from queries.chain.registry import RegistryReader
+from queries.config.limits import ROWS_PER_PASS
+from queries.config.registries import Registry
+from queries.models import Attestation, BlockJob, NodeRecord
+from queries.planning.calls import Preparation
+from queries.proving.registry_calls import HISTORY_RING
+
+
+@dataclass(frozen=True)
+class KnownBlocks:
+    """What the registry itself tells."""
+
+    registry: Registry
+    reader: RegistryReader
+    # Answered first: blocks that count as known by their hash (False) or accumulated (True),
+    # because a transaction will prove them.
+    assumed: Mapping[int, bool] = field(default_factory=dict)
+
+    def find(self, blocks: Sequence[int]) -> dict[int, bool]:
+        """The blocks among these that are accumulated (True) or known by their hash (False)."""
+        assumed = {block: state for block, state in self.assumed.items() if block in blocks}
+        return self.reader.anchor_blocks(blocks) | assumed
+
+    def candidates(self, first: int) -> set[int]:
+        """Blocks from `first` on that the registry may know."""
+        return {block for block in self.assumed if block >= first}
+
+    def attestation(self, blocks: range) -> Preparation | None:  # noqa: ARG002
+        """A transaction with enough stored attestations of one of these blocks."""
+        return None
+
+    def proof_window(self) -> int | None:
+        """How many blocks back the source's nodes prove accounts, if it is measured."""
+        return None
+
+
+@dataclass(frozen=True)
+class RecordedBlocks(KnownBlocks):
+    """The same, with what this server has stored: its jobs, attestations and proof windows."""
+
+    def candidates(self, first: int) -> set[int]:
+        """Also blocks within a hop's reach that this server may have accumulated, and attested
+        ones.
+        """
+        jobs = BlockJob.objects.filter(
+            **self.registry.route_filter, block__range=(first, first + HISTORY_RING)
+        )
+        jobs = jobs.exclude(header=b"").order_by("-block")
+        rows = Attestation.objects.filter(
+            **self.registry.route_filter, registry=self.registry.address, block__gte=first
+        )
+        attested_blocks = rows.order_by("block").values_list("block", flat=True)
+        own_blocks = jobs.values_list("block", flat=True)
+        stored_blocks = *own_blocks[:ROWS_PER_PASS], *attested_blocks[:ROWS_PER_PASS]
+        return {*super().candidates(first), *stored_blocks}
+
+    def attestation(self, blocks: range) -> Preparation | None:
+        attest_call = find_attest_call(self.registry, blocks)
+        return Preparation(*attest_call) if attest_call else None
+
+    def proof_window(self) -> int | None:
+        nodes = NodeRecord.objects.filter(chain=self.registry.source, proof_window__gte=0)
+        window: int | None = nodes.aggregate(max=Max("proof_window"))["max"]
+        return window
