@@ -10,7 +10,7 @@ from django.http import QueryDict
 from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import selector_from_input
 from queries.config.routes import Chain
-from queries.reading.reach import Reach, route_reach
+from queries.reading.readiness import BlockReadiness, block_readiness
 from queries.schema.bodies import SELECTOR_PATTERN
 from queries.schema.checked_batch import Selector
 
@@ -28,7 +28,7 @@ class ReachForm:
     block: str
     is_sent: bool = False
     selector: Selector | None = None  # None if the text is not a block
-    reach: Reach | None = None
+    answer: BlockReadiness | None = None
 
     @classmethod
     def read(cls, query: QueryDict, links: PageLinks) -> Self:
@@ -44,8 +44,9 @@ class ReachForm:
         if "block" not in query or source is None or destination is None:
             return cls(*form)
         selector = _parse_selector(text)
-        reach = route_reach(links.routes, source, destination, selector) if selector else None
-        return cls(*form, is_sent=True, selector=selector, reach=reach)
+        route = links.routes, source, destination
+        answer = block_readiness(*route, selector) if selector else None
+        return cls(*form, is_sent=True, selector=selector, answer=answer)
 
     @property
     def new_batch(self) -> str:

@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import count
+from typing import Protocol
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -181,7 +182,7 @@ def refuse_blocks_beyond_head(blocks: Iterable[CheckedBlock], limits: Limits) ->
     recent = ChainRecord.objects.filter(recorded_at__gt=earliest)
     heads = recent.in_bulk({block.source for block in blocks})
     for block in blocks:
-        if reason := _reason_beyond_head(block.selector, heads.get(block.source), limits):
+        if reason := reason_beyond_head(block.selector, heads.get(block.source), limits):
             problem = f"is not on chain {block.source} yet: {reason}"
             raise InvalidValueError(
                 RequestCode.BLOCK_BEYOND_HEAD,
@@ -191,7 +192,20 @@ def refuse_blocks_beyond_head(blocks: Iterable[CheckedBlock], limits: Limits) ->
             )
 
 
-def _reason_beyond_head(selector: Selector, head: ChainRecord | None, limits: Limits) -> str:
+class KnownHead(Protocol):
+    """The newest block that a prover has seen."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def timestamp(self) -> int: ...
+
+    @property
+    def block_seconds(self) -> float | None: ...
+
+
+def reason_beyond_head(selector: Selector, head: KnownHead | None, limits: Limits) -> str:
     """Say what is accepted, and when this block is expected; empty if the block is accepted."""
     number, seconds = selector.number, None
     if head is None:

@@ -1,0 +1,230 @@
+"""Whether a block can be proven on a route, from what provers have stored. Asks no node."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import ceil, floor
+from operator import itemgetter
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, QuerySet
+
+from accounts.wording import datetime_from_unix, format_utc
+from queries.chain.errors import (
+    BeyondHorizonError,
+    NodesUnreachableError,
+    ProofWindowExceededError,
+    StateNotAvailableError,
+    TimeTooEarlyError,
+)
+from queries.config.limits import Limits
+from queries.config.registries import Registry, RegistryKind
+from queries.config.routes import Chain, Routes
+from queries.error_codes import RequestCode
+from queries.intake.submit import reason_beyond_head
+from queries.models import Attestation, BlockJob, Query
+from queries.proving.registry_calls import HISTORY_RING
+from queries.reading.chain_heads import HeadView, known_block_times, last_final_block, state_horizon
+from queries.reading.service_status import chain_statuses
+from queries.schema.checked_batch import Selector
+from queries.statuses import Readiness
+from queries.wait_reasons import Reason, WaitCode
+
+# Until a dispute game is decided and valid, with the delays of OP Mainnet.
+OUTPUT_DELAY = 7 * 86_400
+MAX_JOBS = 20  # that are read to find a proven one
+
+
+@dataclass(frozen=True, slots=True)
+class BlockReadiness:
+    """Whether a block can be proven now, as far as stored rows tell. An estimate asks nodes."""
+
+    readiness: Readiness | None  # None: only nodes can tell
+    reason: Reason
+    head: HeadView | None = None
+    block: int | None = None  # estimated if a time was asked for; None: not known
+    seconds: int | None = None  # about how long it waits; None: not known
+
+    @property
+    def is_rejected(self) -> bool:
+        return self.readiness is not None and self.readiness.is_rejected
+
+
+def block_readiness(
+    routes: Routes, source: int, destination: int, selector: Selector
+) -> BlockReadiness:
+    registry = routes.registries.get((source, destination))
+    chains = {chain: routes.chains[chain] for chain in (source, destination)}
+    if registry is None:
+        names = f"{chains[source].name} to {chains[destination].name}"
+        reason = Reason(RequestCode.ROUTE_UNSUPPORTED.code, f"No route leads from {names}.")
+        return BlockReadiness(Readiness.FAILS, reason)
+    statuses = chain_statuses(list(chains.values()))
+    heads = {status.chain.id: status.head for status in statuses if status.head}
+    silent_chains = [status.chain.id for status in statuses if not status.is_answered]
+    head = heads.get(source)
+    if silent_chains or head is None:
+        silent = chains[source if head is None or source in silent_chains else destination]
+        sentence = f"No node of {silent.name} answers. A batch waits until one does."
+        return BlockReadiness(None, Reason(NodesUnreachableError.code, sentence), head)
+    final = head.final
+    if not selector.is_time:
+        final = last_final_block(head, chains[source], destination)
+    route = _RouteState(
+        registry,
+        chains[source],
+        chains[destination],
+        head,
+        final,
+        state_horizon(registry, heads),
+        known_block_times(source, head),
+    )
+    if selector.number > (head.timestamp if selector.is_time else head.number):
+        return route.beyond_head(selector, routes.limits)
+    if selector.is_time:
+        return route.at_time(selector.number)
+    return route.existing_block(selector.number, selector.number, route.time(selector.number))
+
+
+@dataclass(frozen=True, slots=True)
+class _RouteState:
+    registry: Registry
+    source: Chain
+    destination: Chain
+    head: HeadView
+    final: int  # the last block that may be proven
+    horizon: int
+    block_times: Sequence[tuple[int, float]]
+
+    def time(self, block: int) -> int | None:
+        """The estimated time of a block that exists. None if unknown."""
+        return _interpolate(self.block_times, block) if self.block_times else None
+
+    def seconds_until_final(self, block: int) -> int | None:
+        """Estimated seconds, if finality keeps its distance to the head. None if unknown."""
+        pace = self.head.block_seconds
+        return None if pace is None or not self.final else ceil((block - self.final) * pace)
+
+    def beyond_head(self, selector: Selector, limits: Limits) -> BlockReadiness:
+        """The readiness of a block or time that is still to come."""
+        name = self.source.name
+        if sentence := reason_beyond_head(selector, self.head, limits):
+            sentence = f"It is not on {name} yet: {sentence}"
+            return self._answer(Readiness.FAILS, RequestCode.BLOCK_BEYOND_HEAD.code, sentence)
+        code, seconds = WaitCode.BLOCK_NOT_FINAL, self.seconds_until_final(selector.number)
+        if selector.is_time:
+            code = WaitCode.TIME_NOT_REACHED
+            wait = self.seconds_until_final(self.head.number) or 0
+            seconds = selector.number - self.head.timestamp + wait
+        sentence = f"It is still to come: the newest block of {name} seen here is "
+        sentence += f"{self.head.number:,}. A batch may ask for it now."
+        block = None if selector.is_time else selector.number
+        return self._answer(Readiness.NOT_FINAL, code, sentence, block, seconds)
+
+    def at_time(self, timestamp: int) -> BlockReadiness:
+        name = self.source.name
+        if not self.block_times:
+            return self._answer(None, "", f"The time between blocks of {name} is not known here.")
+        block = _interpolate([(time, number) for number, time in self.block_times], timestamp)
+        if block < 0:
+            return self._answer(
+                None, TimeTooEarlyError.code, f"By what is known here, {name} had no block then."
+            )
+        # The next header shows that the block was the last one at that time.
+        return self.existing_block(block, block + 1, timestamp)
+
+    def existing_block(self, block: int, last: int, timestamp: int | None) -> BlockReadiness:
+        """`last` is the last block that has to be final; `timestamp` may be estimated."""
+        obstacle = next(self._obstacles(block, last, timestamp), None)
+        return obstacle or self._known_hash(block, last)
+
+    def _obstacles(self, block: int, last: int, timestamp: int | None) -> Iterator[BlockReadiness]:
+        head, oldest = self.head, self.head.oldest_provable_block or 0
+        answer = partial(self._answer, block=block)
+        if timestamp is not None and timestamp >= self.horizon:
+            moment = datetime_from_unix(self.horizon)
+            until = format_utc(moment) if moment else f"the time {self.horizon}"
+            sentence = f"The registry takes accounts of blocks before {until} only."
+            yield answer(Readiness.FAILS, BeyondHorizonError.code, sentence)
+        if head.proof_window == -1 or oldest > self.final > 0:
+            sentence = "None of this server's nodes proves an account of a final block right now."
+            yield answer(Readiness.FAILS, StateNotAvailableError.code, sentence)
+        if last > self.final:
+            seconds = self.seconds_until_final(last)
+            sentence = "Submit the batch now if you like: it goes on when the block is final."
+            yield answer(Readiness.NOT_FINAL, WaitCode.BLOCK_NOT_FINAL, sentence, seconds=seconds)
+        if head.proof_window is None:
+            name = self.source.name
+            yield answer(None, "", f"How far back the nodes prove {name} is not measured yet.")
+        if block < oldest:
+            sentence = (
+                f"The oldest block that works is {oldest:,}. Facts that are in the registry "
+                "already stay readable."
+            )
+            yield answer(Readiness.FAILS, ProofWindowExceededError.code, sentence)
+        if block < head.number - HISTORY_RING:
+            sentence = (
+                "The block is beyond what one proof reaches. Hops lead further back, if a node "
+                "has the state of the blocks between."
+            )
+            yield answer(None, "", sentence)
+
+    def _known_hash(self, block: int, last: int) -> BlockReadiness:
+        """The readiness of a final, provable block: once a hash at or above it is known."""
+        registry, time, answer = self.registry, self.time(block), partial(self._answer, block=block)
+        is_known = registry.kind not in {RegistryKind.ATTESTED, RegistryKind.OUTPUT}
+        if is_known or self._has_proven_block(last) or self._is_attested(last):
+            sentence = f"The block is final, and {self.destination.name} can know its hash."
+            return answer(Readiness.READY, "", sentence)
+        if registry.kind is RegistryKind.ATTESTED:
+            sentence = (
+                f"The registry needs {registry.threshold} of {len(registry.signers)} signers. "
+                "Signers sign what batches wait for; how soon is not known here."
+            )
+            return answer(Readiness.NOT_KNOWN, WaitCode.NOT_ATTESTED, sentence)
+        seconds = None if time is None else OUTPUT_DELAY - (self.head.timestamp - time)
+        if (seconds or 0) < 0:
+            return answer(None, "", "A dispute game that covers the block should be valid by now.")
+        sentence = "A dispute game that covers the block has to be decided first."
+        code = WaitCode.OUTPUT_NOT_RECORDED
+        return answer(Readiness.NOT_KNOWN, code, sentence, seconds=seconds)
+
+    def _answer(
+        self,
+        readiness: Readiness | None,
+        code: str,
+        sentence: str,
+        block: int | None = None,
+        seconds: int | None = None,
+    ) -> BlockReadiness:
+        return BlockReadiness(readiness, Reason(code, sentence), self.head, block, seconds)
+
+    def _is_attested(self, block: int) -> bool:
+        """Whether enough signers have attested a block from which the prover reaches this one."""
+        if self.registry.kind is not RegistryKind.ATTESTED:
+            return False
+        rows = self._rows_at_or_above(
+            Attestation.objects.filter(registry=self.registry.address), block
+        )
+        signers = rows.values("block").annotate(signers=Count("signer"))
+        return bool(signers.filter(signers__gte=self.registry.threshold).exists())
+
+    def _has_proven_block(self, block: int) -> bool:
+        """Whether queries here show that the registry has this block or one of the next."""
+        queries = Query.objects.filter(
+            job=OuterRef("pk"), header_accumulated_completed_at__isnull=False
+        )
+        jobs = self._rows_at_or_above(BlockJob.objects.order_by("block"), block)
+        flags = jobs.annotate(is_proven=Exists(queries)).values_list("is_proven", flat=True)
+        return any(flags[:MAX_JOBS])
+
+    def _rows_at_or_above(self, rows: QuerySet[Any], block: int) -> QuerySet[Any]:
+        return rows.filter(**self.registry.route_filter, block__range=(block, block + HISTORY_RING))
+
+
+def _interpolate(points: Sequence[tuple[float, float]], x: float) -> int:
+    """The y at x, rounded down, on the lines through two points or more, in ascending order."""
+    index = bisect_right(points, x, key=itemgetter(0))
+    (x0, y0), (x1, y1) = points[max(index - 1, 0) :][:2] if index < len(points) else points[-2:]
+    return floor(y0 + (x - x0) * (y1 - y0) / ((x1 - x0) or 1))
