@@ -18,7 +18,7 @@ ENDED_STATUSES = (BatchStatus.DONE, BatchStatus.REJECTED)
 
 
 class Readiness(StrEnum):
-    """Whether the facts of a block could be proven now."""
+    """Whether the facts of a block could be proven now, from proven to furthest from it."""
 
     PROVEN = "PROVEN"
     READY = "READY"

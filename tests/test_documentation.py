@@ -32,6 +32,7 @@ from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain
 from queries.config.routes_file import MAX_NAME_LENGTH
 from queries.engines import celery
+from queries.planning import on_request
 from queries.prover import loop
 from queries.proving.packing import OSAKA
 from queries.schema.strict_json import MAX_DEPTH
@@ -147,8 +148,8 @@ FIGURES = {
         f" of these {attempts.WALLET_QUERIES_PER_NETWORK} with a contract wallet;",
         f" {attempts.PASSWORDS_PER_NETWORK} per IP address with a password |",
         f"| {sessions.MAX_SESSIONS_PER_ACCOUNT} per account, {sessions.MAX_AGE.days} days |",
-        f"| {estimates.ESTIMATES_PER_MINUTE} a minute per account,",
-        f" {estimates.ESTIMATE_SECONDS:.0f} seconds for an",
+        f"| {on_request.ESTIMATES_PER_MINUTE} a minute per account,",
+        f" {on_request.ESTIMATE_SECONDS:.0f} seconds for an",
         f" {estimates.WITNESS_SECONDS:.0f} seconds for a witness |",
         f"| {facts.MAX_CHECKS} a minute per IP address |",
         f"| {attestations.ATTESTATION_REQUESTS_PER_MINUTE} requests a minute per IP address |",

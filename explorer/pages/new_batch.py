@@ -1,6 +1,6 @@
 """The page of a new batch: its form, the estimate, and submitting.
 
-The API's own functions check, estimate and submit, so the page and the API have the same rules.
+The same functions check, estimate and submit for the API, so both have the same rules.
 """
 
 import json
@@ -29,21 +29,22 @@ from explorer.pages.errors import batch_too_large
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import NewBatch, form_from_batch, form_from_link, read_form
-from queries.api.estimates import BlockEstimateResponse, EstimateResponse, estimate_body
 from queries.config.measured_costs import account_cost
 from queries.config.registries import Registry
 from queries.config.routes import Chain
 from queries.intake.submit import submit_batch
+from queries.planning import on_request
+from queries.planning.estimate import BatchEstimate, BlockEstimate
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.batch_details import stored_request
 from queries.reading.chain_heads import HeadView, chain_heads
 from queries.reading.figures import RouteFigures, route_figures
 from queries.schema.batch_checks import BatchLimits, read_batch
+from queries.schema.checked_batch import CheckedBatch
 from queries.schema.strict_json import read_json
+from queries.statuses import Readiness
 
-# From proven to furthest from being proven.
-READINESS_ORDER = ("PROVEN", "READY", "NOT_FINAL", "NOT_KNOWN", "OUT_OF_REACH", "FAILS")
 # Replacements of the API's sentences, by code and kind of field.
 FORM_SENTENCES = {
     ("empty_request", "account"): (
@@ -86,7 +87,7 @@ class NewBatchPage:
     notice: str = ""
     refusal: RefusalError | None = None
     refusal_sentence: str = ""  # in the words of the form
-    estimate: EstimateResponse | None = None
+    estimate: BatchEstimate | None = None
     errors: dict[str, str] = field(default_factory=dict)  # by field
     warnings: dict[str, str] = field(default_factory=dict)  # by field
     checks_on_load: bool = False
@@ -139,35 +140,35 @@ class NewBatchPage:
         return next((key for key in self.keys if key.row.id == self.form.key), None)
 
     @cached_property
-    def blocks(self) -> list[tuple[BlockEstimateResponse, str]]:
+    def blocks(self) -> list[tuple[BlockEstimate, str]]:
         """The estimate's blocks, with how long until they are final."""
         blocks = self.estimate.blocks if self.estimate else ()
         return [(block, self._time_until_final(block)) for block in blocks]
 
-    def _time_until_final(self, block: BlockEstimateResponse) -> str:
-        head = self.heads.get(block.origin_chain_id)
-        if block.readiness != "NOT_FINAL" or not block.block or not (head and head.block_seconds):
+    def _time_until_final(self, block: BlockEstimate) -> str:
+        head, is_waiting = self.heads.get(block.source), block.readiness is Readiness.NOT_FINAL
+        if not is_waiting or not block.block or not (head and head.block_seconds):
             return ""
-        blocks_left = max(block.block - block.last_final_block, 1)
+        blocks_left = max(block.block - block.last_final, 1)
         return rough_duration(ceil(blocks_left * head.block_seconds))
 
     @property
-    def readiness(self) -> str:
+    def readiness(self) -> Readiness:
         """The readiness of the block that is furthest from being proven."""
-        return max((block.readiness for block, _ in self.blocks), key=READINESS_ORDER.index)
+        return max((block.readiness for block, _ in self.blocks), key=list(Readiness).index)
 
     @property
     def block_error(self) -> str:
         """The error of the first block that would be rejected; empty if none would be."""
-        return next((block.error for block, _ in self.blocks if block.error), None) or ""
+        return next((block.sentence for block, _ in self.blocks if block.is_rejected), "")
 
     @cached_property
     def expectations(self) -> list[tuple[Registry, RouteFigures, int]]:
         """Each route's registry, the figures of its batches, and the gas to prove one balance."""
         if self.estimate is None:
             return []
-        destination = self.estimate.destination_chain_id
-        sources = dict.fromkeys(block.origin_chain_id for block, _ in self.blocks)
+        destination = self.estimate.destination
+        sources = dict.fromkeys(block.source for block, _ in self.blocks)
         routes = [(source, destination) for source in sources]
         figures = route_figures(routes, timezone.now().date())
         registries = ((route, self.links.registry(*route)) for route in routes)
@@ -184,13 +185,13 @@ class NewBatchPage:
         errors = {name: sentence} if name else {}
         return replace(self, refusal=refusal, refusal_sentence=sentence, errors=errors)
 
-    def add_estimate(self, estimate: EstimateResponse) -> "NewBatchPage":
+    def add_estimate(self, estimate: BatchEstimate, batch: CheckedBatch) -> "NewBatchPage":
         """Return the page with the estimate; the fee is filled in unless the user entered one."""
         form = self.form
         if not estimate.free and form.fee.strip() in {"", form.filled_fee}:
             fee = str(estimate.fee_needed)
             form = replace(form, fee=fee, filled_fee=fee)
-        warnings = {form.field_of(warning.path): warning.sentence for warning in estimate.warnings}
+        warnings = {form.field_of(warning.path): warning.sentence for warning in batch.warnings}
         return replace(self, form=form, estimate=estimate, warnings=warnings)
 
     def correct_choices(self) -> "NewBatchPage":
@@ -297,7 +298,8 @@ def _check_or_estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage
             read_batch(page.body, routes, limits)
             return page
         key = count_request(signed_in_account(request), page.form.key)
-        return page.add_estimate(estimate_body(key, page.body, routes, limits))
+        batch = read_batch(page.body, routes, limits, needs_fee=False)
+        return page.add_estimate(on_request.estimate(key, batch, routes), batch)
     except RefusalError as refusal:
         return page.add_refusal(refusal)
 

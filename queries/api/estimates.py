@@ -1,20 +1,14 @@
-"""POST /estimate and POST /witness. They ask nodes, so they are bounded in time and in load."""
+"""POST /estimate and POST /witness."""
 
-import time
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict, replace
-from threading import Lock
 from typing import Any
 
 from django.http import HttpRequest
-from django.utils import timezone
 from pydantic import Field
 
 from accounts.http.errors import RefusalError
-from accounts.http.rate_limits import MINUTE, refuse_over_quota, use_quota
-from accounts.models import Account, ApiKey
-from accounts.wording import format_duration
+from accounts.models import ApiKey
 from queries.api.endpoint import BATCH_ERRORS, endpoint
 from queries.api.request_parts import json_body
 from queries.api.responses import (
@@ -36,28 +30,21 @@ from queries.api.responses import (
 )
 from queries.chain.errors import ChainError
 from queries.config.routes import Routes
-from queries.error_codes import RETRY_SOON, EndpointCode, EstimateCode, busy_refusal
+from queries.error_codes import EndpointCode, EstimateCode
 from queries.facts import BLOCK_AT_TIME
-from queries.http.thread_slots import thread_slot
-from queries.intake import submit
-from queries.models import Batch, Query
-from queries.planning.estimate import BatchEstimate, BlockEstimate, estimate_batch
-from queries.planning.readers import ChainReaders
+from queries.planning import on_request
+from queries.planning.estimate import BatchEstimate, BlockEstimate
 from queries.planning.witness import NotProvableError, RegistryWitness, WitnessFact, make_witnesses
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import EstimateRequest
-from queries.schema.checked_batch import CheckedBatch, selector_of
+from queries.schema.checked_batch import CheckedBatch
 from queries.schema.json_schema import example_of
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason
 
-ESTIMATES_PER_MINUTE = 30  # for an account, whichever of its keys is used
-ESTIMATE_SECONDS, WITNESS_SECONDS = 10.0, 30.0
+WITNESS_SECONDS = 30.0
 MAX_WITNESS_BLOCKS = 5
 MAX_WITNESS_ITEMS = 50  # of each kind: accounts, slots, events
-
-_busy_accounts: set[int] = set()  # primary keys of accounts with an estimate or witness in progress
-_busy_lock = Lock()
 
 
 class PriceResponse(ApiModel):
@@ -173,92 +160,15 @@ def estimate(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> EstimateResponse:
     content = json_body(request, limits.body_bytes)
-    return estimate_body(key, content, routes, limits)
-
-
-def estimate_body(
-    key: ApiKey, content: object, routes: Routes, limits: BatchLimits
-) -> EstimateResponse:
-    """Estimate the batch in a parsed body, for the API and for a page."""
     batch = read_batch(content, routes, limits, needs_fee=False)
-    with rate_limited_chain_readers(key, batch, routes, ESTIMATE_SECONDS) as (chains, queries):
-        result = estimate_batch(chains, batch.destination, queries)
-    return _estimate_response(batch, result, free=routes.chains[batch.destination].free)
+    return _estimate_response(batch, on_request.estimate(key, batch, routes))
 
 
-@contextmanager
-def rate_limited_chain_readers(
-    key: ApiKey, batch: CheckedBatch, routes: Routes, seconds: float
-) -> Iterator[tuple[ChainReaders, list[Query]]]:
-    """Yield what `chain_readers` yields.
-
-    Also raises `RefusalError` if the account is over its limits, or a block is too far ahead.
-    """
-    submit.refuse_blocks_beyond_head(batch.blocks, routes.limits)
-    refuse_over_quota(
-        use_quota(f"estimates of {key.owner.pk}", ESTIMATES_PER_MINUTE, MINUTE),
-        EstimateCode.TOO_MANY_ESTIMATES,
-        f"An account has {ESTIMATES_PER_MINUTE} estimates and witnesses a minute; yours has used "
-        "them up.",
-    )
-    with _account_slot(key.owner), chain_readers(batch, routes, seconds) as readers_and_queries:
-        yield readers_and_queries
-
-
-@contextmanager
-def chain_readers(
-    batch: CheckedBatch, routes: Routes, seconds: float
-) -> Iterator[tuple[ChainReaders, list[Query]]]:
-    """Yield chain readers and the batch's queries, which are not stored.
-
-    Raises `RefusalError` if the server is busy, or if the nodes fail or take longer than `seconds`.
-    """
-    row = Batch(destination=batch.destination, submitted_at=timezone.now())
-    queries = list(submit.build_queries(row, batch.blocks))
-    with thread_slot() as acquired:
-        if not acquired:
-            raise busy_refusal(
-                EstimateCode.ESTIMATES_BUSY, "Other requests are waiting for nodes right now"
-            )
-        chains = ChainReaders(
-            routes, deadline=time.monotonic() + seconds, head_cache_seconds=seconds
-        )
-        with closing(chains):
-            try:
-                yield chains, queries
-            except ChainError as error:
-                raise RefusalError(
-                    EstimateCode.CHAIN_UNAVAILABLE,
-                    f"{error} This request gives up after {seconds:.0f} seconds; a submitted batch "
-                    f"keeps trying for up to {format_duration(int(routes.limits.batch_max_age))}.",
-                    headers=RETRY_SOON,
-                ) from error
-
-
-@contextmanager
-def _account_slot(owner: Account) -> Iterator[None]:
-    """Refuse a second concurrent estimate for an account, so that others get threads too."""
-    with _busy_lock:
-        if owner.pk in _busy_accounts:
-            raise busy_refusal(
-                EstimateCode.ESTIMATES_BUSY,
-                "An estimate or witness for your account is being made right now",
-            )
-        _busy_accounts.add(owner.pk)
-    try:
-        yield
-    finally:
-        with _busy_lock:
-            _busy_accounts.remove(owner.pk)
-
-
-def _estimate_response(
-    batch: CheckedBatch, result: BatchEstimate, *, free: bool
-) -> EstimateResponse:
+def _estimate_response(batch: CheckedBatch, result: BatchEstimate) -> EstimateResponse:
     return EstimateResponse(
         destination_chain_id=batch.destination,
-        free=free,
-        fee_needed=0 if free else result.fee_needed,
+        free=result.free,
+        fee_needed=result.fee_needed,
         complete=result.is_complete,
         **asdict(result.combined_price),
         warnings=_warnings(batch),
@@ -271,13 +181,12 @@ def _warnings(batch: CheckedBatch) -> list[WarningResponse]:
 
 
 def _block_response(block: BlockEstimate) -> BlockEstimateResponse:
-    selectors = (selector_of(query.block, query.timestamp) for query in block.queries)
     is_waiting = block.sentence and not block.is_rejected
     reason = Reason(block.code, block.sentence) if is_waiting else None
     wait_members: dict[str, Any] = {"waits_for": reason, "wait_code": reason}
     return BlockEstimateResponse(
         origin_chain_id=block.source,
-        selectors=list(dict.fromkeys(selectors)),
+        selectors=block.selectors,
         block=block.block,
         last_final_block=block.last_final,
         readiness=block.readiness,
@@ -287,8 +196,7 @@ def _block_response(block: BlockEstimate) -> BlockEstimateResponse:
         hops=block.hops,
         proven=[
             ProvenResponse(account=query.account or None, name=query.name or None, facts=facts)
-            for query, names in zip(block.queries, block.proven_facts, strict=False)
-            if (facts := [name for name in names if name != BLOCK_AT_TIME])
+            for query, facts in block.proven
         ],
         price=PriceResponse.model_validate(block.price) if block.price else None,
         **wait_members,
@@ -324,7 +232,10 @@ def witness(
     )
     content = json_body(request, limits.body_bytes)
     batch = read_batch(content, routes, witness_limits, needs_fee=False)
-    with rate_limited_chain_readers(key, batch, routes, WITNESS_SECONDS) as (chains, queries):
+    with on_request.rate_limited_chain_readers(key, batch, routes, WITNESS_SECONDS) as (
+        chains,
+        queries,
+    ):
         try:
             results = make_witnesses(chains, batch.destination, queries)
         except NotProvableError as error:

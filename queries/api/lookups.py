@@ -20,7 +20,6 @@ from pydantic import ConfigDict, Field
 from accounts.http.errors import BodyCode, RefusalError, error_response
 from accounts.http.rate_limits import DAY, MINUTE, client_network, refuse_over_quota, use_quota
 from queries.api.endpoint import Parameter, endpoint, path_parameter
-from queries.api.estimates import chain_readers
 from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel
 from queries.chain.errors import ChainError
@@ -30,6 +29,7 @@ from queries.contracts.abi import selector
 from queries.error_codes import RETRY_SOON, LookupCode, RequestCode
 from queries.intake.submit import refuse_blocks_beyond_head
 from queries.models import Query
+from queries.planning.on_request import chain_readers
 from queries.planning.readers import ChainReaders
 from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses, recent_block
 from queries.proving.headers import HeaderField

@@ -12,7 +12,7 @@ from queries.chain.errors import (
 )
 from queries.chain.registry import FactGroups, accumulated_override
 from queries.config.registries import Registry
-from queries.facts import facts_of
+from queries.facts import BLOCK_AT_TIME, facts_of
 from queries.models import Query
 from queries.planning.anchors import OutOfReach
 from queries.planning.calls import AccountPiece, Anchor, Piece, Preparation, ProveCall, join_pieces
@@ -20,6 +20,7 @@ from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders
 from queries.proving.registry_calls import block_leaf
+from queries.schema.checked_batch import selector_of
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
 
@@ -67,7 +68,7 @@ class BlockEstimate:
     sentence: str = ""  # why it waits or fails
     code: str = ""  # if it waits or fails
     distance: int | None = None  # if it is out of reach
-    proven_facts: Sequence[Sequence[str]] = ()  # by query, the facts in the registry
+    proven: Sequence[tuple[Query, list[str]]] = ()  # names of facts in the registry
     hops: int = 0
     facts_price: Price | None = None  # None: unknown
     preparations: dict[object, Price] = field(default_factory=dict)  # by call; all hops as one
@@ -78,6 +79,12 @@ class BlockEstimate:
     @property
     def block(self) -> int | None:
         return self.queries[0].block
+
+    @property
+    def selectors(self) -> list[str]:
+        """The block and times by which it was asked for."""
+        selectors = (selector_of(query.block, query.timestamp) for query in self.queries)
+        return list(dict.fromkeys(selectors))
 
     @property
     def price(self) -> Price | None:
@@ -103,7 +110,7 @@ class BlockEstimate:
         """Mark the estimate as failed. Raises the error instead if a retry may help."""
         if error.retryable:
             raise error
-        self.proven_facts, self.hops, self.preparations = (), 0, {}
+        self.proven, self.hops, self.preparations = (), 0, {}
         self.readiness, self.code, self.sentence = Readiness.FAILS, error.code, error.sentence
         if type(error) is CallRevertedError:
             self.code, self.sentence = WaitCode.REGISTRY_REFUSES, describe_refusal(error)
@@ -115,11 +122,15 @@ class BatchEstimate:
     transactions, `fee_needed` if they are proven separately. Hops are counted once per source.
     """
 
+    destination: int
+    free: bool  # the destination accepts batches without a fee
     blocks: tuple[BlockEstimate, ...]
     combined_price: Price
 
     @property
     def fee_needed(self) -> int:
+        if self.free:
+            return 0
         prices = (block.facts_price for block in self.blocks if block.facts_price)
         return sum((price.cost for price in prices), _preparation_price(self.blocks).cost)
 
@@ -144,7 +155,8 @@ def estimate_batch(
             registry = chains.routes.registries[source, destination]
             calls = join_pieces([piece for block in ready for piece in block.pieces])
             combined_price += _price_calls(chains, registry, calls, leaves) or Price()
-    return BatchEstimate(blocks, combined_price)
+    free = chains.chain(destination).free
+    return BatchEstimate(destination, free, blocks, combined_price)
 
 
 def _preparation_price(blocks: Sequence[BlockEstimate]) -> Price:
@@ -209,9 +221,16 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
         return
     plan = BlockPlan.read(chains, registry, estimate.block or 0, estimate.queries)
     words = plan.registry_block.words
-    estimate.proven_facts = [
-        [name for name, fact in facts_of(query).items() if words[fact] is not None]
+    estimate.proven = [
+        (query, names)
         for query in estimate.queries
+        if (
+            names := [
+                name
+                for name, fact in facts_of(query).items()
+                if words[fact] is not None and name != BLOCK_AT_TIME
+            ]
+        )
     ]
     if plan.registry_block.is_complete:
         estimate.readiness, estimate.code, estimate.sentence = Readiness.PROVEN, "", ""

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 
 from accounts.keys import manage
-from queries.api import estimates
 from queries.models import Batch, Query
+from queries.planning import on_request
 from tests.explorer.batch_form import (
     FORM,
     FORM_URL,
@@ -38,7 +38,7 @@ HOSTILE = "<script>alert(1)</script>\u202ehunter2"
 @pytest.fixture(autouse=True)
 def _no_node_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """The nodes of these chains do not exist."""
-    monkeypatch.setattr(estimates, "ESTIMATE_SECONDS", 0.0)
+    monkeypatch.setattr(on_request, "ESTIMATE_SECONDS", 0.0)
 
 
 @pytest.fixture

@@ -25,10 +25,11 @@ from schemathesis.specs.openapi import stateful
 from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
 from explorer.demo.local_node import LocalNode
-from queries.api import attestations, estimates, lookups
+from queries.api import attestations, lookups
 from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
 from queries.error_codes import EstimateCode, LookupCode
+from queries.planning import on_request
 from queries.webhooks import deliver
 from tests.environment import IS_THOROUGH
 from tests.queries.api.existing_objects import ExistingObjects, existing_objects
@@ -87,7 +88,7 @@ def existing(
 ) -> Iterator[ExistingObjects]:
     """No rate limit is reached, and the test's transaction outlives each request."""
     settings.REQUESTS_PER_MINUTE = UNLIMITED
-    monkeypatch.setattr(estimates, "ESTIMATES_PER_MINUTE", UNLIMITED)
+    monkeypatch.setattr(on_request, "ESTIMATES_PER_MINUTE", UNLIMITED)
     monkeypatch.setattr(attestations, "ATTESTATION_REQUESTS_PER_MINUTE", UNLIMITED)
     monkeypatch.setattr(lookups, "LOOKUPS_PER_MINUTE", UNLIMITED)
     monkeypatch.setattr(deliver, "REPLAYS_PER_HOUR", UNLIMITED)

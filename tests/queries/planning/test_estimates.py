@@ -16,11 +16,11 @@ from accounts.keys.text import parse_key_id
 from accounts.models import Account, ApiKey
 from accounts.wallets import Wallet
 from explorer.demo.local_node import LocalNode
-from queries.api import estimates
 from queries.config.registries import VALID_UNTIL, Registry, RegistryKind
 from queries.config.routes import NodeAddress
 from queries.contracts.abi import load_artifact
 from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
+from queries.planning import on_request
 from queries.proving.registry_calls import HORIZON
 from tests.accounts.concurrency import all_at_once
 from tests.queries.api.json_schema import Schemas
@@ -121,7 +121,7 @@ def test_a_block_that_the_destination_does_not_know_waits(service: Service) -> N
 def test_an_estimate_times_out_if_nodes_do_not_answer(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimates, "ESTIMATE_SECONDS", 2.0)
+    monkeypatch.setattr(on_request, "ESTIMATE_SECONDS", 2.0)
     with stub_node(stall) as address:
         _use_node(service, address)
         begin = time.monotonic()
@@ -137,7 +137,7 @@ def test_estimates_are_limited_in_all_and_to_one_per_account(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An account with many keys that causes slow estimates does not block others."""
-    monkeypatch.setattr(estimates, "ESTIMATE_SECONDS", 2.0)
+    monkeypatch.setattr(on_request, "ESTIMATE_SECONDS", 2.0)
     owner = ApiKey.objects.get(pk=parse_key_id(service.key)).owner
     accounts = [owner, owner, *map(_account, range(4))]
     keys = [_new_key(account) for account in accounts]
