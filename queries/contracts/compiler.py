@@ -12,14 +12,15 @@ from typing import Any
 CONTRACTS = Path(__file__).parent
 COMPILER = CONTRACTS / "node_modules" / "solc" / "solc.js"
 
-# SignatureCheck only runs in `eth_call`; demo/ belongs to `make demo`.
+# SignatureCheck only runs in `eth_call`; demo/ belongs to `make demo`; compat/ has interfaces that
+# other services' consumers are written for, and no other contract imports it.
 SOURCES = {
     "NativeRegistry": "NativeRegistry.sol",
     "OptimismRegistry": "OptimismRegistry.sol",
     "OutputRegistry": "OutputRegistry.sol",
     "AttestedRegistry": "AttestedRegistry.sol",
-    "FactsRouter": "FactsRouter.sol",
-    "EventsRouter": "EventsRouter.sol",
+    "FactsRouter": "compat/FactsRouter.sol",
+    "EventsRouter": "compat/EventsRouter.sol",
     "FactsLookup": "FactsLookup.sol",
     "SignatureCheck": "SignatureCheck.sol",
     "L1BlockStandIn": "demo/L1BlockStandIn.sol",
@@ -51,9 +52,8 @@ class CompilerError(Exception):
 
 def read_sources() -> dict[str, str]:
     """All Solidity sources by path, relative to this folder."""
-    files = [
-        file for folder in ("", "interfaces/", "demo/") for file in CONTRACTS.glob(f"{folder}*.sol")
-    ]
+    folders = ("", "interfaces/", "compat/", "demo/")
+    files = [file for folder in folders for file in CONTRACTS.glob(f"{folder}*.sol")]
     return {file.relative_to(CONTRACTS).as_posix(): file.read_text() for file in sorted(files)}
 
 

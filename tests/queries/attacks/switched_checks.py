@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from explorer.demo.local_node import LocalNode
@@ -70,8 +71,9 @@ def _switched_build(
     for number, check in enumerate(checks, 1):
         place = (check.contract, check.function, check.text)
         numbered.setdefault(place, []).append((number, check.replacement))
+    paths = {Path(file).stem: file for file in sources}
     for (contract, function, text), switches in numbered.items():
-        file = f"{contract}.sol"
+        file = paths[contract]
         start, end = function_span(sources[file], function)
         assert sources[file].count(text, start, end) == 1, f"{contract}.{function}: {text}"
         sources[file] = (

@@ -89,6 +89,12 @@ def test_the_published_addresses_are_those_of_the_code() -> None:
     assert routes.create2_address(code) == derived_address(attested).lower()
 
 
+def test_other_services_interfaces_are_imported_by_no_other_contract() -> None:
+    others = {file: text for file, text in read_sources().items() if not file.startswith("compat/")}
+    assert len(others) < len(read_sources())
+    assert [file for file, text in others.items() if "compat/" in text] == []
+
+
 @pytest.mark.parametrize("name", REGISTRIES)
 def test_registries_fit_the_code_size_limit_and_take_no_ether(name: str) -> None:
     assert len(load_artifact(name).deployed_bytecode) <= 21_500

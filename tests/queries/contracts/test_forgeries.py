@@ -237,7 +237,7 @@ def _refusals() -> Iterator[tuple[str, str, str]]:
         ):
             text = source[match.end() : source.index(f"\n{match[1]}}}\n", match.end())]
             for error in re.findall(r"revert (?:\w+\.)?([A-Z]\w+)\(", text):
-                yield file.removesuffix(".sol"), match[2] or match[3], error
+                yield Path(file).stem, match[2] or match[3], error
 
 
 def test_every_invariant_of_the_audit_names_existing_attacks(repository: Path) -> None:
@@ -246,7 +246,7 @@ def test_every_invariant_of_the_audit_names_existing_attacks(repository: Path) -
     names = set(re.findall(r"`([a-z]+_\w+_\w+)`", section))
     tests = {
         name
-        for file in Path(__file__).parent.glob("test_*.py")
+        for file in Path(__file__).parent.rglob("test_*.py")
         for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)
     }
     assert len(names) > 60

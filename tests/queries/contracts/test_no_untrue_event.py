@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from explorer.demo.local_node import LocalNode
-from queries.contracts.compiler import SIZE_OPTIMISED_SOURCES
+from queries.contracts.compiler import SIZE_OPTIMISED_SOURCES, SOURCES
 from tests.queries.attacks.event_checks import EVENT_CHECKS, ROUTER_CHECKS
 from tests.queries.attacks.switched_checks import SWITCH, Check, switched_build
 from tests.queries.events.trial import DisagreementError, Trial
@@ -54,7 +54,7 @@ CHECKS = [
 def test_without_a_check_an_untrue_event_is_found(shared_node: LocalNode, check: Check) -> None:
     is_of_router = check in ROUTER_CHECKS
     checks = ROUTER_CHECKS if is_of_router else EVENT_CHECKS
-    sources = {"EventsRouter": "EventsRouter.sol"} if is_of_router else SIZE_OPTIMISED_SOURCES
+    sources = {"EventsRouter": SOURCES["EventsRouter"]} if is_of_router else SIZE_OPTIMISED_SOURCES
     codes = switched_build(checks, sources)
     overrides = {SWITCH: {"balance": hex(checks.index(check) + 1)}}
     trial = Trial.deploy(

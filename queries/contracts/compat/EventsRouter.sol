@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 import {FactsRouter, INamesSource} from "./FactsRouter.sol";
-import {EventFacts, IEventsVerifier, LogFact} from "./interfaces/IEventsVerifier.sol";
+import {EventFacts, IEventsVerifier, LogFact} from "../interfaces/IEventsVerifier.sol";
 
 /// @title Logs of several source chains behind one address
 /// @notice For consumers written for ICrossL2ProverV2, which hand over a proof and act on the log that it

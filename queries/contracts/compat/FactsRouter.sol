@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
+import {IFactsRegistry} from "../interfaces/IFactsRegistry.sol";
 
 /// @notice What registries have whose constructor is given their source chain.
 interface INamesSource {

@@ -9,6 +9,7 @@ from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from queries.contracts.abi import call_data
+from queries.contracts.compiler import SOURCES
 from queries.proving.block_items import Log, Receipt
 from queries.proving.errors import ArgumentMalformedError
 from queries.proving.headers import HeaderField
@@ -309,7 +310,8 @@ def test_a_lying_list_is_refused(shared_node: LocalNode, routed: Routed, name: s
 def test_without_a_check_its_lie_is_believed(
     shared_node: LocalNode, block: RecordedBlock, transfer: LogPosition, check: Check | None
 ) -> None:
-    code = switched_build(ROUTER_CHECKS, {"EventsRouter": "EventsRouter.sol"})["EventsRouter"]
+    sources = {"EventsRouter": SOURCES["EventsRouter"]}
+    code = switched_build(ROUTER_CHECKS, sources)["EventsRouter"]
     routed = routed_block(shared_node, block, code)
     lists = lying_lists(shared_node, routed)
 
