@@ -14,6 +14,7 @@ from django.views.decorators.http import conditional_page, require_safe
 from django.views.generic import RedirectView
 
 from accounts import views as accounts
+from explorer import endpoints as api
 from explorer.guides.render import GUIDES
 from explorer.pages import (
     batches,
@@ -32,7 +33,6 @@ from explorer.pages import (
 )
 from explorer.pages.links import AccountAddress, PageLinks, TransactionHash, WholeNumber
 from explorer.wiring import LIMITS, ROUTES, ask_wallet
-from queries.api import endpoints as api
 from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 

@@ -19,11 +19,11 @@ from accounts.keys import manage
 from accounts.sign_in import attempts, sessions
 from accounts.views import MAX_BODY_BYTES
 from explorer.guides.advice import ADVICE, OPERATOR_ACTS
+from explorer.guides.reference import STATUS_MEANINGS, batch_code_table
 from explorer.http.middleware import MAX_FORM_BYTES
 from explorer.pages import facts
 from explorer.wiring import LIMITS
 from queries.api import attestations, estimates
-from queries.api.reference import STATUS_MEANINGS, batch_code_table
 from queries.api.rejection_codes import batch_codes, rejection_codes, wait_codes
 from queries.client.python.command import _argument_parser
 from queries.config.limits import Limits

@@ -8,8 +8,8 @@ from operator import itemgetter
 
 from django.conf import settings
 
+from explorer.guides import reference
 from explorer.guides.advice import ADVICE, OPERATOR_ACTS, REQUEST_ADVICE
-from queries.api import reference
 from queries.api.examples import RouteExample, fill_in
 from queries.config.limits import limit_rows
 from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost, calls_per_fact

@@ -41,7 +41,7 @@ from queries.config.registries import (
     lookup_arguments,
     verifier_address,
 )
-from queries.config.routes import Chain, Routes
+from queries.config.routes import Routes
 from queries.error_codes import EndpointCode, ProofCode, RequestCode, batch_not_found
 from queries.ids import ID_PATTERN
 from queries.intake.cancel import CANCELLED, cancel
@@ -59,7 +59,6 @@ from queries.statuses import ENDED_STATUSES, BatchStatus
 
 BATCH_ID, DETAILS, FIRST_QUERY = "batchQueryId", "details", "fromQuery"
 STATUS = "status"
-UNLIMITED_FEE = 2**256 - 1  # wei
 QUERIES_PER_PAGE = 100  # so that polls without `details=0` cost little too
 MAX_POSITION = 10**9 - 1
 
@@ -147,26 +146,6 @@ def submission_members(request: HttpRequest, batch: Batch) -> dict[str, Any]:
     page = f"{site_address(request)}/explorer/query/{batch.id}"
     warnings = [responses.WarningResponse(**warning) for warning in batch.warnings]
     return {"page": page, "warnings": warnings}
-
-
-def submit_without_fee(
-    key: ApiKey, content: Mapping[str, object], chain: Chain, routes: Routes, limits: BatchLimits
-) -> Batch:
-    """Submit a request without a fee or destination as a batch for `chain`.
-
-    The fee is 0 if the chain is free, and unlimited otherwise. Raises `RefusalError` if the chain
-    is not free and has no daily budget.
-    """
-    if not chain.free and chain.daily_budget is None:
-        raise RefusalError(
-            EndpointCode.FEE_MISSING,
-            f"Proving on {chain.name} costs money, and requests of this form offer no fee. Submit "
-            "it to /submit-batch-query, or ask the operator for a daily budget (`daily_budget`).",
-            path="destination_chain_id",
-        )
-    fee = "0" if chain.free else str(UNLIMITED_FEE)
-    with_fee = {**content, "destinationChainId": str(chain.id), "fee": fee}
-    return submit_batch(key.owner, with_fee, None, routes, limits)
 
 
 @endpoint(

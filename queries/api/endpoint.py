@@ -57,6 +57,7 @@ class Endpoint:
     summary: str
     parameters: tuple[Parameter, ...] = ()
     body: type[BaseModel] | None = None
+    body_examples: Mapping[str, object] = field(default_factory=dict)  # by title
     own_errors: tuple[ErrorCode, ...] = ()
     needs_key: bool = True
     links: tuple[Link, ...] = ()

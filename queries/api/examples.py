@@ -1,12 +1,14 @@
-"""Examples of requests, by the names of their models, with a route of this server filled in."""
+"""Examples of requests, with a route of this server filled in."""
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 
+from queries.api.endpoint import Endpoint
 from queries.api.lookups import balance_call
 from queries.attestations.body import AttestationBody
 from queries.config.routes import Chain, Routes
@@ -20,7 +22,7 @@ REGISTRY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 SITE = "https://proofs.example.org"
 
 _ACCOUNT = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
-_BALANCE = {SOURCE: {f"block:{BLOCK}": {"accounts": {_ACCOUNT: {"props": ["BALANCE"]}}}}}
+BALANCE = {SOURCE: {f"block:{BLOCK}": {"accounts": {_ACCOUNT: {"props": ["BALANCE"]}}}}}
 _FULL_REQUEST: dict[str, Any] = {
     "destinationChainId": DESTINATION,
     "fee": FEE,
@@ -47,18 +49,22 @@ def _lookup(destination: int, registry: str, block: int) -> str:
 
 LOOKUP = _lookup(int(DESTINATION), REGISTRY, int(BLOCK))
 
-BODIES: dict[str, dict[str, dict[str, Any]]] = {
+# By the names of their models, for endpoints that do not bring their own.
+_BODIES: dict[str, dict[str, dict[str, Any]]] = {
     "BatchRequest": {
-        "One balance": {"destinationChainId": DESTINATION, "fee": FEE, "data": _BALANCE},
+        "One balance": {"destinationChainId": DESTINATION, "fee": FEE, "data": BALANCE},
         "All that can be asked for": _FULL_REQUEST,
     },
-    "EstimateRequest": {"One balance": {"destinationChainId": DESTINATION, "data": _BALANCE}},
-    "SecondGenerationRequest": {
-        "One balance": {"destination_chain_id": DESTINATION, "data": _BALANCE}
-    },
+    "EstimateRequest": {"One balance": {"destinationChainId": DESTINATION, "data": BALANCE}},
     "LookupBody": {"One balance": {"data": LOOKUP}},
     "AttestationBody": {"A signer's attestation": example_of(AttestationBody, "validation")},
 }
+
+
+def body_examples(endpoint: Endpoint) -> Mapping[str, Any]:
+    """Examples of the endpoint's body, by title."""
+    name = endpoint.body.__name__ if endpoint.body else ""
+    return endpoint.body_examples or _BODIES.get(name, {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ from accounts.http.site_address import site_address
 from accounts.keys.check import HEADER, PARAMETER
 from queries.api import responses
 from queries.api.endpoint import Endpoint, Parameter, endpoint, error_codes, group_by_status
-from queries.api.examples import BODIES, fill_in, route_example
+from queries.api.examples import body_examples, fill_in, route_example
 from queries.api.responses import ErrorResponse
 from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
 from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
+from queries.schema.bodies import BlocksBody
 from queries.schema.json_schema import Schema, reference, schemas_of
 from queries.webhooks.payload import MAX_QUERIES
 from queries.webhooks.post import ACCEPTED_STATUSES
@@ -84,7 +85,7 @@ def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) ->
 def _schemas(endpoints: Sequence[Endpoint], limits: BatchLimits) -> dict[str, Schema]:
     bodies = [endpoint.body for endpoint in endpoints if endpoint.body is not None]
     schemas = schemas_of(bodies, "validation")
-    for name in ("BatchRequest", "EstimateRequest", "SecondGenerationRequest"):
+    for name in {body.__name__ for body in bodies if issubclass(body, BlocksBody)}:
         schemas[name]["description"] += (
             f" At most {limits.body_bytes:,} bytes, {limits.blocks:,} blocks, {limits.accounts:,} "
             f"accounts and {limits.slots:,} slots in all."
@@ -120,8 +121,7 @@ def _operation(endpoint: Endpoint) -> Schema:
         "responses": _responses(endpoint),
     }
     if endpoint.body:
-        bodies = BODIES.get(endpoint.body.__name__, {})
-        examples = {name: {"value": body} for name, body in bodies.items()}
+        examples = {title: {"value": body} for title, body in body_examples(endpoint).items()}
         content = _json_content(endpoint.body, examples=examples)
         operation["requestBody"] = {"required": True, "content": content}
     return operation

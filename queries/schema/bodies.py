@@ -426,7 +426,7 @@ Blocks = Annotated[
         "before that time."
     ),
 ]
-_DestinationField = Annotated[
+DestinationField = Annotated[
     str,
     Field(
         description="The id of the chain on which the facts are to be read, in decimal, or an "
@@ -435,25 +435,29 @@ _DestinationField = Annotated[
         json_schema_extra={"pattern": CHAIN_PATTERN},
     ),
 ]
-_WebhookField = Annotated[
+WebhookField = Annotated[
     WebhookBody,
     Field(default_factory=_no_default, description="The receiver of a call at the batch's end."),
 ]
 
 
-class EstimateRequest(Body):
-    """A batch to estimate. Unknown fields are ignored, with a warning."""
+class BlocksBody(Body):
+    """A request for facts of blocks, in its member `data`. Unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
-    destinationChainId: _DestinationField
+
+class EstimateRequest(BlocksBody):
+    """A batch to estimate. Unknown fields are ignored, with a warning."""
+
+    destinationChainId: DestinationField
     fee: Fee = Field(
         default_factory=int,
         description="Optional, and ignored: an estimate does not depend on the fee. Accepted so "
         "that a batch's body can be sent unchanged.",
     )
     data: Blocks
-    webhook: _WebhookField
+    webhook: WebhookField
 
 
 class BatchRequest(EstimateRequest):
@@ -463,16 +467,6 @@ class BatchRequest(EstimateRequest):
         description="The maximum that may be spent on the batch, in wei of the destination chain. "
         'Send "0" where proving is free; elsewhere POST /estimate returns a fee.'
     )
-
-
-class SecondGenerationRequest(Body):
-    """A request of the retired service's second-generation API, which has no fee."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    destination_chain_id: _DestinationField
-    data: Blocks
-    webhook: _WebhookField
 
 
 Model = TypeVar("Model", bound=BaseModel)

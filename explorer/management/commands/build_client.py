@@ -12,8 +12,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from explorer.endpoints import ENDPOINTS
 from explorer.wiring import LIMITS
-from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
 from queries.client.join import joined_client
 from queries.config.registries import FACTORY, SALT, RegistryKind, registry_artifact

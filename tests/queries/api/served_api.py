@@ -12,8 +12,8 @@ from django.utils import timezone
 from accounts.keys import manage
 from accounts.models import Account
 from accounts.wallets import Wallet
+from explorer import endpoints as api
 from explorer import urls
-from queries.api import endpoints as api
 from queries.chain.signer import Signer
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain, NodeAddress, Routes

@@ -25,8 +25,8 @@ from schemathesis.specs.openapi import stateful
 from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
 from explorer.demo.local_node import LocalNode
+from explorer.endpoints import ENDPOINTS
 from queries.api import attestations, lookups
-from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
 from queries.error_codes import EstimateCode, LookupCode
 from queries.planning import on_request

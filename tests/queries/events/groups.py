@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from queries.compat.peer_proofs import LogPosition
 from queries.proving.block_items import BlockItem, Receipt, Withdrawal
 from queries.proving.event_witness import (
     EventList,
@@ -15,7 +16,6 @@ from queries.proving.event_witness import (
 )
 from queries.proving.facts import BlockFact, FactKind, LogFilter
 from queries.proving.headers import HeaderField
-from queries.proving.peer_proofs import LogPosition
 
 
 class Group(ABC):

@@ -11,12 +11,12 @@ from random import Random
 from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode
+from queries.compat.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.contracts.abi import call_data, selector
 from queries.proving.block_items import Log
 from queries.proving.errors import ProofError
 from queries.proving.event_witness import read_event_witness
 from queries.proving.facts import BlockFact, FactKind
-from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from tests.queries.contracts.recorded_events import (
     FIELDS,

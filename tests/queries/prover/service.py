@@ -16,9 +16,9 @@ from eth_utils.address import to_checksum_address
 from accounts.keys import manage
 from accounts.models import Account
 from accounts.wallets import Wallet
+from explorer import endpoints as api
 from explorer import urls, wiring
 from explorer.demo.local_node import LocalNode
-from queries.api import endpoints as api
 from queries.chain.signer import Signer
 from queries.config.limits import Limits
 from queries.config.registries import FACTORY, SALT, Registry, RegistryKind, verifier_init_code

@@ -8,6 +8,7 @@ import pytest
 from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode, TransactionRevertedError
+from queries.compat.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.contracts.abi import call_data
 from queries.contracts.compiler import SOURCES
 from queries.proving.block_items import Log, Receipt
@@ -15,7 +16,6 @@ from queries.proving.errors import ArgumentMalformedError
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256
-from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.proving.registry_calls import HORIZON, prove_call
 from tests.builds import contract_for_tests
 from tests.queries.attacks.event_checks import ROUTER_CHECKS

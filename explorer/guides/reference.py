@@ -8,9 +8,9 @@ from pydantic import BaseModel
 
 from accounts.http.errors import BodyCode, ErrorCode, KeyCode, PageCode
 from accounts.http.rate_limits import MINUTE
+from explorer.endpoints import ENDPOINTS
 from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
-from queries.api.endpoints import ENDPOINTS
-from queries.api.examples import BODIES
+from queries.api.examples import body_examples
 from queries.api.rejection_codes import batch_codes
 from queries.api.responses import ErrorResponse
 from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
@@ -104,7 +104,7 @@ def _section(endpoint: Endpoint) -> Iterable[str]:
             ),
         )
     if endpoint.body:
-        for title, example in BODIES.get(endpoint.body.__name__, {}).items():
+        for title, example in body_examples(endpoint).items():
             yield f"<!-- fold: Request: {title[0].lower()}{title[1:]} -->"
             yield _json_block(example)
         yield "<!-- fold: Fields of the request -->"

@@ -14,14 +14,14 @@ from pydantic import ConfigDict, Field
 
 from accounts.http.errors import BodyCode, RefusalError
 from accounts.models import ApiKey
-from queries.api.batches import submit_without_fee
 from queries.api.endpoint import endpoint, path_parameter
 from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel
+from queries.compat.peer_proofs import LogPosition, encode_stored_peer_proof
+from queries.compat.submission import submit_without_fee
 from queries.config.routes import Chain, Routes
 from queries.error_codes import EndpointCode, RequestCode
 from queries.proving.block_items import Log
-from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.reading.batches import QueryView, query_by_pk
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import CHAIN_PATTERN, Body, Index, WholeNumber, read_body

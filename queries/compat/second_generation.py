@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from pydantic import ConfigDict, Field
 
 from accounts.models import ApiKey
-from queries.api import batches
+from queries.api import batches, examples
 from queries.api.endpoint import SUBMISSION_ERRORS, Link, Parameter, endpoint, path_parameter
 from queries.api.request_parts import json_body, number_parameter
 from queries.api.responses import (
@@ -20,13 +20,14 @@ from queries.api.responses import (
     TransactionHash,
     enum_schema,
 )
+from queries.compat.submission import submit_without_fee
 from queries.config.routes import Routes
 from queries.error_codes import EndpointCode, batch_not_found
 from queries.ids import ID_PATTERN
 from queries.reading import batches as reading
 from queries.reading.batches import BatchView
 from queries.schema.batch_checks import BatchLimits, read_chain
-from queries.schema.bodies import SecondGenerationRequest, read_body
+from queries.schema.bodies import Blocks, BlocksBody, DestinationField, WebhookField, read_body
 from queries.schema.json_schema import text_schema
 from queries.schema.paths import WHOLE_BODY
 from queries.statuses import BatchStatus, StepName
@@ -37,6 +38,14 @@ _QUERY_ID = re.compile(QUERY_ID_PATTERN)
 _ACTION_ID_PATTERN = f"{QUERY_ID_PATTERN[:-1]}-({'|'.join(StepName)})$"
 QueryId = Annotated[str, text_schema(QUERY_ID_PATTERN, f"{BATCH_ID}-0")]
 ActionId = Annotated[str, text_schema(_ACTION_ID_PATTERN, f"{BATCH_ID}-0-INITIAL_STATE")]
+
+
+class SecondGenerationRequest(BlocksBody):
+    """A request of the retired service's second-generation API, which has no fee."""
+
+    destination_chain_id: DestinationField
+    data: Blocks
+    webhook: WebhookField
 
 
 class LaterSubmissionResponse(BaseSubmissionResponse):
@@ -93,6 +102,9 @@ class AliveResponse(ApiModel):
     "Submit without a fee, for clients of the hosted service's second-generation API. Accepted "
     "where proving is free or has a daily budget.",
     body=SecondGenerationRequest,
+    body_examples={
+        "One balance": {"destination_chain_id": examples.DESTINATION, "data": examples.BALANCE}
+    },
     own_errors=(*SUBMISSION_ERRORS, EndpointCode.FEE_MISSING),
     links=(Link("getQueries", "request_id", "/request_id"),),
 )
@@ -104,7 +116,7 @@ def submit_request(
     chain = routes.chains[read_chain(name, WHOLE_BODY.child(DESTINATION), routes)]
     rest = dict(content)  # type: ignore[call-overload]
     del rest[DESTINATION]
-    batch = batches.submit_without_fee(key, rest, chain, routes, limits)
+    batch = submit_without_fee(key, rest, chain, routes, limits)
     status, members = BatchStatus(batch.status), batches.submission_members(request, batch)
     return LaterSubmissionResponse(status=status, request_id=batch.id, **members)
 

@@ -1,17 +1,12 @@
-"""All endpoints, in the order of the docs page; OpenAPI and the URL patterns are made of them."""
+"""All endpoints of the API, in the order of the docs page.
+
+OpenAPI, the reference and the URL patterns are made of them.
+"""
 
 from django.urls import URLPattern
 
-from queries.api import (
-    attestations,
-    batches,
-    estimates,
-    event_proofs,
-    lookups,
-    openapi,
-    second_generation,
-    webhooks,
-)
+from queries.api import attestations, batches, estimates, lookups, openapi, webhooks
+from queries.compat import event_proofs, second_generation
 from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 

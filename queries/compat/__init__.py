@@ -1,0 +1,1 @@
+"""Interfaces of other services, for clients and contracts that were written for those."""
