@@ -136,22 +136,6 @@ def _registry_init_code(registry: Registry) -> bytes:
     return registry_artifact(registry.kind).bytecode + constructor_arguments(registry)
 
 
-def router_init_code(registries: Iterable[Registry]) -> bytes:
-    """The init code of a router for these registries of a destination."""
-    registries = sorted(registries, key=lambda registry: registry.source)
-    addresses = [registry.address for registry in registries]
-    arguments = [[registry.source for registry in registries], addresses]
-    return load_artifact("FactsRouter").bytecode + encode(["uint256[]", "address[]"], arguments)
-
-
-def events_router_init_code(registries: Iterable[Registry]) -> bytes:
-    """The init code of a router for the events verifiers beside these registries."""
-    registries = sorted(registries, key=lambda registry: registry.source)
-    verifiers = [verifier_address(registry.address) for registry in registries]
-    arguments = [[registry.source for registry in registries], verifiers]
-    return load_artifact("EventsRouter").bytecode + encode(["uint32[]", "address[]"], arguments)
-
-
 # Constructor arguments by kind: the field of Registry, its type, and the view that returns it.
 _HORIZON_ARGUMENT = ("horizon", "uint256", "HORIZON()")
 CONSTRUCTORS: dict[RegistryKind, tuple[tuple[str, str, str], ...]] = {

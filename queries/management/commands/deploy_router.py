@@ -7,18 +7,11 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from queries.chain.client import ChainClient
-from queries.config.registries import (
-    SALT,
-    create2_address,
-    events_router_init_code,
-    router_init_code,
-    verifier_address,
-)
+from queries.compat.routers import events_router, facts_router
+from queries.config.registries import SALT, create2_address
 from queries.management.base import configured_routes
 from queries.management.commands.deploy_registry import Command as DeployRegistry
 from queries.management.commands.deploy_registry import add_transaction_arguments
-
-MAX_CHAIN_ID = 2**32 - 1  # ICrossL2ProverV2 has no longer ones
 
 
 class Command(DeployRegistry):
@@ -37,23 +30,19 @@ class Command(DeployRegistry):
 
     def handle(self, **options: Any) -> None:
         routes, chain_id = configured_routes(), options["destination"]
-        events = options["events"]
-        registries = [
-            registry
-            for registry in routes.registries.values()
-            if registry.destination == chain_id and not (events and registry.source > MAX_CHAIN_ID)
-        ]
-        if not registries:
+        make_router = events_router if options["events"] else facts_router
+        router = make_router(
+            registry for registry in routes.registries.values() if registry.destination == chain_id
+        )
+        if not router.addresses:
             raise CommandError(f"ROUTES_FILE has no registry on chain {chain_id}.")
-        init_code = events_router_init_code(registries) if events else router_init_code(registries)
-        title, subject = ("events router", "events verifier") if events else ("router", "registry")
-        address = create2_address(init_code)
+        address = create2_address(router.init_code)
         with closing(ChainClient(routes.chains[chain_id])) as destination:
-            for registry in registries:
-                target = verifier_address(registry.address) if events else registry.address
+            for source, target in router.addresses.items():
                 if not destination.code(target):
-                    name = f"The {subject} of chain {registry.source}"
+                    name = f"The {router.target} of chain {source}"
                     raise CommandError(f"{name} is not deployed. Run manage.py deploy_registry.")
-            sentence = self.deploy(title, address, SALT + init_code, destination, options)
+            data = SALT + router.init_code
+            sentence = self.deploy(router.title, address, data, destination, options)
         self.report(sentence)
         self.stdout.write(address)

@@ -1,0 +1,47 @@
+"""The router contracts: what stands behind one on a destination chain, and its init code."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from eth_abi.abi import encode
+
+from queries.config.registries import Registry
+from queries.contracts.abi import load_artifact
+
+MAX_CHAIN_ID = 2**32 - 1  # ICrossL2ProverV2 has no longer ones
+
+
+@dataclass(frozen=True, slots=True)
+class Router:
+    """A router to deploy."""
+
+    title: str
+    target: str  # what it passes calls on to: "registry" or "events verifier"
+    addresses: dict[int, str]  # of the targets, by source chain
+    contract: str
+    types: tuple[str, str]  # of the constructor's arguments
+
+    @property
+    def init_code(self) -> bytes:
+        sources = sorted(self.addresses)
+        arguments = [sources, [self.addresses[source] for source in sources]]
+        return load_artifact(self.contract).bytecode + encode(self.types, arguments)
+
+
+def facts_router(registries: Iterable[Registry]) -> Router:
+    """The router over these registries of a destination."""
+    addresses = {registry.source: registry.address for registry in registries}
+    return Router("router", "registry", addresses, "FactsRouter", ("uint256[]", "address[]"))
+
+
+def events_router(registries: Iterable[Registry]) -> Router:
+    """The router over the events verifiers beside these registries, except those of chains whose
+    ids are too long for it.
+    """
+    addresses = {
+        registry.source: registry.events_verifier
+        for registry in registries
+        if registry.source <= MAX_CHAIN_ID
+    }
+    types = ("uint32[]", "address[]")
+    return Router("events router", "events verifier", addresses, "EventsRouter", types)
