@@ -81,7 +81,7 @@ def _contract_error_table() -> str:
     """The errors of all contracts, each once, with the notices of the sources."""
     rows = {}
     folders = ("compat/", "", "interfaces/")  # of an error with several notices, the last stands
-    for path in (path for folder in folders for path in CONTRACTS.glob(f"{folder}*.sol")):
+    for path in (path for folder in folders for path in sorted(CONTRACTS.glob(f"{folder}*.sol"))):
         for comment, name, parameters in ERROR_RE.findall(path.read_text()):
             types = (parameter.split()[0] for parameter in parameters.split(",") if parameter)
             # An argument that is a contract is encoded as its address.
