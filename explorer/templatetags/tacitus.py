@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from django import template
 from django.conf import settings
@@ -58,11 +58,17 @@ def site_address(context: Context) -> str:
     return address_for_request(context["request"])
 
 
+@register.filter(is_safe=True)
+def flat(text: str) -> str:
+    """Text on one line, whose template has several."""
+    return " ".join(text.split())
+
+
 @register.simple_tag(takes_context=True)
 def page_block(context: Context, name: str) -> str:
     """The text of a block in a second place, because templates cannot name a block twice."""
     block = context.render_context[BLOCK_CONTEXT_KEY].get_block(name)
-    return mark_safe(" ".join(block.render(context).split()))  # noqa: S308  (rendered, so escaped)
+    return mark_safe(flat(block.render(context)))  # noqa: S308  (rendered, so escaped)
 
 
 @register.simple_tag(takes_context=True)
@@ -71,6 +77,13 @@ def page_link(context: Context, text: str, name: str, *arguments: str) -> SafeSt
     url = reverse(name, args=arguments)
     current = mark_safe(' aria-current="page"') if context["request"].path == url else ""
     return format_html('<a href="{}"{}>{}</a>', url, current, text)
+
+
+@register.simple_tag
+def new_batch_url(**fields: object) -> str:
+    """The form of a new batch, filled in with those fields that are known."""
+    known = {name: value for name, value in fields.items() if value not in (None, "")}
+    return f"{reverse('new-batch')}?{urlencode(known)}"
 
 
 @register.simple_tag
@@ -118,6 +131,39 @@ MARKS = {"IN_PROGRESS": "moving", "COMPLETED": "proven", "DONE": "proven", "REJE
 def status_mark(status: str | None) -> str:
     """CSS class for the status of a batch or a step."""
     return MARKS.get(str(status), "waiting")
+
+
+@register.filter
+def as_value(text: str) -> SafeString:
+    """Hexadecimal digits as code; other text isolated, because its direction may differ."""
+    return format_html("<code>{}</code>" if text.startswith("0x") else "<bdi>{}</bdi>", text)
+
+
+@register.simple_tag
+def abbreviated(hash_: str, url: str = "") -> SafeString:
+    """An abbreviated hash or address, linked if it has a page; the whole one on hover, to copy.
+
+    Without a link, it takes the focus itself.
+    """
+    short = format_html("<code>{}</code>", short_hash(hash_))
+    if url:
+        short = format_html('<a href="{}">{}</a>', url, short)
+    focus = "" if url else mark_safe(' tabindex="0"')
+    return format_html(
+        '<span class="short"{}>{}<code class="exact">{}</code></span>', focus, short, hash_
+    )
+
+
+@register.simple_tag
+def outside_arrow(url: str) -> str:
+    """An arrow to the page of another explorer, if there is one."""
+    if not url:
+        return ""
+    label = f"on {host(url)}"
+    return format_html(
+        '<a class="outside" href="{}" rel="noreferrer" aria-label="{}" title="{}">↗</a>',
+        *(url, label, label),
+    )
 
 
 @register.filter
