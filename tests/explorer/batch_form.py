@@ -51,6 +51,7 @@ def check(client: Client, **changes: Any) -> Any:
 
 
 def field_error(response: Any, field: str) -> str:
-    match = re.search(rf'<p class="field-error" id="error-{field}"[^>]*>(.*?)</p>', response.text)
+    place = rf'<p class="field-error" id="error-{field}"[^>]*>(.*?)</p>'
+    match = re.search(place, response.text, re.DOTALL)
     assert match, f"{field} has no place for an error"
-    return re.sub("<[^>]*>", "", match[1])
+    return re.sub("<[^>]*>", "", match[1]).strip()
