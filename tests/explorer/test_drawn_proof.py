@@ -48,7 +48,7 @@ def test_the_drawn_nodes_are_those_of_the_chain(service: Service) -> None:
     for page in (balance, slot, timestamp):
         assert f'<code class="exact">{header["hash"]}</code>' in page.text
         assert "known by BLOCKHASH" in page.text
-    levels = re.findall(r'<div class="level"><strong>([^<]+)</strong>', slot.text)
+    levels = re.findall(r'<div class="level">\s*<strong>([^<]+)</strong>', slot.text)
     trusted = f"Hash of block {(block or 0) + 1:,}"
     header_levels = ["1 later header", f"Header of block {block:,}"]
     tries = ["State trie", "Account", "Storage trie", "Value"]
