@@ -167,8 +167,8 @@ def wait_for_effect(
     lane = job_pass.lane
     if not is_missing():
         return job_pass.retry(WaitCode.NODE_BEHIND.reason)
-    # A former signer's account may have no funds for a transaction to be mined again.
-    own_rows = [row for row in rows if row.sender == lane.signer.address]
+    # A final transaction is not sent again, and a former signer's account may have no funds for it.
+    own_rows = [row for row in rows if row.sender == lane.signer.address and not row.final]
     undone = [row for row in own_rows if is_undone(lane, row)]
     for row in undone:
         if row.confirmed:  # otherwise the next pass follows it
