@@ -142,13 +142,13 @@ $(PYTHON_READY): requirements-dev.txt
 	@[ -w . ] || { echo "Tacitus cannot write in this folder: $(CURDIR)"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tacitus needs Python 3.11 or newer; this is %d.%d. Name another: make PYTHON=python3.12" % sys.version_info[:2])'
 	@echo "Setting up Python packages in .venv, which takes a minute or two …"
-	@$(PYTHON) -m venv --clear .venv || { echo "Python could not make .venv. On Debian: apt-get install python3-venv"; exit 1; }
+	@rm -rf .venv && $(PYTHON) -m venv .venv || { echo "Python could not make .venv. On Debian: apt-get install python3-venv"; exit 1; }
 	@$(BIN)/python -m pip install --quiet --retries 2 --disable-pip-version-check --require-hashes --requirement requirements-dev.txt || { echo "The Python packages could not be installed. Is PyPI, or your pip index, reachable?"; exit 1; }
 	@touch $@
 
 $(ANALYSER_READY): requirements-analyser.txt $(PYTHON_READY)
 	@echo "Setting up the analyser of contracts in $(ANALYSER) …"
-	@$(PYTHON) -m venv --clear $(ANALYSER)
+	@rm -rf $(ANALYSER) && $(PYTHON) -m venv $(ANALYSER)
 	@$(ANALYSER)/bin/python -m pip install --quiet --retries 2 --disable-pip-version-check --require-hashes --requirement requirements-analyser.txt || { echo "The analyser could not be installed. Is PyPI, or your pip index, reachable?"; exit 1; }
 	@touch $@
 
