@@ -35,11 +35,12 @@ from queries.prover.proofs import (
 from queries.proving.facts import BlockFact
 from queries.proving.headers import Header
 from queries.proving.registry_calls import block_leaf
-from queries.transactions.destination_reorgs import is_undone, reopen
+from queries.transactions.destination_reorgs import has_left_its_block
 from queries.wait_reasons import Reason, WaitCode
 
-RESENT_AFTER_REORG = Reason(
-    WaitCode.TRANSACTION_PENDING, "A reorg removed its transaction; it is sent again."
+LEFT_ITS_BLOCK = Reason(
+    WaitCode.TRANSACTION_PENDING,
+    "A reorg removed its transaction from its block; it is sent again unless it was mined again.",
 )
 
 
@@ -160,7 +161,7 @@ def wait_for_effect(
     job_pass: JobPass, rows: Sequence[SentTransaction], is_missing: Callable[[], bool]
 ) -> Wait | None:
     """Return what to wait for after these transactions were mined: nodes that do not show the
-    effect yet, or transactions that a reorg removed and that are sent again.
+    effect yet, or transactions that a reorg removed from their blocks.
 
     Returns None if a quorum finds the effect missing and no reorg removed them: then send new ones.
     """
@@ -169,8 +170,5 @@ def wait_for_effect(
         return job_pass.retry(WaitCode.NODE_BEHIND.reason)
     # A final transaction is not sent again, and a former signer's account may have no funds for it.
     own_rows = [row for row in rows if row.sender == lane.signer.address and not row.final]
-    undone = [row for row in own_rows if is_undone(lane, row)]
-    for row in undone:
-        if row.confirmed:  # otherwise the next pass follows it
-            reopen(row)
-    return job_pass.retry(RESENT_AFTER_REORG) if undone else None
+    has_moved = [has_left_its_block(lane, row) for row in own_rows]
+    return job_pass.retry(LEFT_ITS_BLOCK) if any(has_moved) else None

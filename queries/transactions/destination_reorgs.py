@@ -67,8 +67,7 @@ def finalize_or_reopen(lane: Lane) -> None:
                 reopen(row)
                 continue
             if set_receipt(row, receipt):
-                log.warning("The receipt of %s has changed: charging it again.", row.mined_hash)
-                close_and_charge(row, free=lane.destination.chain.free)
+                _charge_again(lane, row)
             if receipt.block <= last_block:  # otherwise it may not be final yet
                 count_final_cost(row)
 
@@ -77,6 +76,27 @@ def is_undone(lane: Lane, row: SentTransaction) -> bool:
     """Whether, by quorum, the transaction is no longer mined, or its status has changed."""
     receipt = _fetch_receipt_by_quorum(lane, row)
     return receipt is None or receipt.succeeded != row.succeeded
+
+
+def has_left_its_block(lane: Lane, row: SentTransaction) -> bool:
+    """Whether, by quorum, a reorg removed the transaction from the block in which it was mined.
+
+    If it was confirmed, reopen it, or charge it again if it is in another block.
+    """
+    receipt = _fetch_receipt_by_quorum(lane, row)
+    if receipt and (receipt.block, receipt.succeeded) == (row.mined_block, row.succeeded):
+        return False
+    if row.confirmed:  # otherwise the next pass follows it
+        if receipt is None or receipt.succeeded != row.succeeded:
+            reopen(row)
+        elif set_receipt(row, receipt):
+            _charge_again(lane, row)
+    return True
+
+
+def _charge_again(lane: Lane, row: SentTransaction) -> None:
+    log.warning("The receipt of %s has changed: charging it again.", row.mined_hash)
+    close_and_charge(row, free=lane.destination.chain.free)
 
 
 def _fetch_receipt_by_quorum(lane: Lane, row: SentTransaction) -> TransactionReceipt | None:

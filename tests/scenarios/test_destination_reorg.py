@@ -1,11 +1,13 @@
 """Reorgs of the destination: facts are proven again, and nothing is paid twice."""
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 
+from tests.explorer.page_text import visible_text
 from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Node
 from tests.rigs.service import BALANCE, HOLDER, SIGNER, Service, wait_until
 from tests.scenarios.fixtures import Install
 
@@ -33,7 +35,7 @@ def proving_transaction(service: Service, block: int) -> str:
 
 
 def page_says_facts_were_lost(served: Service, batch: str) -> bool:
-    page = served.get(f"/explorer/query/{batch}").text
+    page = visible_text(served.get(f"/explorer/query/{batch}").text)
     return "after the batch was DONE. They are proven again at no charge." in page
 
 
@@ -144,3 +146,35 @@ def test_a_transaction_that_a_reorg_mines_again_is_charged_again(
 
 def metrics(service: Service) -> str:
     return str(service.get("/metrics").text)
+
+
+def test_a_transaction_that_was_mined_again_is_not_sent_twice(install: Install) -> None:
+    """Another batch asks for its fact, and the first node has seen the reorg alone."""
+    with ExitStack() as stack:
+        chain = stack.enter_context(closing(Chain()))
+        first, *others = (stack.enter_context(closing(Node(chain))) for _ in range(3))
+        service = stack.enter_context(install())
+        service.set_limits(quorum_wait=2, poll_interval=1)
+        service.add_native_chain(chain, first, *others, confirmations=CONFIRMATIONS)
+        block = chain.mine(40) - 10
+        service.serve()
+        with service.prove():
+            batch = service.submit_balance(block)
+            service.wait_for(batch, "confirming")
+            chain.mine()
+            service.wait(batch)
+        sent = proving_transaction(service, block)
+        raw = chain.rpc("eth_getRawTransactionByHash", sent)
+        chain.reorganise(CONFIRMATIONS)
+        chain.mine(2)
+        first.fall_behind(chain.head)
+        chain.rpc("eth_sendRawTransaction", raw)
+        chain.mine(4)
+        batch = service.submit_balance(block)
+        codes = {"transaction_pending", "node_behind"}
+        with service.prove():
+            wait_until(lambda: service.status(batch)["waitCode"] in codes)
+            first.recover()
+            service.wait(batch)
+        assert proving_transaction(service, block) == sent
+        assert len(chain.transactions_of(SIGNER)) == 1
