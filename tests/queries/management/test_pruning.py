@@ -84,7 +84,10 @@ def test_old_batches_are_deleted_with_rows_that_only_they_needed(service: Servic
         {str(CHAIN_ID): {f"block:{service.head() + 200}": {"header": ["TIMESTAMP"]}}}
     )
     age(first, old, last)
-    nothing = "0 batches, 0 queries, 0 webhook deliveries, 0 transactions, 0 facts, 0 block jobs"
+    nothing = (
+        "0 batches, 0 queries, 0 webhook deliveries, 0 transactions, 0 facts, 0 proofs, "
+        "0 block jobs"
+    )
     assert prune() == f"Deleted {nothing}.\n"  # a reorg may still remove their transactions
     finalize(service)
     assert "delete 2 batches with 2 queries" in prune("--dry-run")  # one has a webhook
@@ -94,7 +97,7 @@ def test_old_batches_are_deleted_with_rows_that_only_they_needed(service: Servic
     assert "delete 3 batches with 3 queries" in prune("--dry-run")
     assert counts() == before
     highest = SentTransaction.objects.order_by("-nonce")[0]
-    rows = "3 batches, 3 queries, 1 webhook delivery, 1 transaction, 3 facts, 1 block job"
+    rows = "3 batches, 3 queries, 1 webhook delivery, 1 transaction, 3 facts, 3 proofs, 1 block job"
     assert prune() == f"Deleted {rows}.\n"
     assert prune() == f"Deleted {nothing}.\n"
     assert not WebhookAttempt.objects.exists()
