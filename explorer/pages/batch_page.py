@@ -269,7 +269,8 @@ def _history(name: str, cells: Sequence[Cell]) -> History:
     facts = [(cell.fact, cell) for cell in cells if cell.fact]
     facts.sort(key=lambda pair: pair[0].block)
     change_count = sum(old.word != new.word for (old, _), (new, _) in pairwise(facts))
-    if is_number := name in {"balance", "nonce"}:
+    kind = facts[0][0].kind
+    if is_number := kind is FactKind.ACCOUNT_FIELD and name in {"balance", "nonce"}:
         facts.sort(key=lambda pair: pair[0].word)
     return History(name, change_count, facts[0][1], facts[-1][1], is_number=is_number)
 

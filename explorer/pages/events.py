@@ -39,6 +39,16 @@ def event_name(event: BlockFact) -> str:
     return _name(event.kind, f"transaction {event.key}", event.log, event.key, logs)
 
 
+def name_in_transaction(event: BlockFact) -> str:
+    """The same below a heading that names the transaction, such as `log 0`."""
+    names = {
+        FactKind.LOG: f"log {event.log}",
+        FactKind.RECEIPT: "receipt",
+        FactKind.ABSENT_LOG: f"logs {_filter_text(event, short_hash)}",
+    }
+    return names.get(event.kind) or event_name(event)
+
+
 def _name(kind: FactKind, transaction: str, log: object, index: object, logs: str) -> str:
     return {
         FactKind.LOG: f"log {log} of {transaction}",

@@ -1,6 +1,5 @@
 """A page of a list of facts, in groups of one block and account."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -8,6 +7,7 @@ from itertools import groupby
 from django.http import HttpRequest
 
 from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
+from explorer.pages.events import name_in_transaction
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, number_parser
 from explorer.pages.sentences import Sentence, batch_sentences, field_name
@@ -114,6 +114,5 @@ def _subject(entry: ListEntry) -> str:
 def _cell(entry: ListEntry, links: PageLinks) -> Cell:
     fact = entry.fact
     value = decode_fact(fact, links.currency(fact.source)) if fact.word else None
-    # A heading names the transaction.
-    name = re.sub(" (of|in) transaction [0-9]+$", "", field_name(fact.name))
+    name = name_in_transaction(fact.event) if fact.event else field_name(fact.name)
     return Cell(entry, name, value)

@@ -8,6 +8,7 @@ import hashlib
 import re
 import time
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any, NamedTuple, cast
 
 from django.core.cache import cache
@@ -51,9 +52,18 @@ RECENT_SELECTOR = selector(f"lookUpRecent({','.join(ARGUMENT_TYPES)})")
 DATA_PATTERN = rf"0[xX][0-9a-fA-F]{{{2 * (4 + 7 * 32)}}}"
 
 
+class QuestionKind(IntEnum):
+    """The kinds of questions, as in IFactsLookup."""
+
+    ACCOUNT_FIELD = 1
+    SLOT = 2
+    HEADER_FIELD = 3
+    LOG = 5
+
+
 def balance_call(destination: int, registry: str, account: str, block: int) -> bytes:
     """The calldata that asks for an account's balance."""
-    question = 1, account, block, AccountField.BALANCE, 0
+    question = QuestionKind.ACCOUNT_FIELD, account, block, AccountField.BALANCE, 0
     return SELECTOR + encode(ARGUMENT_TYPES, [destination, registry, question])
 
 
@@ -103,20 +113,21 @@ class Question(NamedTuple):
     def _requested_facts(self) -> dict[str, Any]:
         try:
             match self.kind:
-                case 1:
+                case QuestionKind.ACCOUNT_FIELD:
                     props = [AccountField(self.key).name]
                     return {"accounts": {self.account: {"props": props}}}
-                case 2:
+                case QuestionKind.SLOT:
                     return {"accounts": {self.account: {"slots": [hex(self.key)]}}}
-                case 3:
+                case QuestionKind.HEADER_FIELD:
                     return {"header": [HeaderField(self.key).name]}
-                case 5 if not self.is_recent:
+                case QuestionKind.LOG if not self.is_recent:
                     return {"logs": [{"transaction": self.key, "log": self.log}]}
-                case 5:
+                case QuestionKind.LOG:
                     raise _question_unknown("A log can only be read at a block that you name.")
         except ValueError:
-            fields = AccountField if self.kind == 1 else HeaderField
-            subject = "An account" if self.kind == 1 else "A header"
+            is_account = self.kind == QuestionKind.ACCOUNT_FIELD
+            fields = AccountField if is_account else HeaderField
+            subject = "An account" if is_account else "A header"
             names = ", ".join(f"{field.value} {field.name}" for field in fields)
             raise _question_unknown(f"{subject} has no field {self.key}; it has {names}.") from None
         raise _question_unknown(f"There is no kind {self.kind} of fact; see IFactsLookup.")

@@ -12,13 +12,14 @@ from queries.chain.errors import (
 )
 from queries.chain.registry import FactGroups, accumulated_override
 from queries.config.registries import Registry
-from queries.facts import BLOCK_AT_TIME, facts_of
+from queries.facts import facts_of
 from queries.models import Query
 from queries.planning.anchors import OutOfReach
 from queries.planning.calls import AccountPiece, Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders
+from queries.proving.facts import FactKind
 from queries.proving.registry_calls import block_leaf
 from queries.schema.checked_batch import selector_of
 from queries.statuses import Readiness
@@ -228,7 +229,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
             names := [
                 name
                 for name, fact in facts_of(query).items()
-                if words[fact] is not None and name != BLOCK_AT_TIME
+                if words[fact] is not None and fact.kind is not FactKind.BLOCK_AT_TIME
             ]
         )
     ]

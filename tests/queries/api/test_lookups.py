@@ -1,17 +1,21 @@
 """GET and POST /ccip: which refusals send a client to the next gateway."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from eth_abi.abi import encode
 
+from queries import contracts
 from queries.api import lookups
 from queries.contracts.abi import selector
 from tests.queries.api.served_api import ATTESTED, HERE, SEPOLIA, WALLET
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database, pytest.mark.urls(HERE)]
 
+CONTRACTS = Path(contracts.__file__).parent
 QUESTION = "(uint8,address,uint256,uint256,uint256)"
 BALANCE = (1, WALLET, 5, 1, 0)
 
@@ -32,6 +36,12 @@ def get(data: str) -> Any:
 def post(data: str) -> Any:
     body = {"sender": WALLET, "data": data}
     return Client().post("/ccip", body, content_type="application/json")
+
+
+def test_kinds_of_questions_are_those_of_the_contract() -> None:
+    source = (CONTRACTS / "FactsLookup.sol").read_text()
+    constants = re.findall(r"uint8 private constant (\w+) = (\d+);", source)
+    assert {kind.name: str(kind.value) for kind in lookups.QuestionKind} == dict(constants)
 
 
 NO_QUESTIONS = {
