@@ -1,11 +1,11 @@
 """The proofs of block jobs, stored when they are fetched and checked.
 
 A row holds the trie nodes of an account and its slots, the headers that lead from the job's block
-to a known one, or the witness of some events. Reading checks them again: they count only for a
-header to whose hash they lead, so that a reorg needs no clean-up.
+to a known one, or the witness of some events. They consist of hashes, so compression saves nothing.
+Reading checks them again: they count only for a header to whose hash they lead, so that a reorg
+needs no clean-up.
 """
 
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from eth_utils.address import to_checksum_address
@@ -63,6 +63,9 @@ def read_accounts(
             nodes[subject] |= {keccak256(node): node for node in _unpack(content)}
         for account, slots in part:
             own_nodes = nodes[subjects[account]]
+            if not own_nodes:
+                missing.append((account, slots))
+                continue
             try:
                 proofs.append(
                     rebuild_account_proof(
@@ -103,8 +106,8 @@ def _row(job: BlockJob, subject: str, items: Iterable[bytes]) -> Proof:
 
 def pack(items: Iterable[bytes]) -> bytes:
     """The content of a row with these nodes, headers or witnesses."""
-    return zlib.compress(encode_list(list(map(encode_string, items))))
+    return encode_list(list(map(encode_string, items)))
 
 
 def _unpack(content: bytes) -> Iterator[bytes]:
-    return map(read_string, split_list(zlib.decompress(content)))
+    return map(read_string, split_list(content))
