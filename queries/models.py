@@ -278,7 +278,7 @@ class Proof(models.Model):
         db_index=False,  # the index below has it
     )
     subject = models.CharField(max_length=42)  # an account, or what else of the block
-    content = BytesField()  # compressed
+    content = BytesField()  # an RLP list
 
     class Meta:
         indexes: ClassVar = [models.Index(name="queries_proof_subject", fields=["job", "subject"])]

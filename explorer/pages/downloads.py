@@ -62,7 +62,7 @@ def _row(fact: FactView, links: PageLinks) -> Mapping[str, str]:
         fact.block_hash,
         fact.account,
         fact.ens_name,
-        fact.name,
+        f"{fact.name}:{fact.identity.key}" if fact.is_time else fact.name,
         fact.word,
         decode_fact(fact, links.currency(fact.source)).exact,
         links.registry_address(fact.source, fact.destination),

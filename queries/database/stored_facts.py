@@ -1,14 +1,15 @@
 """The facts of block jobs: one row each, whichever queries ask for them."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
+from eth_utils.address import to_checksum_address
 
 from queries.facts import facts_of, subject
-from queries.models import BlockJob, Fact, FactMention, Query
+from queries.models import BlockJob, Fact, FactMention, Query, SentTransaction
 from queries.proving.facts import EVENT_KINDS, BlockFact, FactKind
 
 MAX_LISTED = 10  # slots, or events of a kind, of a query in the lists of pages
@@ -21,13 +22,31 @@ def add(queries: Iterable[Query], events: Mapping[str, Mapping[str, Any]] | None
 
     `events`: the details of the facts about the block's content, by name.
     """
-    rows = [row for query in queries for _, row in _rows(query, events or {})]
-    Fact.objects.bulk_create(rows, ignore_conflicts=True)
+    rows = dict[tuple[int, str, str], Fact]()
+    for query in queries:
+        for _, row in _rows(query, events or {}):
+            rows.setdefault(_key(row), row).is_listed |= row.is_listed
+    found = [row for row in rows.values() if row.details]
+    others = (row for row in rows.values() if not row.details)
+    Fact.objects.bulk_create(others, ignore_conflicts=True)
+    # Another block may have been final before: what was found in it is replaced.
+    Fact.objects.bulk_create(
+        found, update_conflicts=True, unique_fields=_KEY, update_fields=["details"]
+    )
+    listed = [row for row in rows.values() if row.is_listed and row.kind in _MANY]
+    if listed:
+        Fact.objects.filter(
+            job__in={row.job_id for row in listed},
+            account__in={row.account for row in listed},
+            name__in={row.name for row in listed},
+            is_listed=False,
+        ).update(is_listed=True)
 
 
-def add_mentions(job: BlockJob, mentions: Mapping[str, Iterable[str]]) -> None:
+def set_mentions(job: BlockJob, mentions: Mapping[str, Iterable[str]]) -> None:
     """Store which addresses and hashes the job's events mention, by the events' names."""
     rows = Fact.objects.filter(job=job, account="", name__in=mentions)
+    FactMention.objects.filter(fact__in=rows).delete()
     FactMention.objects.bulk_create(
         (
             FactMention(fact_id=pk, source=job.source, block=job.block, address_or_hash=value)
@@ -36,11 +55,6 @@ def add_mentions(job: BlockJob, mentions: Mapping[str, Iterable[str]]) -> None:
         ),
         ignore_conflicts=True,
     )
-
-
-def forget_events(job: BlockJob) -> None:
-    """Delete the events that were found with an earlier header of the block."""
-    Fact.objects.filter(job=job, kind__in=EVENT_KINDS, proven_at=None).delete()
 
 
 def stored_words(job: BlockJob) -> dict[tuple[str, str], bytes]:
@@ -62,16 +76,13 @@ def event_words(job: BlockJob) -> dict[BlockFact, bytes]:
 def set_words(queries: Iterable[Query], words: Mapping[BlockFact, bytes], moment: datetime) -> None:
     """Store the words of the facts of these queries of a job, as read back from the registry.
 
-    A fact that was proven before keeps its transaction and its time.
+    A fact that was proven before keeps its time. One that others have proven has no transaction.
     """
     rows = {}
     for query in queries:
         for fact, row in _rows(query, {}):
             row.word, row.proven_at = words[fact], moment
-            row.transaction_id = query.header_transaction_id
-            if row.account and query.account_transaction_id:
-                row.transaction_id = query.account_transaction_id
-            rows[row.job_id, row.account, row.name] = row
+            rows[_key(row)] = row
     jobs, accounts = {job for job, *_ in rows}, {account for _, account, _ in rows}
     proven_facts = Fact.objects.filter(job__in=jobs, account__in=accounts, proven_at__isnull=False)
     for key in proven_facts.values_list(*_KEY):
@@ -80,13 +91,32 @@ def set_words(queries: Iterable[Query], words: Mapping[BlockFact, bytes], moment
         rows.values(),
         update_conflicts=True,
         unique_fields=_KEY,
-        update_fields=["word", "proven_at", "transaction"],
+        update_fields=["word", "proven_at"],
     )
+    new_rows = Fact.objects.filter(job__in=jobs, proven_at=moment, transaction__isnull=False)
+    new_rows.exclude(transaction__succeeded=True).update(transaction=None)
+
+
+def set_transaction(job_id: int, facts: Iterable[BlockFact], sent: SentTransaction) -> None:
+    """Store the transaction that was signed to prove these facts of a job."""
+    names = defaultdict[str, set[str]](set)
+    for fact in facts:
+        names[to_checksum_address(fact.account) if fact.account else ""].add(fact.name)
+    accounts = defaultdict[frozenset[str], list[str]](list)
+    for account, names_of_account in names.items():
+        accounts[frozenset(names_of_account)].append(account)
+    rows = Fact.objects.filter(job=job_id, proven_at=None)
+    for same_names, same_accounts in accounts.items():
+        rows.filter(account__in=same_accounts, name__in=same_names).update(transaction=sent)
 
 
 def mark_unproven(jobs: QuerySet[BlockJob]) -> None:
     """Mark the facts of these jobs as not proven, because a reorg may have removed them."""
-    Fact.objects.filter(job__in=jobs).update(proven_at=None, transaction=None)
+    Fact.objects.filter(job__in=jobs).update(proven_at=None)
+
+
+def _key(row: Fact) -> tuple[int, str, str]:
+    return row.job_id, row.account, row.name
 
 
 def _rows(

@@ -16,6 +16,7 @@ from queries.chain.registry import FactGroups
 from queries.facts import account_fields
 from queries.models import Query
 from queries.proving.accounts import AccountProof
+from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.packing import (
     CALLDATA_BYTES,
@@ -118,6 +119,11 @@ class Piece(ABC):
 
     @property
     @abstractmethod
+    def facts(self) -> frozenset[BlockFact]:
+        """What it proves."""
+
+    @property
+    @abstractmethod
     def facts_key(self) -> str:
         """Key of what is stored; equal for pieces that prove the same facts."""
 
@@ -206,6 +212,17 @@ class AccountPiece(Piece):
         return self.new_header_slots * self.rules.new_slot + sum(
             estimate_account_gas(account, self.rules) for account in self.accounts
         )
+
+    @cached_property
+    def facts(self) -> frozenset[BlockFact]:
+        facts = {BlockFact(FactKind.HEADER_FIELD, field) for field in self.fields}
+        facts |= {BlockFact(FactKind.BLOCK_AT_TIME, time) for time in self.timestamps}
+        for account in self.accounts:
+            address = account.proof.address or b""
+            facts |= {BlockFact(FactKind.ACCOUNT_FIELD, field, address) for field in account.fields}
+            slots = (proof.slot for proof in account.proof.slots)
+            facts |= {BlockFact(FactKind.STORAGE_SLOT, slot, address) for slot in slots}
+        return frozenset(facts)
 
     @property
     def facts_key(self) -> str:

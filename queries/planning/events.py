@@ -301,6 +301,10 @@ class EventPiece(Piece):
         return sum(event_gas(fact, self.rules) for fact in self.events)
 
     @property
+    def facts(self) -> frozenset[BlockFact]:
+        return frozenset(self.events)
+
+    @property
     def facts_key(self) -> str:
         return repr((self.anchor.header.hash, sorted(fact.name for fact in self.events)))
 

@@ -88,7 +88,6 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
     content, updated_queries, events = job_pass.content, list[Query](), dict[str, Event]()
     block_hash = content.header.hash.hex()
     errors, count_changes = dict[int, ChainError](), Counter[str]()
-    header_has_changed = False
     for query in job_pass.queries:
         if query.event_request is None or query.events_block_hash == block_hash:
             continue
@@ -100,7 +99,6 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
         except ChainError as error:
             errors[query.pk] = error
         else:
-            header_has_changed |= bool(query.events_block_hash)
             query.events_block_hash = block_hash
             updated_queries.append(query)
             count_changes[query.batch_id] += query.event_count - earlier_count
@@ -112,10 +110,8 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
             Batch.objects.filter(pk=batch_id).update(**counts)
         columns = ["event_names", "events_block_hash", "event_count"]
         Query.objects.bulk_update(updated_queries, columns)
-        if header_has_changed:
-            stored_facts.forget_events(job_pass.job)
         stored_facts.add(updated_queries, events)
-        stored_facts.add_mentions(job_pass.job, mentions)
+        stored_facts.set_mentions(job_pass.job, mentions)
     queries = [query for query in job_pass.queries if query.pk not in errors]
     if not queries:
         raise next(iter(errors.values()))

@@ -80,7 +80,7 @@ def read_groups(rows: FactRows, cursor: Cursor | None, limit: int) -> Page[Liste
         groups.setdefault(_place(row), []).append(row)
     places = sorted(groups, key=lambda place: _place_order(place, groups[place]))
     jobs, accounts = {row.job_id for row in page.rows}, {row.account for row in page.rows}
-    requests, unlisted = _requests(places), _unlisted_counts(jobs, accounts)
+    requests, unlisted = _requests(places), _unlisted_counts(rows, jobs, accounts)
     return page.with_rows(
         _group(groups[place], requests.get(place, []), unlisted.get(place, {})) for place in places
     )
@@ -157,10 +157,10 @@ def _requests(places: Iterable[Place]) -> Mapping[Place, list[Any]]:
 
 
 def _unlisted_counts(
-    jobs: Collection[int], accounts: Collection[str]
+    rows: FactRows, jobs: Collection[int], accounts: Collection[str]
 ) -> Mapping[Place, Mapping[FactKind, int]]:
-    """How many facts of these accounts lists do not show, by kind."""
-    unlisted = Fact.objects.filter(job__in=jobs, account__in=accounts, is_listed=False)
+    """How many of the rows with these accounts lists do not show, by kind."""
+    unlisted = rows.filter(job__in=jobs, account__in=accounts, is_listed=False)
     counts = defaultdict[Place, dict[FactKind, int]](dict)
     columns = ("source", "block", "account", "kind", "job")
     counted = unlisted.values(*columns).annotate(total=Count("*")).order_by()
@@ -240,6 +240,6 @@ def summarise(rows: FactRows) -> ListSummary:
     counts = Counter((line.job, line.account, line.kind) for line in newest)
     wide = [key for key, count in counts.items() if count >= MAX_LISTED]
     jobs, accounts = {job for job, _, _ in wide}, {account for _, account, _ in wide}
-    unlisted = _unlisted_counts(jobs, accounts) if wide else {}
+    unlisted = _unlisted_counts(proven, jobs, accounts) if wide else {}
     count = sum(sum(kinds.values()) for kinds in unlisted.values())
     return ListSummary(newest, count, has_more=len(lines) > MAX_SUMMARISED)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from queries.database import stored_proofs
-from queries.models import Query, SentTransaction
+from queries.models import BlockJob, Query, SentTransaction
 from queries.proving.accounts import AccountState
 from queries.proving.event_witness import encode_event_groups, select_groups
 from queries.proving.facts import FactKind
@@ -43,31 +43,36 @@ class FactProof:
         return bool(self.state) and not self.account
 
 
-def read_fact_proof(query_id: int, fact: FactView) -> FactProof | None:
+def read_fact_proof(query_id: int | None, fact: FactView) -> FactProof | None:
     """Read the stored proof. None if the block's header is not stored.
 
-    `query_id`: a query that asked for the fact.
+    `query_id`: a query that asked for the fact, whose transactions show how the hash was known.
     """
-    columns = ("job", "blockhash_transaction", "header_transaction", "account_transaction")
-    row = Query.objects.select_related("job").only(*columns).get(pk=query_id)
-    if row.job is None or not row.job.header:
+    place = {"source": fact.source, "destination": fact.destination, "block": fact.block}
+    job = BlockJob.objects.filter(**place).first()
+    if job is None or not job.header:
         return None
-    keys = [row.blockhash_transaction_id, row.header_transaction_id, row.account_transaction_id]
+    columns = ("blockhash_transaction", "header_transaction", "account_transaction")
+    keys = Query.objects.filter(pk=query_id or 0).values_list(*columns).first() or (
+        None,
+        None,
+        None,
+    )
     rows = SentTransaction.objects.only("hops", "mined_block")
     transactions = rows.in_bulk([key for key in keys if key is not None])
-    header_transaction = transactions.get(row.header_transaction_id or 0)
-    header = decode_header(row.job.header)
-    witnesses = stored_proofs.read_witnesses(row.job) if fact.event else []
+    header_transaction = transactions.get(keys[1] or 0)
+    header = decode_header(job.header)
+    witnesses = stored_proofs.read_witnesses(job) if fact.event else []
     events, _ = select_groups(witnesses, header, [fact.event] if fact.event else [])
     has_account = fact.kind in {FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT}
     slots = [fact.identity.key] if fact.kind is FactKind.STORAGE_SLOT else []
     requests = [(bytes.fromhex(fact.account[2:]), slots)] if has_account else []
-    proofs, _ = stored_proofs.read_accounts(row.job, header, requests)
+    proofs, _ = stored_proofs.read_accounts(job, header, requests)
     state = [node for proof in proofs for node in proof.path.hashed_nodes]
     storage = [node for proof in proofs for slot in proof.slots for node in slot.path.hashed_nodes]
     return FactProof(
         _node(header.rlp),
-        tuple(_node(later.rlp) for later in stored_proofs.read_later_headers(row.job, header)),
+        tuple(_node(later.rlp) for later in stored_proofs.read_later_headers(job, header)),
         sum(transaction.hops for transaction in transactions.values()),
         header_transaction.mined_block if header_transaction else None,
         tuple(map(_node, state)),

@@ -127,7 +127,7 @@ class FactMatch:
     """A fact in the registry of one destination, and the batches that asked for it."""
 
     fact: FactView
-    query_id: int  # of the oldest query
+    query_id: int | None  # of the oldest query; None: all have been deleted
     account_fields: tuple[FactView, ...]  # that are proven of its account
     batches: tuple[str, ...]  # the newest, newest first
     more_batches: int  # how many older ones there are
@@ -146,22 +146,17 @@ def find_fact(fact: FactView) -> tuple[FactMatch, ...]:
         rows = rows.filter(name=fact.name)
     rows = rows.select_related("job", "transaction").defer("transaction__raw")
     matches = map(_match_fact, rows.order_by("job__destination", "pk"))
-    return tuple(
-        sorted(filter(None, matches), key=lambda match: match.fact.destination != fact.source)
-    )
+    return tuple(sorted(matches, key=lambda match: match.fact.destination != fact.source))
 
 
 def _stored_facts(**conditions: object) -> QuerySet[Fact]:
     return Fact.objects.filter(**conditions, proven_at__isnull=False)
 
 
-def _match_fact(row: Fact) -> FactMatch | None:
-    """None if the batches that asked for it have been deleted."""
+def _match_fact(row: Fact) -> FactMatch:
     columns = ("pk", "name", "batch_id", "batch__status")
     requests = list(_requesting_queries(row).values_list(*columns)[:MAX_MATCHES])
-    if not requests:
-        return None
-    query_id, ens_name = requests[-1][:2]
+    query_id, ens_name = requests[-1][:2] if requests else (None, "")
     statuses = {batch: status for *_, batch, status in requests}
     batches = tuple(statuses)
     done_batches = [batch for batch in statuses if statuses[batch] == BatchStatus.DONE]

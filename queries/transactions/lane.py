@@ -32,11 +32,13 @@ from queries.chain.errors import (
 )
 from queries.chain.signer import Signer, UnsignedTransaction
 from queries.config.limits import Limits
+from queries.database import stored_facts
 from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.database.leases import Lease
+from queries.facts import facts_of
 from queries.models import BlockJob, JobTransaction, Query, SentHash, SentTransaction, Share
-from queries.planning.calls import AccountPiece, Piece, ProveCall
+from queries.planning.calls import Piece, ProveCall
 from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import PricedCall, check_fees, cut_at_daily_budget
 from queries.transactions.costs import close_and_charge, lock_batches, lock_costs
@@ -206,7 +208,7 @@ class Lane:
             open_queries = Query.objects.filter(job__in=jobs, has_ended=False)
             open_queries.update(blockhash_transaction=row)
         for piece in pieces:
-            _link_queries(piece, row)
+            _link_facts_and_queries(piece, row)
         return row
 
     def sign_and_store(
@@ -300,16 +302,18 @@ def _digest_pieces(to: str, pieces: Sequence[Piece]) -> str:
     return sha256("\n".join(facts).encode()).hexdigest() if pieces else ""
 
 
-def _link_queries(piece: Piece, row: SentTransaction) -> None:
-    """Link the transaction to the queries whose steps it completes, for the pages."""
+def _link_facts_and_queries(piece: Piece, row: SentTransaction) -> None:
+    """Link the transaction to the piece's facts, and to the queries that ask for some of them."""
+    stored_facts.set_transaction(piece.job_key, piece.facts, row)
     queries = Query.objects.filter(job=piece.job_key, has_ended=False)
-    if not isinstance(piece, AccountPiece):
-        queries.exclude(event_request=None).update(header_transaction=row)
-        return
     if piece.proves_header:
-        queries.update(header_transaction=row)
-    elif piece.fields or piece.timestamps:
-        queries.filter(account="").update(header_transaction=row)
-    addresses = [account.proof.address for account in piece.accounts]
-    accounts = [to_checksum_address(address) for address in addresses if address]
-    queries.filter(account__in=accounts).update(account_transaction=row)
+        queries.exclude(account="").update(header_transaction=row)
+    accounts = {fact.account for fact in piece.facts if fact.account}
+    names = ["", *map(to_checksum_address, accounts)]
+    keys = [
+        query.pk
+        for query in queries.filter(account__in=names)
+        if not piece.facts.isdisjoint(facts_of(query).values())
+    ]
+    queries.filter(pk__in=keys, account="").update(header_transaction=row)
+    queries.filter(pk__in=keys).exclude(account="").update(account_transaction=row)

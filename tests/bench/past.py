@@ -370,6 +370,7 @@ def add_wide_queries() -> Mapping[str, str]:
     queries = Query.objects.bulk_create(rows, batch_size=WIDE_PER_STATEMENT)
     words = {fact: number_word(10**18) for fact in facts_of(queries[0]).values()}
     stored_facts.set_words(queries[:1], words, queries[0].account_accumulated_completed_at or NOW)
+    Fact.objects.filter(job=job, account=WIDE_ACCOUNT).update(transaction=job.pk)
     return {
         "wide_block": str(job.block),
         "wide_account": WIDE_ACCOUNT,

@@ -14,6 +14,7 @@ def check_stored_facts() -> None:
             row = rows[subject(query, fact), fact.name]
             assert row.word is not None, row
             assert row.proven_at, row
+            assert row.transaction is None or row.transaction.succeeded, row
             assert (row.details is not None) is (fact.kind in EVENT_KINDS), row
             if row.details:
                 assert row.word.hex() == row.details["word"], row

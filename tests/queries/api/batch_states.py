@@ -46,6 +46,7 @@ def send_transaction(batch_id: str, nonce: int = 0, *, mined: bool = True) -> Se
         mined_hash=HASHES[0] if mined else "",
         mined_block=6_000_000 if mined else None,
         gas_used=170_480 if mined else None,
+        succeeded=True if mined else None,
     )
     SentHash.objects.bulk_create(SentHash(transaction=sent, hash=text) for text in HASHES)
     JobTransaction.objects.create(job=job, transaction=sent, proves_header=True)
