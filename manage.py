@@ -10,7 +10,8 @@ import sys
 
 try:
     from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
+    from django.core.management import CommandError, execute_from_command_line
+    from django.core.management.color import color_style, no_style
     from django.db import Error as DatabaseError
 except ModuleNotFoundError as error:
     sys.exit(
@@ -43,28 +44,38 @@ def main() -> None:
         os.environ["DJANGO_COLORS"] = "nocolor"
     if sys.argv[1:2] == ["run_prover"]:  # `serve` does this itself
         log_warnings_and_exceptions()
+    shows_traceback = "--traceback" in sys.argv
+    # With it, Django raises errors of commands, instead of printing them with their class.
+    raising = [] if _prints_help(sys.argv[1:]) else ["--traceback"]
     try:
-        execute_from_command_line(sys.argv)
+        execute_from_command_line([*sys.argv, *raising])
     except KeyboardInterrupt:
-        if "--traceback" in sys.argv:
+        if shows_traceback:
             raise
         sys.stderr.write("Interrupted.\n")
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:  # such as `manage.py … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_BROKEN_PIPE)
-    except (ImproperlyConfigured, DatabaseError, OSError) as error:
-        if "--traceback" in sys.argv:
+    except (CommandError, ImproperlyConfigured, DatabaseError, OSError) as error:
+        if shows_traceback:
             raise
-        sys.exit(_sentence(error))
+        style = color_style() if sys.stderr.isatty() else no_style()
+        sys.stderr.write(f"{style.ERROR(_sentence(error))}\n")
+        sys.exit(getattr(error, "returncode", 1))
+
+
+def _prints_help(arguments: list[str]) -> bool:
+    return not arguments or arguments[0] in HELP or arguments[1:2] in (["--help"], ["-h"])
 
 
 def _needs_no_settings(arguments: list[str]) -> bool:
-    command = arguments[0] if arguments else "help"
-    return command in NO_SITE_COMMANDS | HELP or arguments[1:2] in (["--help"], ["-h"])
+    return _prints_help(arguments) or arguments[0] in NO_SITE_COMMANDS
 
 
 def _sentence(error: Exception) -> str:
+    if isinstance(error, CommandError):
+        return str(error)
     message = " ".join(str(error).split())
     if isinstance(error, ImproperlyConfigured):
         return f"Tacitus cannot start. {message}"

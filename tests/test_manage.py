@@ -101,7 +101,7 @@ def test_missing_packages_are_reported_with_instructions(repository: Path) -> No
 
 def test_commands_that_serve_no_requests_need_no_settings(manage: Manage) -> None:
     completed = manage("attest", "--block", "1")
-    assert completed.stderr == "CommandError: Name the chains: --source ID --destination ID.\n"
+    assert completed.stderr == "Name the chains: --source ID --destination ID.\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["help"], ["--help"], ["help", "--commands"]])

@@ -312,7 +312,7 @@ def test_a_killed_process_ends_the_demo_with_an_error(repository: Path, tmp_path
         wait_until(lambda: demo.processes("run_prover"))
         os.kill(demo.processes("run_prover")[0], signal.SIGKILL)
         assert demo.wait() != 0
-    assert "CommandError: The prover was ended by SIGKILL." in demo.output
+    assert "\nThe prover was ended by SIGKILL." in demo.output
     assert "Traceback" not in demo.output
     _assert_gone(demo)
 

@@ -228,7 +228,7 @@ def test_deploying_asks_before_it_pays(tmp_path: Path, chains: dict[str, LocalNo
     printed = on_a_terminal(tmp_path, "n\n", "deploy_registry", **variables)
     refusal = "The native registry of OP Sepolia's facts on OP Sepolia: Nothing was sent."
     assert f"Deploy it? [y/N] {refusal}" in printed
-    assert printed.rstrip().endswith("CommandError: Not deployed: 1 of 1.")
+    assert printed.rstrip().endswith("Not deployed: 1 of 1.")
     assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == nonce
     printed = on_a_terminal(tmp_path, "y\ny\n", "deploy_registry", **variables)
     assert printed.count("Deployed in block") == 2
