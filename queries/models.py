@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from django.conf import settings
 from django.db import models
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Greatest
+from django.db.models.functions import Greatest, Lower
 from django.utils import timezone
 
 from queries.statuses import BatchStatus
@@ -76,6 +76,8 @@ class Batch(FairlyQueued):
         max_length=11, choices=BatchStatus.choices, default=BatchStatus.RECEIVED
     )
     submitted_at = models.DateTimeField()
+    # When a prover first found a block of it not final; null if all were when it first looked.
+    not_final_since = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     warnings = models.JSONField(default=list)
     # Null if the request had none; the constraint ignores nulls.
@@ -362,6 +364,26 @@ class Query(models.Model):
         return f"{self.batch_id}, {self.position}"
 
 
+class Token(models.Model):
+    """What a token's contract says about itself, which is not proven."""
+
+    chain = models.PositiveBigIntegerField()
+    address = models.CharField(max_length=42)  # checksummed
+    symbol = models.CharField(max_length=16)  # empty: it has none
+    decimals = models.PositiveSmallIntegerField(null=True)  # null: it does not say
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(name="queries_token_key", fields=["chain", "address"])
+        ]
+        indexes: ClassVar = [
+            models.Index(Lower("symbol"), name="queries_token_symbol")  # for searches
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.chain}, {self.address}"
+
+
 class Fact(models.Model):
     """A fact about a job's block, once, whichever queries ask for it."""
 
@@ -383,6 +405,9 @@ class Fact(models.Model):
     # Null if others had proven it.
     transaction = models.ForeignKey(SentTransaction, models.SET_NULL, null=True, related_name="+")
     details = models.JSONField(null=True)  # of an event, as in API responses
+    token = models.ForeignKey(  # whose amount the event names
+        Token, models.SET_NULL, null=True, related_name="+", db_index=False
+    )
 
     class Meta:
         constraints: ClassVar = [

@@ -116,23 +116,33 @@ def reopen_queries(jobs: QuerySet[BlockJob]) -> None:
 
 
 def reach(
-    queries: QuerySet[Query], step: StepName, header_transaction: SentTransaction | None = None
+    queries: QuerySet[Query],
+    times: Mapping[StepName, datetime],
+    header_transaction: SentTransaction | None = None,
 ) -> None:
-    """Begin the step and complete those before it, unless it has begun already.
+    """Begin the last of these steps and complete those before it, unless it has begun already.
 
-    ACCEPTED batches become IN_PROGRESS. Queries of header fields have no step after
-    HEADER_ACCUMULATED, so they stay in it. `header_transaction`: the transaction that proved
-    the header.
+    `times`: when the block was found at a step. ACCEPTED batches become IN_PROGRESS. Queries of
+    header fields have no step after HEADER_ACCUMULATED, so they stay in it. `header_transaction`:
+    the transaction that proved the header.
     """
+    step = max(times, key=STEPS.index)
     if step is StepName.ACCOUNT_ACCUMULATED:
-        reach(queries.filter(account=""), StepName.HEADER_ACCUMULATED)
+        header_times = {StepName.HEADER_ACCUMULATED: times[step], **times}
+        del header_times[step]
+        reach(queries.filter(account=""), header_times)
         queries = queries.exclude(account="")
     rows = queries.filter(**{f"{step.began_column}__isnull": True}, has_ended=False)
     batch_ids = list(rows.values_list("batch", flat=True).distinct())
     if not batch_ids:
         return
-    now = shared_now()
-    changes = _completion_updates(STEPS[: STEPS.index(step)], now) | {step.began_column: now}
+    moment = times[step]
+    changes: dict[str, object] = {step.began_column: moment}
+    for earlier_step in reversed(STEPS[: STEPS.index(step)]):
+        completed_column, began_column = earlier_step.completed_column, earlier_step.began_column
+        changes[completed_column] = Coalesce(F(completed_column), moment)
+        moment = times.get(earlier_step, moment)
+        changes[began_column] = Coalesce(F(began_column), moment)
     if header_transaction is not None:
         changes["header_transaction"] = header_transaction
     rows.update(**changes)

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from eth_utils.address import to_checksum_address
 
 from queries.facts import facts_of, subject
-from queries.models import BlockJob, Fact, FactMention, Query, SentTransaction
+from queries.models import BlockJob, Fact, FactMention, Query, SentTransaction, Token
 from queries.proving.facts import EVENT_KINDS, BlockFact, FactKind
 
 MAX_LISTED = 10  # slots, or events of a kind, of a query in the lists of pages
@@ -17,21 +17,27 @@ _MANY = EVENT_KINDS | {FactKind.STORAGE_SLOT}
 _KEY = ("job_id", "account", "name")
 
 
-def add(queries: Iterable[Query], events: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+def add(
+    queries: Iterable[Query],
+    events: Mapping[str, Mapping[str, Any]] | None = None,
+    tokens: Mapping[str, Token] | None = None,
+) -> None:
     """Store the facts that these queries ask for, unless they are stored already.
 
-    `events`: the details of the facts about the block's content, by name.
+    `events`: the details of the facts about the block's content, by name; `tokens`: whose amounts
+    they name.
     """
     rows = dict[tuple[int, str, str], Fact]()
     for query in queries:
         for _, row in _rows(query, events or {}):
+            row.token = tokens.get(row.name) if tokens else None
             rows.setdefault(_key(row), row).is_listed |= row.is_listed
     found = [row for row in rows.values() if row.details]
     others = (row for row in rows.values() if not row.details)
     Fact.objects.bulk_create(others, ignore_conflicts=True)
     # Another block may have been final before: what was found in it is replaced.
     Fact.objects.bulk_create(
-        found, update_conflicts=True, unique_fields=_KEY, update_fields=["details"]
+        found, update_conflicts=True, unique_fields=_KEY, update_fields=["details", "token"]
     )
     listed = [row for row in rows.values() if row.is_listed and row.kind in _MANY]
     if listed:

@@ -1,6 +1,7 @@
 
 import django.db.models.deletion
 import django.db.models.functions.comparison
+import django.db.models.functions.text
 import django.utils.timezone
 import queries.models
 from django.conf import settings
@@ -78,6 +79,7 @@ class Migration(migrations.Migration):
                 ('spent', models.CharField(default='0000000000000000000000000000000000000000000000000000000000000000', max_length=64)),
                 ('status', models.CharField(choices=[('RECEIVED', 'Received'), ('ACCEPTED', 'Accepted'), ('IN_PROGRESS', 'In Progress'), ('DONE', 'Done'), ('REJECTED', 'Rejected')], default='RECEIVED', max_length=11)),
                 ('submitted_at', models.DateTimeField()),
+                ('not_final_since', models.DateTimeField(null=True)),
                 ('ended_at', models.DateTimeField(null=True)),
                 ('warnings', models.JSONField(default=list)),
                 ('idempotency_key', models.CharField(max_length=255, null=True)),
@@ -295,6 +297,25 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='Token',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('chain', models.PositiveBigIntegerField()),
+                ('address', models.CharField(max_length=42)),
+                ('symbol', models.CharField(max_length=16)),
+                ('decimals', models.PositiveSmallIntegerField(null=True)),
+            ],
+            options={
+                'indexes': [models.Index(django.db.models.functions.text.Lower('symbol'), name='queries_token_symbol')],
+                'constraints': [models.UniqueConstraint(fields=('chain', 'address'), name='queries_token_key')],
+            },
+        ),
+        migrations.AddField(
+            model_name='fact',
+            name='token',
+            field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='queries.token'),
+        ),
+        migrations.CreateModel(
             name='WebhookDelivery',
             fields=[
                 ('lease_token', models.CharField(default='', editable=False, max_length=32)),
@@ -421,6 +442,10 @@ class Migration(migrations.Migration):
             model_name='jobtransaction',
             constraint=models.UniqueConstraint(condition=models.Q(('open', True), models.Q(('pieces_digest', ''), _negated=True)), fields=('job', 'pieces_digest'), name='queries_jobtx_open_pieces'),
         ),
+        migrations.AddConstraint(
+            model_name='share',
+            constraint=models.UniqueConstraint(fields=('transaction', 'batch'), name='queries_share_batch'),
+        ),
         migrations.AddIndex(
             model_name='fact',
             index=models.Index(fields=['source', 'block', 'id'], name='queries_fact_block'),
@@ -432,10 +457,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='fact',
             constraint=models.UniqueConstraint(fields=('job', 'account', 'name'), name='queries_fact_key'),
-        ),
-        migrations.AddConstraint(
-            model_name='share',
-            constraint=models.UniqueConstraint(fields=('transaction', 'batch'), name='queries_share_batch'),
         ),
         migrations.AddIndex(
             model_name='webhookdelivery',

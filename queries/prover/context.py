@@ -7,7 +7,7 @@ findings and its outcome.
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -120,11 +120,16 @@ class Findings:
 
     lease: Lease[BlockJob]
     header: Header | None = None  # pinned from now on
-    step: StepName | None = None  # the last one that the block has reached
+    # When the pass found the block at each of these steps.
+    reached: dict[StepName, datetime] = field(default_factory=dict)
+    not_final_since: datetime | None = None  # if the pass found the block not final
     header_transaction: SentTransaction | None = None  # it proved the header
     proven_queries: Collection[int] = ()  # keys of those whose facts were all read back
     words: Mapping[BlockFact, bytes] = field(default_factory=dict)  # of these facts
     proofs: list[Proof] = field(default_factory=list)  # unsaved; fetched and checked
+
+    def reach(self, step: StepName) -> None:
+        self.reached[step] = shared_now()
 
 
 @dataclass

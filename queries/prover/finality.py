@@ -20,10 +20,12 @@ from queries.chain.errors import (
 from queries.chain.registry import EMPTY_WORD, RegistryReader
 from queries.config.registries import Registry
 from queries.database import stored_facts
+from queries.database.clock import shared_now
 from queries.database.leases import Snooze, Wait, recheck_pause
 from queries.models import Batch, Query
 from queries.planning.events import Event, find_mentions, set_events
 from queries.prover.context import JobPass, Reject
+from queries.prover.tokens import store_tokens
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_TRIE_ROOT
 from queries.proving.registry_calls import block_leaf
@@ -66,6 +68,8 @@ def _pin_final_header(job_pass: JobPass) -> Header | Wait | Reject:
     if pinned_header is None or job.failures:
         head = job_pass.context.provable_head(job_pass.registry)
         if reason := head.wait_reason(job.block):
+            if any(query.batch.not_final_since is None for query in job_pass.queries):
+                job_pass.findings.not_final_since = shared_now()
             last_submitted_at = max(query.batch.submitted_at for query in job_pass.queries)
             return Snooze(reason, recheck_pause(last_submitted_at, job_pass.limits))
         header = job_pass.source.header(job.block)
@@ -103,6 +107,7 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
             updated_queries.append(query)
             count_changes[query.batch_id] += query.event_count - earlier_count
     mentions = find_mentions(content, events.values())
+    tokens = store_tokens(job_pass.source, events.values())
     with transaction.atomic():
         # Until now a filter counted as one fact. Batches are locked before queries.
         for batch_id, change in sorted(count_changes.items()):
@@ -110,7 +115,7 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
             Batch.objects.filter(pk=batch_id).update(**counts)
         columns = ["event_names", "events_block_hash", "event_count"]
         Query.objects.bulk_update(updated_queries, columns)
-        stored_facts.add(updated_queries, events)
+        stored_facts.add(updated_queries, events, tokens)
         stored_facts.set_mentions(job_pass.job, mentions)
     queries = [query for query in job_pass.queries if query.pk not in errors]
     if not queries:

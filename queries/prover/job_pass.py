@@ -109,7 +109,7 @@ def _read_back_or_prove(
     # The facts of a confirmed transaction can be read at the confirmation depth.
     confirmed_registry_block = read_confirmed_registry_block(job_pass) if is_confirmed else None
     findings, facts = job_pass.findings, job_pass.facts
-    findings.step = StepName.BLOCKHASH_AVAILABLE
+    findings.reach(StepName.BLOCKHASH_AVAILABLE)
     if confirmed_registry_block and confirmed_registry_block.is_complete:
         registry_block = confirmed_registry_block
     else:
@@ -118,7 +118,7 @@ def _read_back_or_prove(
         rows = job_pass.transactions(
             job_links__job=job_pass.job, job_links__proves_header=True, succeeded=True
         )
-        findings.step = StepName.ACCOUNT_ACCUMULATED
+        findings.reach(StepName.ACCOUNT_ACCUMULATED)
         findings.header_transaction = rows.order_by("-pk").first()
     proven_queries = [
         query for query in job_pass.queries if registry_block.has_facts(facts[query.pk].values())
@@ -152,7 +152,7 @@ def _prove_missing(job_pass: JobPass, registry_block: RegistryBlock) -> ReadyJob
     if isinstance(result, HashNotKnown):
         return _wait_for_hash(job_pass, result.reason)
     if isinstance(result, Anchor) and not registry_block.is_verified:
-        job_pass.findings.step = StepName.HEADER_ACCUMULATED
+        job_pass.findings.reach(StepName.HEADER_ACCUMULATED)
     job_pass.lease.extend()
     failed_hashes = _failed_transaction_hashes(job_pass)
     if len(failed_hashes) >= job_pass.limits.max_failed_transactions:  # each has cost gas

@@ -73,6 +73,7 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | Reject | At
         failed_queries = Query.objects.filter(error.condition, batch=batch, has_ended=False)
         return Reject.create(list(failed_queries), error.failure)
     if reason:
+        lease.owned_rows().filter(not_final_since=None).update(not_final_since=clock.shared_now())
         return Snooze(reason, recheck_pause(batch.submitted_at, context.limits))
     if not blocks:
         return Attach(lease, Batch.objects.none())

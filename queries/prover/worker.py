@@ -186,9 +186,12 @@ def store_findings(findings: Findings) -> None:
         lease.extend()
         if header := findings.header:
             lease.owned_rows().update(header=header.rlp, block_hash=header.hash.hex())
-        if findings.step:
+        if findings.not_final_since:
+            batches = Batch.objects.filter(pk__in=batch_ids, not_final_since=None)
+            batches.update(not_final_since=findings.not_final_since)
+        if findings.reached:
             queries = open_queries.filter(batch__in=batch_ids)
-            transitions.reach(queries, findings.step, findings.header_transaction)
+            transitions.reach(queries, findings.reached, findings.header_transaction)
         Proof.objects.bulk_create(findings.proofs)
         if findings.proven_queries:
             transitions.finish(job, findings.proven_queries, findings.words)

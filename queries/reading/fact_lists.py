@@ -73,7 +73,7 @@ class ListedGroup:
 
 def read_groups(rows: FactRows, cursor: Cursor | None, limit: int) -> Page[ListedGroup]:
     """A page of about `limit` facts, newest block first; it ends with a whole group."""
-    listed = rows.filter(is_listed=True).select_related("job").defer("job__header")
+    listed = rows.filter(is_listed=True).select_related("job", "token").defer("job__header")
     page = read_page(listed, CURSOR_COLUMNS, cursor, limit, group=_place)
     groups = dict[Place, list[Fact]]()
     for row in page.rows:

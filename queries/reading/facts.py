@@ -7,17 +7,24 @@ file's cursor. Those of a batch are read a few queries at a time.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import F, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast
 
 from queries.facts import BLOCK_AT_TIME, facts_of, header_bits, requested_facts, spellings, subject
-from queries.models import HASH_LENGTH, BlockJob, Fact, Query, SentTransaction
+from queries.models import HASH_LENGTH, BlockJob, Fact, Query, SentTransaction, Token
 from queries.proving.facts import ACCOUNT_KINDS, BlockFact, FactKind
 from queries.proving.headers import decode_header
 from queries.reading.pagination import Cursor, Page, key_chunks, read_page
 from queries.statuses import BatchStatus
+
+
+class TokenView(NamedTuple):
+    """What a token's contract says about itself, which is not proven."""
+
+    symbol: str  # empty if it has none
+    decimals: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,7 @@ class FactView:
     spelling: str = ""  # the name in the request, if that is another one
     word: str = ""  # empty before it is proven
     details: Mapping[str, Any] = field(default_factory=dict)  # of an event, as in API responses
+    token: TokenView | None = None  # whose amount the event names
     block_hash: str = ""  # empty if it is no longer stored
     transaction_hash: str = ""  # empty if the registry had the fact already
     proven_at: datetime | None = None
@@ -56,7 +64,9 @@ class FactView:
 
 
 RowKey = tuple[int, str, str]  # a fact's job, account and name
-StoredWord = tuple[bytes | None, Mapping[str, Any] | None]  # with an event's details
+# With an event's details and token.
+StoredWord = tuple[bytes | None, Mapping[str, Any] | None, str | None, int | None]
+NO_WORD: StoredWord = (None, None, None, None)
 MAX_NAMES = 500  # in a statement; with more, all facts of the accounts are read
 
 
@@ -75,7 +85,7 @@ def read_words(queries: Iterable[Any]) -> Mapping[RowKey, StoredWord]:
     )
     if len(names) <= MAX_NAMES:
         facts = facts.filter(name__in=names)
-    columns = ("job_id", "account", "name", "word", "details")
+    columns = ("job_id", "account", "name", "word", "details", "token__symbol", "token__decimals")
     return {row[:3]: row[3:] for row in facts.values_list(*columns)}
 
 
@@ -85,7 +95,8 @@ def query_facts(
     """The facts that the query asks for, by its row; with their words, if it is proven."""
     for name, fact in requested_facts(query):
         account = subject(query, fact)
-        word, details = words.get((query.job_id, account, fact.name), (None, None))
+        key = query.job_id, account, fact.name
+        word, details, symbol, decimals = words.get(key, NO_WORD)
         yield FactView(
             fact,
             query.source,
@@ -96,6 +107,7 @@ def query_facts(
             name,
             f"0x{word.hex()}" if word and is_proven else "",
             details or {},
+            TokenView(symbol, decimals) if symbol is not None else None,
         )
 
 
@@ -144,7 +156,7 @@ def find_fact(fact: FactView) -> tuple[FactMatch, ...]:
     rows = _stored_facts(source=fact.source, block=fact.block, account=fact.account, kind=fact.kind)
     if not fact.is_time:
         rows = rows.filter(name=fact.name)
-    rows = rows.select_related("job", "transaction").defer("transaction__raw")
+    rows = rows.select_related("job", "transaction", "token").defer("transaction__raw")
     matches = map(_match_fact, rows.order_by("job__destination", "pk"))
     return tuple(sorted(matches, key=lambda match: match.fact.destination != fact.source))
 
@@ -177,14 +189,16 @@ def _match_fact(row: Fact) -> FactMatch:
 
 
 def _with_proofs(rows: Iterable[Fact]) -> list[Fact]:
-    """The rows with their jobs and transactions, each of which is read once."""
+    """The rows with their jobs, transactions and tokens, each of which is read once."""
     facts = list(rows)
     jobs = BlockJob.objects.defer("header").in_bulk({fact.job_id for fact in facts})
     transaction_ids = {fact.transaction_id for fact in facts} - {None}
     transactions = SentTransaction.objects.defer("raw").in_bulk(transaction_ids)
+    tokens = Token.objects.in_bulk({fact.token_id for fact in facts} - {None})
     for fact in facts:
         fact.job = jobs[fact.job_id]
         fact.transaction = transactions.get(fact.transaction_id or 0)
+        fact.token = tokens.get(fact.token_id or 0)
     return facts
 
 
@@ -200,7 +214,7 @@ def _proven_fact(row: Fact, ens_name: str = "") -> FactView:
 
 
 def fact_view(row: Fact, ens_name: str = "") -> FactView:
-    """The fact; `row`: with its job. The word is empty unless it is proven."""
+    """The fact; `row`: with its job and token. The word is empty unless it is proven."""
     return FactView(
         _identity(row),
         row.source,
@@ -210,6 +224,7 @@ def fact_view(row: Fact, ens_name: str = "") -> FactView:
         ens_name,
         word=f"0x{row.word.hex()}" if row.word and row.proven_at else "",
         details=row.details or {},
+        token=TokenView(row.token.symbol, row.token.decimals) if row.token else None,
     )
 
 
@@ -255,7 +270,7 @@ def facts_mentioning(source: int, address_or_hash: str) -> tuple[FactView, ...]:
     `address_or_hash`: in lower case.
     """
     rows = _stored_facts(mentions__address_or_hash=address_or_hash, mentions__source=source)
-    rows = rows.select_related("job").defer("job__header")
+    rows = rows.select_related("job", "token").defer("job__header")
     rows = rows.order_by("-mentions__block", "mentions__pk")[:MAX_MENTIONING_FACTS]
     facts = dict[tuple[int, str], FactView]()  # each once, on whichever destination
     for row in rows:

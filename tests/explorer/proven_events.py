@@ -10,7 +10,8 @@ from queries.config.registries import FACTORY, SALT, verifier_address, verifier_
 from queries.contracts.abi import call_data, load_artifact
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service
 
-AMOUNT = 12_345
+TOKENS = 12_345
+AMOUNT = TOKENS * 10**18
 SILENT = "0x00000000000000000000000000000000000000AA"
 
 
@@ -35,7 +36,7 @@ def mine_transfer(service: Service) -> Transfer:
     if node.rpc.ask("eth_getCode", verifier_address(service.registry.address), "latest") == "0x":
         node.send(FACTORY, SALT + verifier_init_code(service.registry.address))
     sender = to_checksum_address(node.rpc.ask("eth_accounts")[0])
-    arguments = encode(["address[]", "uint256[]"], [[sender], [10**18]])
+    arguments = encode(["address[]", "uint256[]"], [[sender], [AMOUNT]])
     token = to_checksum_address(node.deploy(load_artifact("DemoToken").bytecode, arguments))
     receipt = node.send(token, call_data("transfer(address,uint256)", HOLDER, AMOUNT))
     block = service.head()

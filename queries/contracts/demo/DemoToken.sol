@@ -8,6 +8,8 @@ contract DemoToken {
     string public name = "Sesterce";
     /// @notice Its short name.
     string public symbol = "HS";
+    /// @notice How many decimals its amounts have.
+    uint8 public constant decimals = 18;
     /// @notice How much of it there is.
     uint256 public totalSupply;
     /// @notice Who holds how much.

@@ -38,7 +38,8 @@ def lease(service: Service) -> Iterator[Lease[BlockJob]]:
 def test_the_step_and_the_wait_are_stored_together(
     service: Service, lease: Lease[BlockJob]
 ) -> None:
-    findings = Findings(lease, step=StepName.HEADER_ACCUMULATED)
+    findings = Findings(lease)
+    findings.reach(StepName.HEADER_ACCUMULATED)
     release(lease, Snooze(WaitCode.CONFIRMING.reason), service.routes.limits, findings)
     query, job = Query.objects.get(), BlockJob.objects.get()
     assert query.blockhash_available_completed_at
@@ -55,7 +56,8 @@ def test_a_worker_that_lost_its_lease_stores_nothing(
     BlockJob.objects.update(lease_token="another")
     findings = Findings(lease)
     if not is_rejected:
-        findings.step, findings.proven_queries = StepName.ACCOUNT_ACCUMULATED, [1]
+        findings.reach(StepName.ACCOUNT_ACCUMULATED)
+        findings.proven_queries = [1]
     outcome = Reject.create(list(Query.objects.all()), FAILURE) if is_rejected else None
     with pytest.raises(LeaseLostError):
         release(lease, outcome, service.routes.limits, findings)
