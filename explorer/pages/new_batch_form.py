@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
 from typing import Any
 
 from django.http import QueryDict
@@ -17,6 +16,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.wording import datetime_from_unix, format_utc
 from explorer.pages.links import PageLinks
+from explorer.pages.times import parse_utc
 from queries.reading.batch_details import StoredRequest
 from queries.schema.bodies import ADDRESS
 from queries.schema.paths import WHOLE_BODY
@@ -28,7 +28,6 @@ LISTS = ("props", "header")
 
 _INDEX = re.compile("[0-9]{1,5}")
 _GROUPED_NUMBER = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?: ?UTC|Z)?", re.ASCII)
 _SEPARATORS = re.compile(r"[\s,;\"']+")
 _DECIMAL_SLOT = re.compile("[0-9]{1,20}")
 
@@ -222,10 +221,6 @@ def selector_from_input(text: str) -> str:
         return text
     if _GROUPED_NUMBER.fullmatch(text):
         return f"block:{text.replace(',', '').replace(' ', '')}"
-    if match := _TIME.fullmatch(text):
-        try:
-            moment = datetime.fromisoformat(f"{match[1]}T{match[2]}").replace(tzinfo=UTC)
-        except ValueError:
-            return text
-        return f"timestamp:{int(moment.timestamp())}"
+    if (timestamp := parse_utc(text)) is not None:
+        return f"timestamp:{timestamp}"
     return f"block:{text}"

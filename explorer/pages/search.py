@@ -16,8 +16,9 @@ from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
 from accounts.wording import format_timestamp
-from explorer.pages.links import PageLinks
+from explorer.pages.links import PageLinks, account_url
 from explorer.pages.sentences import batch_sentences, block_name
+from explorer.pages.times import parse_utc
 from queries.config.registries import lookup_address, verifier_address
 from queries.ids import is_ulid
 from queries.reading import search
@@ -36,7 +37,6 @@ _BATCH_ENDS = re.compile(
 _FACT = re.compile(r"/explorer/fact/\d{1,18}/\d{1,18}/\w+/[\w:,]+", re.ASCII)
 _NAME = re.compile(r"(?=.{1,255}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
 _NUMBER = re.compile(r"[0-9]{1,3}(?:[ ,_.'][0-9]{3})+|[0-9]{1,19}")
-_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[t ]+(\d{2}:\d{2}(?::\d{2})?))? *(?:z|utc)?", re.ASCII)
 _UNIX_SECONDS = range(1_400_000_000, 4_102_444_800)  # before Ethereum, and up to 2100
 _WORD_SEPARATORS = re.compile(r"(?:[\s:#/]|,(?=\s))+")
 _MAX_WORDS = 12
@@ -93,9 +93,14 @@ def find_meanings(text: str, links: PageLinks) -> Iterator[Meaning]:
         yield _time_meaning(timestamp, links)
     if not (_ADDRESS.fullmatch(lower) or is_ulid(batch_id)):
         yield from _abbreviation_meanings(term, links)
+    yield from _name_meanings(lower, chains, links)
+
+
+def _name_meanings(lower: str, chains: Mapping[str, int], links: PageLinks) -> Iterator[Meaning]:
+    if tokens := search.tokens_with_symbol(lower):
+        yield Meaning("the symbol of a token", [_token_hit(*token, links) for token in tokens])
     if lower in chains:
-        url = f"{reverse('routes')}#chain-{chains[lower]}"
-        yield Meaning("a chain", [Hit("Chain", links.chain_name(chains[lower]), url)])
+        yield Meaning("a chain", [_chain_hit(chains[lower], links)])
 
 
 def _abbreviation_meanings(term: str, links: PageLinks) -> Iterator[Meaning]:
@@ -151,19 +156,9 @@ def _time_meaning(timestamp: int, links: PageLinks) -> Meaning:
 
 
 def _parse_timestamp(text: str) -> int | None:
-    """Parse a date, a time in UTC or Unix seconds; None if it is neither.
-
-    Such as 2026-11-25, 2026-11-25 17:04, 2026-11-25T17:04:17Z and 1764090257. A date alone means
-    its last second.
-    """
-    timestamp = int(text) if text.isascii() and text.isdigit() else 0
-    if match := _DATE.fullmatch(text):
-        try:
-            moment = datetime.fromisoformat(f"{match[1]}T{match[2] or '23:59:59'}")
-        except ValueError:
-            return None
-        timestamp = int(moment.replace(tzinfo=UTC).timestamp())
-    return timestamp if timestamp in _UNIX_SECONDS else None
+    """Parse a time in UTC, such as `parse_utc` takes, or Unix seconds; None if it is neither."""
+    timestamp = int(text) if text.isascii() and text.isdigit() else parse_utc(text)
+    return timestamp if timestamp and timestamp in _UNIX_SECONDS else None
 
 
 def _term_of_url(text: str) -> str:
@@ -227,6 +222,15 @@ def _batch_hits(ids: Sequence[str], links: PageLinks) -> list[Hit]:
 
 def _account_hit(address: str) -> Hit:
     return Hit("Account", address, reverse("account", args=[address]))
+
+
+def _chain_hit(chain: int, links: PageLinks) -> Hit:
+    return Hit("Chain", links.chain_name(chain), f"{reverse('routes')}#chain-{chain}")
+
+
+def _token_hit(chain: int, address: str, symbol: str, links: PageLinks) -> Hit:
+    name = f"{symbol} on {links.chain_name(chain)}, {address}"
+    return Hit("Token", name, account_url(address, chain))
 
 
 def _block_hit(chain: int, number: int, links: PageLinks) -> Hit:

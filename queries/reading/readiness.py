@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, floor
 from operator import itemgetter
@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
-from accounts.wording import datetime_from_unix, format_utc
+from accounts.wording import format_timestamp
 from queries.chain.errors import (
     BeyondHorizonError,
     NodesUnreachableError,
@@ -45,6 +45,8 @@ class BlockReadiness:
     head: HeadView | None = None
     block: int | None = None  # estimated if a time was asked for; None: not known
     seconds: int | None = None  # about how long it waits; None: not known
+    # Why none of its accounts can be proven, although header fields and events can be.
+    account_obstacle: Reason | None = None
 
     @property
     def is_rejected(self) -> bool:
@@ -128,26 +130,39 @@ class _RouteState:
             return self._answer(None, "", f"The time between blocks of {name} is not known here.")
         block = _interpolate([(time, number) for number, time in self.block_times], timestamp)
         if block < 0:
-            return self._answer(
-                None, TimeTooEarlyError.code, f"By what is known here, {name} had no block then."
-            )
+            first = format_timestamp(int(self.block_times[0][1]))
+            sentence = f"{name} had no block then: its first is of about {first}."
+            return self._answer(Readiness.FAILS, TimeTooEarlyError.code, sentence)
         # The next header shows that the block was the last one at that time.
         return self.existing_block(block, block + 1, timestamp)
 
     def existing_block(self, block: int, last: int, timestamp: int | None) -> BlockReadiness:
         """`last` is the last block that has to be final; `timestamp` may be estimated."""
-        obstacle = next(self._obstacles(block, last, timestamp), None)
-        return obstacle or self._known_hash(block, last)
+        obstacle = next(self._obstacles(block, last), None)
+        answer = obstacle or self._known_hash(block, last)
+        if answer.is_rejected:
+            return answer
+        return replace(answer, account_obstacle=self._account_obstacle(block, timestamp))
 
-    def _obstacles(self, block: int, last: int, timestamp: int | None) -> Iterator[BlockReadiness]:
-        head, oldest = self.head, self.head.oldest_provable_block or 0
-        answer = partial(self._answer, block=block)
+    def _account_obstacle(self, block: int, timestamp: int | None) -> Reason | None:
+        oldest = self.head.oldest_provable_block or 0
         if timestamp is not None and timestamp >= self.horizon:
-            moment = datetime_from_unix(self.horizon)
-            until = format_utc(moment) if moment else f"the time {self.horizon}"
+            until = format_timestamp(self.horizon)
             sentence = f"The registry takes accounts of blocks before {until} only."
-            yield answer(Readiness.FAILS, BeyondHorizonError.code, sentence)
-        if head.proof_window == -1 or oldest > self.final > 0:
+            return Reason(BeyondHorizonError.code, sentence)
+        if block < oldest:
+            sentence = (
+                f"The oldest block whose accounts its nodes prove is {oldest:,}. Facts that are in "
+                "the registry already stay readable."
+            )
+            return Reason(ProofWindowExceededError.code, sentence)
+        if block == 0:
+            return Reason("", "Whether it has any depends on how the chain began.")
+        return None
+
+    def _obstacles(self, block: int, last: int) -> Iterator[BlockReadiness]:
+        head, answer = self.head, partial(self._answer, block=block)
+        if head.proof_window == -1 or (head.oldest_provable_block or 0) > self.final > 0:
             sentence = "None of this server's nodes proves an account of a final block right now."
             yield answer(Readiness.FAILS, StateNotAvailableError.code, sentence)
         if last > self.final:
@@ -157,12 +172,6 @@ class _RouteState:
         if head.proof_window is None:
             name = self.source.name
             yield answer(None, "", f"How far back the nodes prove {name} is not measured yet.")
-        if block < oldest:
-            sentence = (
-                f"The oldest block that works is {oldest:,}. Facts that are in the registry "
-                "already stay readable."
-            )
-            yield answer(Readiness.FAILS, ProofWindowExceededError.code, sentence)
         if block < head.number - HISTORY_RING:
             sentence = (
                 "The block is beyond what one proof reaches. Hops lead further back, if a node "

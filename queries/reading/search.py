@@ -6,9 +6,10 @@ from itertools import islice, product
 from typing import Any
 
 from django.db.models import QuerySet
+from django.db.models.functions import Lower
 from ulid import ULID
 
-from queries.models import Batch, BlockJob, FactMention, Query, SentHash
+from queries.models import Batch, BlockJob, FactMention, Query, SentHash, Token
 
 MAX_HITS = 50  # of one kind
 MAX_SUGGESTIONS = 10
@@ -32,6 +33,12 @@ def accounts_with_name(name: str) -> tuple[str, ...]:
     queries = Query.objects.filter(name=name).exclude(name="").order_by("-id")
     rows = queries.values_list("account", flat=True)
     return tuple(dict.fromkeys(filter(None, rows[:NAME_QUERIES])))[:MAX_HITS]
+
+
+def tokens_with_symbol(symbol: str) -> list[tuple[int, str, str]]:
+    """Chains, addresses and symbols of tokens in events, by the symbol in any letter case."""
+    rows = Token.objects.alias(lower=Lower("symbol")).filter(lower=symbol.lower())
+    return list(rows.order_by("pk").values_list("chain", "address", "symbol")[:MAX_SUGGESTIONS])
 
 
 def chains_of_transaction(transaction_hash: str) -> list[int]:

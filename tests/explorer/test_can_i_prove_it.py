@@ -72,8 +72,9 @@ def test_the_answers_of_each_kind_of_route(source: int, destination: int) -> Non
     assert "Yes, now." in now
     assert f"{path}?source={source}&amp;block={FINAL}&amp;to={destination}" in now
     oldest = ask(source, HEAD - 1_001, destination)
-    assert f"No. The oldest block that works is {HEAD - 1_000:,}." in oldest
-    assert "no button" in oldest
+    assert "Header fields and events: yes, now. Accounts: no." in oldest
+    assert f"The oldest block whose accounts its nodes prove is {HEAD - 1_000:,}." in oldest
+    assert f"block={HEAD - 1_001}" in oldest
     not_yet = ask(source, HEAD + 100, destination)
     assert re.search(
         "It waits about [0-9]+ minutes, until it is final. It is still to come", not_yet
@@ -111,9 +112,9 @@ def test_what_a_route_has_proven_leads_to_older_blocks() -> None:
 def test_a_time_is_answered_by_an_estimated_block() -> None:
     answer = ask(SEPOLIA, ASKED_TIME, SEPOLIA)
     assert f"the last block was about {HEAD - 100:,}. The block is final" in answer
-    assert "Your estimate will say. By what is known here, Sepolia had no block then." in ask(
-        SEPOLIA, "timestamp:1", SEPOLIA
-    )
+    before = ask(SEPOLIA, "timestamp:1", SEPOLIA)
+    assert "No. Sepolia had no block then: its first is of about 2025-" in before
+    assert "no button" in before
     in_an_hour = NOW + 3_000
     answer = ask(SEPOLIA, f"timestamp:{in_an_hour}", SEPOLIA)
     assert "It waits about 1 hour, until it is final. It is still to come" in answer
@@ -126,6 +127,21 @@ def test_what_stored_rows_do_not_decide_is_left_to_the_estimate() -> None:
     assert "Your estimate will say. The block is beyond" in ask(SEPOLIA, 1, SEPOLIA)
     set_window(SEPOLIA, -1)
     assert "None of this server's nodes proves an account" in ask(SEPOLIA, FINAL, SEPOLIA)
+
+
+def test_whether_the_first_block_has_accounts_is_left_to_the_estimate() -> None:
+    ChainRecord.objects.update(number=100, final_number=90)
+    set_window(SEPOLIA, 8_191)
+    assert "Header fields and events: yes, now. Accounts: your estimate will say." in ask(
+        SEPOLIA, 0, SEPOLIA
+    )
+    assert "Yes, now. The block is final" in ask(SEPOLIA, 1, SEPOLIA)
+
+
+def test_a_date_is_its_midnight() -> None:
+    assert f"At {ASKED_TIME[:10]} 00:00:00 UTC the last block was" in ask(
+        SEPOLIA, ASKED_TIME[:10], SEPOLIA
+    )
 
 
 def test_silent_nodes_are_noticed_as_on_the_status_page() -> None:
@@ -144,7 +160,9 @@ def test_silent_nodes_are_noticed_as_on_the_status_page() -> None:
 def test_a_lowered_horizon_refuses_later_blocks() -> None:
     address = ROUTES.registries[SEPOLIA, SEPOLIA].address
     ChainRecord.objects.update(state_horizons={address: NOW - 6_000})
-    assert "No. The registry takes accounts of blocks before" in ask(SEPOLIA, FINAL, SEPOLIA)
+    answer = ask(SEPOLIA, FINAL, SEPOLIA)
+    assert "Header fields and events: yes, now. Accounts: no." in answer
+    assert "The registry takes accounts of blocks before" in answer
     assert "Yes, now." in ask(SEPOLIA, HEAD - 600, SEPOLIA)
 
 

@@ -124,7 +124,7 @@ def test_a_time_leads_to_its_block_and_to_the_form() -> None:
         page = Client().get(unescape(link[1])).text
         assert f"At 2025-11-20 07:41:03 UTC the last block was about {BLOCK - 100:,}." in page
         assert f"new-batch?source={SEPOLIA}&amp;block=2025-11-20" in page
-    assert "at 2025-11-20 23:59:59 UTC" in _search("2025-11-20").text
+    assert "at 2025-11-20 00:00:00 UTC" in _search("2025-11-20").text
     assert _search("2026-02-30").status_code == _search("2026-11-25 25:00").status_code == 200
 
 
