@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from hashlib import blake2s
+from itertools import groupby
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
@@ -17,7 +18,7 @@ from queries.reading.batches import listed_batches
 from queries.reading.figures import all_time_totals, duration_quantile, newest_proven_blocks
 from queries.reading.service_status import chain_statuses
 
-NEWEST_BATCHES = 5
+NEWEST_BATCHES, READ_BATCHES = 5, 25  # shown, of those that are read
 POLL_SECONDS = 4
 
 
@@ -54,12 +55,24 @@ def _changes(request: HttpRequest, part: str, **content: Mapping[str, object]) -
 
 
 def newest_batches(links: PageLinks) -> Mapping[str, object]:
-    """`digest` changes if a status, a sentence, what is waited for or what is left of it does."""
-    batches = listed_batches(limit=NEWEST_BATCHES).rows
-    sentences = batch_sentences([batch.id for batch in batches], links)
+    """The newest batches, equal neighbours as one with their count.
+
+    `digest` changes if a status, a sentence, what is waited for or what is left of it does.
+    """
+    rows = listed_batches(limit=READ_BATCHES).rows
+    sentences = batch_sentences([batch.id for batch in rows], links)
+    neighbours = groupby(rows, lambda row: (row.status, row.destination, sentences.get(row.id)))
+    folded = [list(group) for _, group in neighbours][:NEWEST_BATCHES]
+    batches, counts = [group[0] for group in folded], {group[0].id: len(group) for group in folded}
     texts = remaining_texts(batches, links, timezone.now())
-    digest = _digest(batches, *map(str, sentences.values()), texts)
-    return {"batches": batches, "sentences": sentences, "remaining_texts": texts, "digest": digest}
+    digest = _digest(batches, counts, *map(str, sentences.values()), texts)
+    return {
+        "batches": batches,
+        "counts": counts,
+        "sentences": sentences,
+        "remaining_texts": texts,
+        "digest": digest,
+    }
 
 
 def chain_states(links: PageLinks) -> Mapping[str, object]:

@@ -316,10 +316,14 @@ class _Count(Subquery):
 def blocks_of_registry(
     source: int, destination: int, cursor: Cursor | None, limit: int
 ) -> Page[BlockLine]:
-    """Read a page of the registry's requested blocks, newest first, in two statements."""
+    """Read a page of the blocks of which something is proven or being proven, newest first.
+
+    Takes two statements.
+    """
     queries = Query.objects.filter(source=OuterRef("source"), block=OuterRef("block"))
     keys = queries.filter(job=OuterRef("pk")).order_by().values("id")
     rows = BlockJob.objects.filter(source=source, destination=destination)
+    rows = rows.exclude(block_hash="", due_at=None)
     columns = rows.only("source", "block", "header", "block_hash", "waits_for", "due_at")
     columns = columns.annotate(query_count=_Count(keys[:MAX_QUERIES]))
     jobs = read_page(columns, ("block",), cursor, limit)

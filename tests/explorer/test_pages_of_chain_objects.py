@@ -120,7 +120,7 @@ def test_an_account_page_begins_with_the_newest_balance() -> None:
     assert _facts(ACCOUNT) == [
         f"{n} {name}" for n in (2, 1, 0) for name in ("NONCE", "BALANCE", "1")
     ]
-    assert text.count(f'href="/explorer/query/{batch}') == 1  # not repeated for each block
+    assert text.count(f'href="/explorer/query/{batch}') == 3  # in each block's row
     assert f"rose by 2 ETH from block {BLOCK:,} to block {BLOCK + 2:,}, to 23 ETH" in words
     assert f'href="https://scan.example/address/{ADDRESS}' in text
     assert f'/dashboard/new-batch?source={SEPOLIA}&amp;account={ADDRESS}"' in text
@@ -292,15 +292,17 @@ def test_a_registry_page_says_who_is_trusted_and_what_is_proven() -> None:
     words = page_text(REGISTRY)
     assert "No one: the contract reads block hashes from Sepolia itself." in words
     assert "Unverifiable. The address does not prove what the constructor wrote" in words
-    assert "Unverifiable" in page_text("/explorer/routes")
+    assert "unverifiable" in page_text("/explorer/routes")
     assert "8 facts of Sepolia, proven by this server, can be read on Sepolia." in words
     assert "Blocks 2 with facts" in words
     assert f"block {BLOCK + 70:,}, final up to {BLOCK + 70:,} seen " in words
     assert "accountField(account, blockNumber, 1)); Copy" in words
     assert f'href="{PAGE}"' in _get(REGISTRY).text
     assert f"{BLOCK + 1:,} 2025-11-04 04:57:" in words
-    BlockJob.objects.create(source=SEPOLIA, destination=SEPOLIA, block=BLOCK + 60)  # not final yet
-    assert f"{BLOCK + 60:,}" in page_text(REGISTRY)
+    job = BlockJob.objects.create(source=SEPOLIA, destination=SEPOLIA, block=BLOCK + 60)
+    assert f"{BLOCK + 60:,}" not in page_text(REGISTRY)  # nothing of it was proven
+    BlockJob.objects.filter(pk=job.pk).update(due_at=timezone.now())
+    assert f"{BLOCK + 60:,}" in page_text(REGISTRY)  # not final yet
     far = ROUTES.registries[SEPOLIA, OPTIMISM].address
     empty = page_text(f"/explorer/registry/{OPTIMISM}/{far}")
     assert "OP Mainnet alone" in empty
@@ -319,7 +321,7 @@ def test_routes_list_chains_and_registries() -> None:
 
 
 def test_a_route_says_what_its_facts_have_cost() -> None:
-    assert "No fact is proven yet." in page_text("/explorer/routes")
+    assert "no fact yet" in page_text("/explorer/routes")
     prove(submit_balances())
     gas = statistics.route_gas_key(SEPOLIA, SEPOLIA)
     statistics.add_counts(timezone.now(), {gas: 600_000})
@@ -327,11 +329,11 @@ def test_a_route_says_what_its_facts_have_cost() -> None:
     Batch.objects.update(submitted_at=timezone.now(), ended_at=timezone.now() + seconds)
     for address in ("/explorer/routes", REGISTRY):
         words = page_text(address)
-        for figure in ("facts proven 3", "DONE 12 min 34 s", "gas a fact 200,000"):
+        for figure in ("12 min 34 s", "200,000"):
             assert figure in words
+    assert "facts proven 3" in page_text(REGISTRY)
     statistics.add_counts(timezone.now() - timedelta(days=7), {gas: 300_000})
-    for address in ("/explorer/routes", REGISTRY):
-        assert "300,000 gas a fact in the last 8 days" in page_text(address)
+    assert "300,000 gas a fact in the last 8 days" in page_text(REGISTRY)
 
 
 @pytest.mark.parametrize(
@@ -351,7 +353,7 @@ def test_the_proof_window_is_that_of_the_best_node(
         NodeRecord.objects.create(
             chain=SEPOLIA, position=position, recorded_at=timezone.now(), proof_window=window
         )
-    assert f"How far back: {label}" in page_text("/explorer/routes")
+    assert label in page_text("/explorer/routes").partition("Registries")[2]
     reach = page_text(REGISTRY).partition("How far back")[2]
     assert label in reach.partition("Can I")[0]
     connections = _get("/chain-connections").json()["connections"]
