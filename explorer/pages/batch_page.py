@@ -1,9 +1,8 @@
 """The page of a batch: its answer, where its time went, what it cost, and its facts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
-from functools import cached_property
 from hashlib import blake2s
 from itertools import pairwise
 
@@ -16,7 +15,7 @@ from explorer.pages.links import PageLinks
 from explorer.pages.proof_picture import ProofPicture, proof_picture
 from explorer.pages.sentences import Sentence, batch_sentence, field_name
 from explorer.pages.snippets import fact_call
-from explorer.pages.time_line import Stage, time_line
+from explorer.pages.time_line import Stage, StepLine, batch_steps, query_steps, time_line
 from explorer.pages.wait_hints import WaitHint, wait_hint
 from queries.config.registries import Registry
 from queries.intake.cancel import CANCELLED
@@ -33,6 +32,7 @@ from queries.reading.batch_details import (
 from queries.reading.batches import BatchView, QueryView
 from queries.reading.fact_proof import FactProof, read_fact_proof
 from queries.reading.facts import FactView
+from queries.reading.figures import route_figures
 from queries.statuses import BatchStatus, StepName, StepStatus
 from queries.webhooks.log import BatchWebhook
 
@@ -116,7 +116,7 @@ class ValueTable:
     rows: tuple[Row, ...]
     has_several_blocks: bool
     has_several_accounts: bool
-    has_marks: bool  # otherwise all facts are proven
+    is_proven: bool  # all facts of the batch are
     has_previous_page: bool
     next: str  # cursor of the next page; empty on the last one
     order: str  # as in `TableRange`
@@ -146,35 +146,27 @@ class ValueTable:
 
     @property
     def first_fact(self) -> FactView | None:
-        """The first proven fact, or None. Skips `BLOCK_AT_TIME`, proven only on the way."""
-        facts = (cell.fact for row in self.rows for cell in row.cells if cell.fact)
-        return next((fact for fact in facts if fact.kind is not FactKind.BLOCK_AT_TIME), None)
+        """The first proven fact, or None."""
+        return next((cell.fact for row in self.rows for cell in row.cells if cell.fact), None)
 
 
-@dataclass(frozen=True)  # no slots: cached_property needs a __dict__
-class BatchPage:
+@dataclass(frozen=True)
+class BatchState:
+    """What a refresh may change. A poll reads it alone, in a few statements."""
+
     batch: BatchView
-    sentence: Sentence
-    summary: BatchSummary
     progress: Progress
-    registries: tuple[Registry, ...]
-    stages: tuple[Stage, ...]
-    cost: Cost
+    shares: tuple[TransactionShare, ...]
     hint: WaitHint | None
-    table: ValueTable
-    block_time: datetime | None  # if there is a single block, once it is known
-    proof: FactProof | None  # of the first fact, if there is a single query
-    picture: ProofPicture | None  # of the proof, if there is a single fact
     is_owner: bool
     webhook: BatchWebhook | None  # for the owner alone
 
-    @cached_property
+    @property
     def digest(self) -> str:
-        """A digest of everything that a refresh may change, except a running stage's seconds."""
         if not self.is_live:  # no page polls it any more
             return self.batch.status
-        stages = tuple(Stage(stage.name, stage.mark) for stage in self.stages)
-        return blake2s(repr(replace(self, stages=stages)).encode(), digest_size=6).hexdigest()
+        state = [getattr(self, field.name) for field in fields(BatchState)]  # also of a page
+        return blake2s(repr(state).encode(), digest_size=6).hexdigest()
 
     @property
     def has_ended(self) -> bool:
@@ -185,9 +177,21 @@ class BatchPage:
         """Whether the page polls: until the end, and until the owner's webhook was tried."""
         return not self.has_ended or bool(self.webhook and self.webhook.awaits_first_attempt)
 
-    @property
-    def steps_completed(self) -> int:
-        return sum(bool(step.completed_at) for step in self.progress.steps)
+
+@dataclass(frozen=True)
+class BatchPage(BatchState):
+    sentence: Sentence
+    summary: BatchSummary
+    registries: tuple[Registry, ...]
+    stages: tuple[Stage, ...]
+    steps: tuple[StepLine, ...]
+    steps_position: int | None  # of the query that has these steps; None: of all queries
+    cost: Cost
+    expected_cost: int | None  # in wei, of a batch without a transaction; None: not known
+    table: ValueTable
+    block_time: datetime | None  # if there is a single block, once it is known
+    proof: FactProof | None  # of the first fact, if there is a single query
+    picture: ProofPicture | None  # of the proof, if there is a single fact
 
     @property
     def can_be_cancelled(self) -> bool:
@@ -218,25 +222,27 @@ class BatchPage:
         return self.summary.query_count == 1 and self.table.rows[0].is_account_absent
 
 
-def batch_page(
-    batch: BatchView,
-    links: PageLinks,
-    table_range: TableRange,
-    *,
-    is_owner: bool,
-    webhook: BatchWebhook | None,
-) -> BatchPage:
-    summary, progress = batch_summaries([batch.id])[batch.id], batch_progress(batch)
-    shares = transaction_shares(batch.id)
+def read_batch_state(
+    batch: BatchView, links: PageLinks, *, is_owner: bool, webhook: BatchWebhook | None
+) -> BatchState:
+    progress, shares = batch_progress(batch), transaction_shares(batch.id)
+    hint = wait_hint(batch, progress, links, timezone.now())
+    return BatchState(batch, progress, shares, hint, is_owner, webhook)
+
+
+def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> BatchPage:
+    batch, progress = state.batch, state.progress
+    summary = batch_summaries([batch.id])[batch.id]
     chain = links.routes.chains.get(batch.destination)
     sources = [summary.first.source]
     if summary.source_count > 1:
         sources = reading.batch_sources(batch)
     registries = (links.registry(source, batch.destination) for source in sources)
-    now = timezone.now()
+    linked_position = table_range.position if table_range.is_linked else None
     if table_range.is_linked:
         table_range = TableRange(_table_start(summary, table_range.position))
     table = _fact_table(batch, summary, progress, table_range, links)
+    linked_query = _linked_query(table, linked_position) if summary.query_count > 1 else None
     block_time = proof = picture = None
     if summary.block_count == 1:
         key, block_time = reading.first_query_key_and_time(batch)
@@ -246,22 +252,33 @@ def batch_page(
         value = decode_fact(table.first_fact, links.currency(summary.first.source)).short
         registry = links.registry(summary.first.source, batch.destination)
         picture = proof_picture(proof, table.first_fact, value, registry)
+    steps = query_steps(batch, linked_query) if linked_query else batch_steps(batch, progress)
     return BatchPage(
-        batch,
-        batch_sentence(summary, links),
-        summary,
-        progress,
-        tuple(filter(None, registries)),
-        tuple(time_line(batch, progress, shares, now)),
-        Cost(shares, is_free=bool(chain and chain.free)),
-        wait_hint(batch, progress, links, now),
-        table,
-        datetime_from_unix(block_time) if block_time else None,
-        proof,
-        picture,
-        is_owner,
-        webhook,
+        **vars(state),
+        sentence=batch_sentence(summary, links),
+        summary=summary,
+        registries=tuple(filter(None, registries)),
+        stages=tuple(time_line(batch, progress, state.shares, timezone.now())),
+        steps=tuple(steps),
+        steps_position=linked_query.position if linked_query else None,
+        cost=Cost(state.shares, is_free=bool(chain and chain.free)),
+        expected_cost=None if state.has_ended or state.shares else _expected_cost(summary, batch),
+        table=table,
+        block_time=datetime_from_unix(block_time) if block_time else None,
+        proof=proof,
+        picture=picture,
     )
+
+
+def _expected_cost(summary: BatchSummary, batch: BatchView) -> int | None:
+    route = summary.first.source, batch.destination
+    wei_per_fact = route_figures([route], timezone.now().date())[route].wei_per_fact
+    return wei_per_fact and wei_per_fact * summary.fact_count
+
+
+def _linked_query(table: ValueTable, position: int | None) -> QueryView | None:
+    queries = (row.query for row in table.rows)
+    return next((query for query in queries if query.position == position), None)
 
 
 def _history(name: str, cells: Sequence[Cell]) -> History:
@@ -333,8 +350,8 @@ def _fact_table(
         tuple(rows),
         has_several_blocks=summary.block_count > 1 or summary.source_count > 1,
         has_several_accounts=len({query.account or query.name for query in page.queries}) > 1,
-        has_marks=batch.status != BatchStatus.DONE
-        or bool(batch.error or progress.lost_queries or progress.failed_queries),
+        is_proven=batch.status == BatchStatus.DONE
+        and not (batch.error or progress.lost_queries or progress.failed_queries),
         has_previous_page=has_previous_page,
         next=next_cursor,
         order=order,
@@ -342,7 +359,9 @@ def _fact_table(
 
 
 def _cells(query: QueryView, links: PageLinks) -> tuple[tuple[Cell, ...], bool]:
-    """The facts that the query asks for; and whether they prove that there is no such account."""
+    """The facts that the query asks for, except that its block was the last one at a time; and
+    whether they prove that there is no such account.
+    """
     currency = links.currency(query.source)
     if query.event_request and not query.events:
         return tuple(Cell(name, "") for name in requested_events(query)), False
@@ -354,6 +373,7 @@ def _cells(query: QueryView, links: PageLinks) -> tuple[tuple[Cell, ...], bool]:
             decode_fact(fact, currency) if fact.word else None,
         )
         for fact in query.facts
+        if not fact.is_time
     ), proves_no_account(query.facts)
 
 

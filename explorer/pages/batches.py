@@ -10,7 +10,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.sign_in.sessions import signed_in_account
-from explorer.pages.batch_page import BatchPage, TableRange, batch_page
+from explorer.pages.batch_page import (
+    BatchPage,
+    BatchState,
+    TableRange,
+    batch_page,
+    read_batch_state,
+)
 from explorer.pages.downloads import batch_file_name
 from explorer.pages.facts import answer_context
 from explorer.pages.links import PageLinks
@@ -30,16 +36,17 @@ TABLE_START = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
 
 
 def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
-    page = _read_page(request, batch_id, links)
+    page = _build_page(request, _read_state(request, batch_id, links), links)
     return render(request, "batch.html", _context(page, links))
 
 
 def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     """The page's content; an empty response if its digest is still `seen`."""
-    page = _read_page(request, batch_id, links)
-    status = 200 if page.is_live else STOP_POLLING
-    if request.GET.get("seen") == page.digest:
-        return HttpResponse(status=204 if page.is_live else STOP_POLLING)
+    state = _read_state(request, batch_id, links)
+    status = 200 if state.is_live else STOP_POLLING
+    if request.GET.get("seen") == state.digest:
+        return HttpResponse(status=204 if state.is_live else STOP_POLLING)
+    page = _build_page(request, state, links)
     return render(request, "parts/batch.html", _context(page, links), status=status)
 
 
@@ -48,10 +55,17 @@ def _context(page: BatchPage, links: PageLinks) -> dict[str, object]:
     return {"page": page, "poll_seconds": POLL_SECONDS, **answer}
 
 
-def _read_page(request: HttpRequest, batch_id: str, links: PageLinks) -> BatchPage:
+def _read_state(request: HttpRequest, batch_id: str, links: PageLinks) -> BatchState:
     batch = reading.batch_view(batch_id)
     if batch is None:
         raise Http404
+    account = signed_in_account(request) if request.user.is_authenticated else None
+    is_owner = account is not None and reading.owns_batch(account, batch_id)
+    webhook = batch_webhook(account, batch_id) if account else None
+    return read_batch_state(batch, links, is_owner=is_owner, webhook=webhook)
+
+
+def _build_page(request: HttpRequest, state: BatchState, links: PageLinks) -> BatchPage:
     start = TABLE_START.fullmatch(request.GET.get("from", ""))
     order = request.GET.get("sort", "")
     table_range = TableRange(order=order if order in SORT_ORDERS else "")
@@ -59,10 +73,7 @@ def _read_page(request: HttpRequest, batch_id: str, links: PageLinks) -> BatchPa
         table_range = TableRange(int(start[1]), int(start[2] or 0))
     if linked_start := TABLE_START.fullmatch(request.GET.get("query", "")):
         table_range = TableRange(int(linked_start[1]), is_linked=True)
-    account = signed_in_account(request) if request.user.is_authenticated else None
-    is_owner = account is not None and reading.owns_batch(account, batch_id)
-    webhook = batch_webhook(account, batch_id) if account else None
-    page = batch_page(batch, links, table_range, is_owner=is_owner, webhook=webhook)
+    page = batch_page(state, links, table_range)
     if not page.table.rows:
         raise Http404
     return page

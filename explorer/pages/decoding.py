@@ -9,7 +9,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.wallets import short_hash
 from accounts.wording import datetime_from_unix, format_count, format_utc
-from explorer.pages.events import REMARKS, event_value
+from explorer.pages.events import REMARKS, event_value, log_sentence
 from queries.amounts import exact_amount, gwei, short_amount
 from queries.proving.facts import FactKind
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
@@ -52,6 +52,7 @@ class DecodedValue:
     remark: str = ""  # a sentence
     moment: datetime | None = None
     wei: str = ""  # digits to copy, if it is an amount
+    is_title: bool = False  # the fact's sentence says it already
 
 
 def _same_text(text: str, unit_text: str = "", *, remark: str = "") -> DecodedValue:
@@ -66,7 +67,8 @@ def decode_fact(fact: FactView, currency: str) -> DecodedValue:
     if event := fact.event:
         short = event_value(fact, event, currency, is_short=True)
         exact = event_value(fact, event, currency, is_short=False)
-        return DecodedValue(short, exact, remark=REMARKS.get(fact.kind, ""))
+        remark, is_title = REMARKS.get(fact.kind, ""), bool(log_sentence(fact))
+        return DecodedValue(short, exact, remark=remark, is_title=is_title)
     if fact.kind is FactKind.STORAGE_SLOT:
         return _decode_slot(int(fact.word, 16))
     if fact.kind is FactKind.ACCOUNT_FIELD:

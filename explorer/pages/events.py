@@ -4,7 +4,7 @@ Events of ERC-20, ERC-721 and ERC-1155 tokens are known without asking for an AB
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from eth_abi.abi import decode, encode
@@ -13,12 +13,12 @@ from eth_utils.address import to_checksum_address
 
 from accounts.wallets import short_hash
 from accounts.wording import format_count, join_names
-from queries.amounts import short_amount
+from queries.amounts import format_units, short_amount
 from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.keccak import keccak256
 from queries.reading.batches import QueryView
-from queries.reading.facts import FactView
+from queries.reading.facts import FactView, TokenView
 
 GWEI = 10**9
 STATUSES = {1: "succeeded", 0: "failed", None: "has no status"}
@@ -26,7 +26,7 @@ _PRESENT_KINDS = (FactKind.LOG, FactKind.RECEIPT, FactKind.TRANSACTION, FactKind
 KINDS = {f"{kind.lower()}s": kind for kind in _PRESENT_KINDS}  # by member of the request
 MEMBERS = (*KINDS, "absent")  # in this order, because PostgreSQL keeps none
 REMARKS = {
-    FactKind.LOG: "The names of an event and the decimals of a token are not proven.",
+    FactKind.LOG: "The names of an event, and a token's symbol and decimals, are not proven.",
     FactKind.TRANSACTION: "Its sender is not proven.",
     FactKind.SILENT_BLOCK: "A bloom proves that there is no such log, never that there is one.",
 }
@@ -70,7 +70,7 @@ def event_value(fact: FactView, event: BlockFact, currency: str, *, is_short: bo
     details, abbreviate = fact.details, short_hash if is_short else str
     match event.kind:
         case FactKind.LOG if details:
-            answer = _log_text(details, abbreviate)
+            answer = _log_text(fact, abbreviate)
         case FactKind.RECEIPT if details:
             logs = format_count(details["logCount"], "log")
             answer = f"{STATUSES[details.get('status')]}, {logs}"
@@ -92,18 +92,37 @@ def event_value(fact: FactView, event: BlockFact, currency: str, *, is_short: bo
     return answer
 
 
-def _log_text(details: Mapping[str, Any], abbreviate: Abbreviate) -> str:
-    """Such as `Transfer of 5 (raw units) of token 0x… from 0x… to 0x…`, if the event is known."""
-    emitter, topics = details["address"], details["topics"]
-    if known_event := _known_event(topics, details["data"]):
+def log_sentence(fact: FactView) -> str:
+    """What a log of a known event says; empty for other facts."""
+    details = fact.details if fact.kind is FactKind.LOG and fact.word else {}
+    is_known = details and _known_event(details["topics"], details["data"])
+    return _log_text(fact, short_hash) if is_known else ""
+
+
+def _log_text(fact: FactView, abbreviate: Abbreviate) -> str:
+    """Such as `Transfer of 5 DAI (0x…) from 0x… to 0x…`, if the event is known."""
+    emitter, topics = fact.details["address"], fact.details["topics"]
+    if known_event := _known_event(topics, fact.details["data"]):
         _, sentence, parameters = known_event
+        texts = {name: _parameter_text(value) for name, value in parameters.items()}
         texts = {
             name: abbreviate(text) if text.startswith("0x") else text
-            for name, text in parameters.items()
+            for name, text in texts.items()
         }
-        return sentence.format_map({**texts, "token": abbreviate(emitter)})
+        texts["token"] = abbreviate(emitter)
+        if "{amount}" in sentence:
+            texts["amount"] = _amount_text(parameters["value"], fact.token, texts["token"])
+        return sentence.format_map(texts)
     name = " ".join(["event", *map(abbreviate, topics[:1])])
     return f"{name} by {abbreviate(emitter)}"
+
+
+def _amount_text(value: int, token: TokenView | None, address: str) -> str:
+    """An amount of an ERC-20 token. Anyone may choose any symbol, so its address stands beside."""
+    name = f"{token.symbol} ({address})" if token and token.symbol else f"of token {address}"
+    if token is None or token.decimals is None or value >= 10**MAX_DIGITS:
+        return f"{_parameter_text(value)} (raw units) {name}"
+    return f"{format_units(value, token.decimals)} {name}"
 
 
 def _filter_text(event: BlockFact, abbreviate: Abbreviate) -> str:
@@ -137,7 +156,8 @@ def event_details(fact: FactView) -> list[tuple[str, str]]:
         return rows
     if known_event := _known_event(details["topics"], details["data"]):
         signature, _, parameters = known_event
-        return [*rows, ("event", signature), *parameters.items()]
+        texts = [(name, _parameter_text(value)) for name, value in parameters.items()]
+        return [*rows, ("event", signature), *texts]
     topics = [(f"topic {place}", topic) for place, topic in enumerate(details["topics"])]
     return [*rows, *topics, ("data", details["data"])]
 
@@ -189,7 +209,7 @@ MAX_DIGITS = 40  # a longer number is shown in hex
 # Declarations, indexed parameters first, and sentences with the parameters' names.
 _DECLARATIONS = {
     "Transfer(address indexed from,address indexed to,uint256 value)":
-        "Transfer of {value} (raw units) of token {token} from {from} to {to}",
+        "Transfer of {amount} from {from} to {to}",
     "Transfer(address indexed from,address indexed to,uint256 indexed tokenId)":
         "Transfer of token {tokenId} of {token} from {from} to {to}",
     "TransferSingle(address indexed operator,address indexed from,address indexed to,uint256 id,"
@@ -197,7 +217,7 @@ _DECLARATIONS = {
     "TransferBatch(address indexed operator,address indexed from,address indexed to,uint256[] ids,"
     "uint256[] values)": "Transfer of {values} of tokens {ids} of {token} from {from} to {to}",
     "Approval(address indexed owner,address indexed spender,uint256 value)":
-        "Approval of {spender} for {value} (raw units) of token {token}, by {owner}",
+        "Approval of {spender} for {amount}, by {owner}",
     "Approval(address indexed owner,address indexed approved,uint256 indexed tokenId)":
         "Approval of {approved} for token {tokenId} of {token}, by {owner}",
     "ApprovalForAll(address indexed owner,address indexed operator,bool approved)":
@@ -205,8 +225,8 @@ _DECLARATIONS = {
 }  # fmt: skip
 
 
-def _known_event(topics: Sequence[str], data: str) -> tuple[str, str, dict[str, str]] | None:
-    """Its signature, its sentence with names in braces, and its parameters as texts by name.
+def _known_event(topics: Sequence[str], data: str) -> tuple[str, str, dict[str, Any]] | None:
+    """Its signature, its sentence with names in braces, and its parameters by name.
 
     None if the event is not known, or encoded otherwise than its signature says.
     """
@@ -222,8 +242,7 @@ def _known_event(topics: Sequence[str], data: str) -> tuple[str, str, dict[str, 
         return None
     if encode(types[count:], in_data).hex() != content:
         return None
-    texts = map(_parameter_text, (*in_topics, *in_data))
-    return signature, sentence, dict(zip(names, texts, strict=True))
+    return signature, sentence, dict(zip(names, (*in_topics, *in_data), strict=True))
 
 
 def _parameter_text(value: Any) -> str:

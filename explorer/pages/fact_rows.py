@@ -1,6 +1,6 @@
 """A page of a list of facts, in groups of one block and account."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -10,7 +10,7 @@ from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
 from explorer.pages.events import name_in_transaction
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, number_parser
-from explorer.pages.sentences import Sentence, batch_sentences, field_name
+from explorer.pages.sentences import field_name
 from queries.proving.facts import EVENT_KINDS
 from queries.reading.fact_lists import (
     CURSOR_COLUMNS,
@@ -55,14 +55,13 @@ class Group:
     subject: str  # unless it is an account
     rows: tuple[Row, ...]
     is_absent: bool  # there is proof that the account does not exist
-    requests: tuple[QueryReference, ...]  # empty if they are those of the group above
+    requests: tuple[QueryReference, ...]  # the newest queries
     more_requests: int
 
 
 @dataclass(frozen=True, slots=True)
 class GroupsPage:
     groups: tuple[Group, ...]
-    sentences: Mapping[str, Sentence]  # by batch
     older: str  # cursors; empty if there is no such page
     newer: str
 
@@ -71,16 +70,11 @@ def groups_page(request: HttpRequest, facts: FactRows, links: PageLinks) -> Grou
     """The page at the cursor in the URL."""
     cursor = cursor_of(request, number_parser(len(CURSOR_COLUMNS)))
     page = read_groups(facts, cursor, FACTS_PER_PAGE)
-    groups, last_batches = list[Group](), list[str]()
-    for listed_group in page.rows:
-        batches = [request.batch for request in listed_group.requests]
-        groups += _groups(listed_group, links, repeats_requests=batches == last_batches)
-        last_batches = batches
-    requests = {request.batch for group in groups for request in group.requests}
-    return GroupsPage(tuple(groups), batch_sentences(requests, links), page.older, page.newer)
+    groups = [group for listed in page.rows for group in _groups(listed, links)]
+    return GroupsPage(tuple(groups), page.older, page.newer)
 
 
-def _groups(listed: ListedGroup, links: PageLinks, *, repeats_requests: bool) -> Iterator[Group]:
+def _groups(listed: ListedGroup, links: PageLinks) -> Iterator[Group]:
     is_absent = proves_no_account([entry.fact for entry in listed.facts])
     more = tuple(
         f"{count:,} more {'events' if kind in EVENT_KINDS else 'slots'}"
@@ -94,14 +88,7 @@ def _groups(listed: ListedGroup, links: PageLinks, *, repeats_requests: bool) ->
         ]
         if number == len(parts):
             rows[-1] = Row(rows[-1].cells, more)
-        is_shown = number == 1 and not repeats_requests
-        yield Group(
-            subject,
-            tuple(rows),
-            is_absent,
-            listed.requests if is_shown else (),
-            listed.more_requests if is_shown else 0,
-        )
+        yield Group(subject, tuple(rows), is_absent, listed.requests, listed.more_requests)
 
 
 def _subject(entry: ListEntry) -> str:

@@ -17,7 +17,7 @@ from explorer.pages.events import event_details
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
 from explorer.pages.proof_picture import proof_picture
-from explorer.pages.sentences import batch_sentences, fact_sentence, unproven_sentence
+from explorer.pages.sentences import fact_sentence, unproven_sentence
 from explorer.pages.snippets import snippets
 from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
 from queries.config.registries import verifier_address
@@ -171,7 +171,6 @@ def _fact_context(
         "snippets": snippets(fact, reader) if reader else (),
         "details": event_details(fact),
         "transaction": transaction,
-        "sentences": batch_sentences(match.batches, links),
         "mentions": [answer_context(other, links) for other in mentions if other.name != fact.name],
     }
 

@@ -6,6 +6,7 @@ The same functions check, estimate and submit for the API, so both have the same
 import json
 import shlex
 import uuid
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,6 +33,7 @@ from explorer.pages.new_batch_form import NewBatch, form_from_batch, form_from_l
 from queries.config.measured_costs import account_cost
 from queries.config.registries import Registry
 from queries.config.routes import Chain
+from queries.facts import fact_count
 from queries.intake.submit import submit_batch
 from queries.planning import on_request
 from queries.planning.estimate import BatchEstimate, BlockEstimate
@@ -177,6 +179,19 @@ class NewBatchPage:
             for route, registry in registries
             if registry
         ]
+
+    @property
+    def expected_cost(self) -> int | None:
+        """In wei, if a fact costs as much as lately; None if no batch of a route has paid."""
+        costs = {
+            registry.source: figures.wei_per_fact for registry, figures, _ in self.expectations
+        }
+        facts = Counter[int]()
+        for block, _ in self.blocks:
+            facts[block.source] += sum(map(fact_count, block.queries))
+        if not costs or not all(costs.values()):
+            return None
+        return sum(count * (costs.get(source) or 0) for source, count in facts.items())
 
     def add_refusal(self, refusal: RefusalError) -> "NewBatchPage":
         is_empty = refusal.code == "empty_request"

@@ -2,9 +2,11 @@
 
 balance of 0xd8dA…6045 · Demo A, block 884 → 123.456789 ETH
 balance and 12 slots of 0xd8dA…6045 · Demo A, block 845
+timestamp, and balance of 0xd8dA…6045 · Demo A, 2026-11-25 14:21:40 UTC
 3 header fields and 7 facts of 2 accounts · Demo A, block 55
 balance and nonce of 100 accounts · 31 blocks of Demo A
-log 0 of transaction 3 · Demo A, block 884 → Transfer of 5 (raw units) of token 0x5FbD…0aa3 …
+log 0 of transaction 3 · Demo A, block 884 → event 0xddf2…b3ef by 0x5FbD…0aa3
+Transfer of 5 DAI (0x5FbD…0aa3) from … to … · Demo A, block 884, log 0 of transaction 3
 """
 
 from collections.abc import Collection, Mapping
@@ -13,10 +15,10 @@ from dataclasses import dataclass, replace
 from accounts.wallets import short_hash
 from accounts.wording import format_count, format_timestamp, join_names
 from explorer.pages.decoding import decode_fact
-from explorer.pages.events import event_name, event_subject
+from explorer.pages.events import event_name, event_subject, log_sentence
 from explorer.pages.links import PageLinks
 from queries.proving.facts import BlockFact, FactKind
-from queries.reading.batch_details import BatchSummary, batch_summaries
+from queries.reading.batch_details import MAX_NAMED_FACTS, BatchSummary, batch_summaries
 from queries.reading.batches import QueryView
 from queries.reading.facts import FactView
 
@@ -41,7 +43,10 @@ def batch_sentences(batch_ids: Collection[str], links: PageLinks) -> Mapping[str
 
 
 def batch_sentence(summary: BatchSummary, links: PageLinks) -> Sentence:
-    return Sentence(_subject(summary), _blocks(summary, links), _result(summary, links))
+    subject, block = _subject(summary), _blocks(summary, links)
+    if summary.fact_count == 1 and (text := "".join(map(log_sentence, summary.first.facts))):
+        return Sentence(text, f"{block}, {subject}")
+    return Sentence(subject, block, _result(summary, links))
 
 
 def fact_sentence(fact: FactView, links: PageLinks) -> Sentence:
@@ -49,6 +54,9 @@ def fact_sentence(fact: FactView, links: PageLinks) -> Sentence:
     if fact.is_time:
         subject = f"block at {format_timestamp(fact.identity.key)}"
         return Sentence(subject, links.chain_name(fact.source), f"block {fact.block:,}")
+    if text := log_sentence(fact):
+        block = block_name(fact.source, fact.block, None, links)
+        return Sentence(text, f"{block}, {field_name(fact.name)}")
     result = decode_fact(fact, links.currency(fact.source)).short
     return replace(unproven_sentence(fact, links), result=result)
 
@@ -69,6 +77,8 @@ def _subject(summary: BatchSummary) -> str:
         return event_subject(summary.first)
     if summary.is_uniform:
         return f"{_fields(summary.first)} of {accounts}"
+    if summary.fact_count <= MAX_NAMED_FACTS and not summary.event_count:
+        return ", and ".join(map(_query_subject, summary.queries))
     parts, facts = list[str](), summary.fact_count - summary.header_field_count
     facts -= summary.event_count
     if summary.header_field_count:
@@ -78,6 +88,11 @@ def _subject(summary: BatchSummary) -> str:
     if facts:
         parts.append(f"{format_count(facts, 'fact')} of {accounts}")
     return join_names(parts or ["events"])  # a filter may have found none
+
+
+def _query_subject(query: QueryView) -> str:
+    account = _account(query)
+    return f"{_fields(query)} of {account}" if account else _fields(query)
 
 
 def _blocks(summary: BatchSummary, links: PageLinks) -> str:
@@ -101,11 +116,9 @@ def field_name(name: str) -> str:
 
 
 def block_name(source: int, block: int | None, timestamp: int | None, links: PageLinks) -> str:
-    """Such as `Demo A, block 5,186,021`, or with a time before it is resolved."""
-    chain = links.chain_name(source)
-    return f"{chain}, " + (
-        format_timestamp(timestamp or 0) if block is None else f"block {block:,}"
-    )
+    """Such as `Demo A, block 5,186,021`, or with the time by which it was asked for."""
+    name = f"block {block:,}" if timestamp is None else format_timestamp(timestamp)
+    return f"{links.chain_name(source)}, {name}"
 
 
 def _account(query: QueryView) -> str:
@@ -127,6 +140,6 @@ def _result(summary: BatchSummary, links: PageLinks) -> str:
     values = [
         decode_fact(fact, links.currency(first.source)).short
         for fact in facts
-        if fact.word and fact.kind is not FactKind.BLOCK_AT_TIME
+        if fact.word and not fact.is_time
     ]
     return "".join(values)

@@ -1,15 +1,13 @@
-"""The time line of a batch: how long each of its stages took."""
+"""Where a batch's time went: its stages, and its steps or those of one query."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from explorer.pages.formatting import PRECISE_SECONDS, precise_duration
-from queries.reading.batch_details import Progress, TransactionShare
-from queries.reading.batches import BatchView
-from queries.statuses import BatchStatus, StepName
-
-MIN_WIDTH = 1  # percent of the time line
+from queries.reading.batch_details import Progress, StepProgressView, TransactionShare
+from queries.reading.batches import BatchView, QueryView, StepView
+from queries.statuses import BatchStatus, StepName, StepStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +17,19 @@ class Stage:
     name: str
     mark: str  # CSS class
     duration: str = ""  # empty before it begins
-    start: float = 0  # percent of the line's width
-    width: float = 0
+    percent: float = 0  # of the longest stage so far
+
+
+@dataclass(frozen=True, slots=True)
+class StepLine:
+    """A step of a query, or of all of them."""
+
+    name: StepName
+    mark: str  # CSS class
+    status: str
+    count: str  # such as `30 of 31`; empty for a single query
+    began_at: datetime | None
+    completed_at: datetime | None
 
 
 def time_line(
@@ -35,12 +44,7 @@ def time_line(
         end_time = end or batch.ended_at or now
         seconds[name] = max((end_time - start_time).total_seconds(), 0) if start_time else None
         start_time = max(start_time, end) if start_time and end else None
-    widths = {
-        name: max(100 * duration / (whole or 1), MIN_WIDTH)
-        for name, duration in seconds.items()
-        if duration is not None
-    }
-    total = start = 0.0
+    longest, total = max(duration or 0 for duration in seconds.values()), 0.0
     for name, duration in seconds.items():
         if duration is None:
             yield Stage(name, "waiting")
@@ -50,17 +54,21 @@ def time_line(
         total += duration
         text = precise_duration(round(total, digits) - round(previous_total, digits), whole)
         open_mark = "rejected" if batch.ended_at else "moving"
-        width = 100 * widths[name] / sum(widths.values())
-        yield Stage(name, "proven" if ends[name] else open_mark, text, start, width)
-        start += width
+        mark = "proven" if ends[name] else open_mark
+        yield Stage(name, mark, text, 100 * duration / longest if longest else 0)
 
 
 def _stage_ends(
     batch: BatchView, progress: Progress, shares: Sequence[TransactionShare]
 ) -> Mapping[str, datetime | None]:
-    done_at = batch.ended_at if batch.status == BatchStatus.DONE else None
+    """When each stage ended. Waiting for a final block is a stage of the batches that had to."""
+    final_at = progress.completed_at(StepName.INITIAL_STATE)
     known_at = progress.completed_at(StepName.BLOCKHASH_AVAILABLE)
-    ends = {"final": progress.completed_at(StepName.INITIAL_STATE), "hash known": known_at}
+    ends = {"queued": batch.not_final_since or final_at}
+    if batch.not_final_since:
+        ends["final"] = final_at
+    ends["hash known"] = known_at
+    done_at = batch.ended_at if batch.status == BatchStatus.DONE else None
     signed_at = max((share.signed_at for share in shares if not share.is_preparation), default=None)
     if done_at and signed_at is None:  # the registry had all facts already
         return {**ends, "read back": done_at}
@@ -72,3 +80,27 @@ def _stage_ends(
     if done_at and not mined_at:
         return {**ends, "mined and confirmed": done_at}
     return {**ends, "mined": mined_at, "confirmed": done_at}
+
+
+def batch_steps(batch: BatchView, progress: Progress) -> Iterator[StepLine]:
+    has_failed = batch.status == BatchStatus.REJECTED or bool(progress.failed_queries)
+    for step in progress.steps:
+        count = f"{step.completed_count:,} of {step.total:,}"
+        yield _step_line(step, count if progress.steps[0].total > 1 else "", has_failed=has_failed)
+
+
+def query_steps(batch: BatchView, query: QueryView) -> Iterator[StepLine]:
+    for step in query.steps:
+        has_failed = batch.status == BatchStatus.REJECTED or step.error is not None
+        yield _step_line(step, "", has_failed=has_failed)
+
+
+def _step_line(step: StepProgressView | StepView, count: str, *, has_failed: bool) -> StepLine:
+    mark, status = "waiting", "not started"
+    if step.completed_at:
+        mark, status = "proven", StepStatus.COMPLETED
+    elif step.began_at:
+        mark, status = "moving", StepStatus.IN_PROGRESS
+        if has_failed:
+            mark, status = "rejected", "not completed"
+    return StepLine(step.name, mark, status, count, step.began_at, step.completed_at)

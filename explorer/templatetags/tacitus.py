@@ -32,6 +32,7 @@ from explorer.pages.formatting import (
 from explorer.pages.links import trust
 from explorer.pages.sentences import field_name
 from queries.config.registries import Registry
+from queries.ids import time_of
 from queries.reading.chain_objects import HeaderFieldView
 from queries.reading.facts import FactView
 
@@ -41,7 +42,7 @@ for address in (facts.fact_url, links.account_url, links.query_url, links.block_
     register.simple_tag(address)
 for formatter in (
     *(intcomma, quantity, format_wei, precise_duration, rough_duration),
-    *(wording.format_utc, wording.datetime_from_unix),
+    *(wording.format_utc, wording.format_timestamp, wording.datetime_from_unix),
 ):
     register.filter(formatter)
 register.filter(field_name)
@@ -105,6 +106,19 @@ def ago(moment: datetime) -> SafeString:
         f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         wording.format_utc(moment),
         age((timezone.now() - moment).total_seconds()),
+    )
+
+
+@register.simple_tag
+def clock(moment: datetime, start: datetime | None = None) -> SafeString:
+    """The time in UTC, without the date if that is the one of `start`."""
+    exact = f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+    is_same_day = start is not None and exact.startswith(f"{start.astimezone(UTC):%Y-%m-%d}")
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        wording.format_utc(moment),
+        exact[-8:] if is_same_day else exact,
     )
 
 
@@ -228,6 +242,16 @@ def cost_on(context: Context, chain_id: int, amount: int) -> str:
 @register.inclusion_tag("parts/trust_mark.html")
 def trust_mark(registry: Registry) -> dict[str, object]:
     return {"registry": registry}
+
+
+@register.simple_tag
+def batch_time(batch_id: str, position: int | None = None) -> SafeString:
+    """When the batch was submitted, linked to it or to one of its queries."""
+    url = reverse("batch", args=[batch_id])
+    if position is not None:
+        url = links.query_url(batch_id, position)
+    moment = time_of(batch_id)
+    return format_html('<a href="{}" title="{}">{}</a>', *(url, batch_id, clock(moment)))
 
 
 WEI_UNIT = mark_safe("<span>wei </span>")

@@ -4,9 +4,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
-from django.db.models import Case, JSONField, When
+from django.db.models import Case, JSONField, Q, When
 
 from accounts.models import Account
 from queries.database import bulk_sql
@@ -68,21 +70,13 @@ def requested_data(queries: Iterable[QueryView]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class StepProgressView:
-    """The numbers of queries that have begun and completed a step, and the times."""
+    """The number of queries that have completed a step, and the times."""
 
     name: StepName
-    begun_count: int
     completed_count: int
     total: int  # queries that have the step
     began_at: datetime | None
     completed_at: datetime | None  # of the last query; None before all have completed it
-
-    @property
-    def mark(self) -> str:
-        """CSS class."""
-        if self.completed_at:
-            return "proven"
-        return "moving" if self.begun_count else "waiting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +104,6 @@ _PROGRESS_COLUMNS = {
         key.format(step): expression.format(step.began_column, step.completed_column)
         for step in StepName
         for key, expression in (
-            ("{}_begun", "COUNT({0})"),
             ("{}_completed", "COUNT({1})"),
             ("{}_began_at", "MIN({0})"),
             ("{}_completed_at", "MAX({1})"),
@@ -141,7 +134,6 @@ def _step_progress(row: Mapping[str, Any], step: StepName) -> StepProgressView:
     completed_count = row[f"{step}_completed"]
     return StepProgressView(
         step,
-        row[f"{step}_begun"],
         completed_count,
         total,
         row[f"{step}_began_at"],
@@ -203,6 +195,7 @@ def _transaction_share(share: Share, all_reserved_fees: Sequence[int]) -> Transa
 
 # Summaries
 
+MAX_NAMED_FACTS = 3  # a sentence counts more
 
 _UNUSED_COLUMNS = (
     "slots", "spelling", "event_names",
@@ -214,7 +207,7 @@ _SINGLE_COLUMNS = {"slots": "slot_count", "event_names": "event_count"}
 
 @dataclass(frozen=True, slots=True)
 class BatchSummary:
-    """The request of a batch, in counts, and its first query."""
+    """The request of a batch, in counts, and its first queries."""
 
     query_count: int
     block_count: int
@@ -224,7 +217,13 @@ class BatchSummary:
     header_field_count: int
     is_uniform: bool  # all its queries ask for the same fields and slots
     event_count: int
-    first: QueryView  # without its slots and events, unless it asks for a single one
+    # All of a batch with up to `MAX_NAMED_FACTS`; of others the first one. Without their slots and
+    # events, unless they ask for a single one.
+    queries: tuple[QueryView, ...]
+
+    @property
+    def first(self) -> QueryView:
+        return self.queries[0]
 
 
 def batch_summaries(batch_ids: Collection[str]) -> Mapping[str, BatchSummary]:
@@ -233,8 +232,10 @@ def batch_summaries(batch_ids: Collection[str]) -> Mapping[str, BatchSummary]:
         f"single_{column}": Case(When(**{count: 1}, then=column), output_field=JSONField())
         for column, count in _SINGLE_COLUMNS.items()
     }
+    is_named = Q(batch__fact_count__lte=MAX_NAMED_FACTS, position__lt=MAX_NAMED_FACTS)
     rows = list(
-        Query.objects.filter(batch__in=batch_ids, position=0)
+        Query.objects.filter(Q(position=0) | is_named, batch__in=batch_ids)
+        .order_by("batch", "position")
         .select_related("batch")
         .defer(*_UNUSED_COLUMNS)
         .annotate(**single)
@@ -245,15 +246,22 @@ def batch_summaries(batch_ids: Collection[str]) -> Mapping[str, BatchSummary]:
             vars(row)[f"single_{column}"] or [] for column in _SINGLE_COLUMNS
         )
     words = read_words(row for row in rows if row.batch.fact_count == 1)
-    return {row.batch_id: _batch_summary(row, words) for row in rows}
+    groups = groupby(rows, attrgetter("batch"))
+    return {batch.pk: _batch_summary(batch, group, words) for batch, group in groups}
 
 
-def _batch_summary(row: Query, words: Mapping[RowKey, StoredWord]) -> BatchSummary:
-    counts = {
-        field.name: getattr(row.batch, field.name)
-        for field in fields(BatchSummary)
-        if field.name != "first"
-    }
-    is_done = row.batch.status == BatchStatus.DONE
-    facts = query_facts(row, row.batch.destination, words, is_proven=is_done and not row.failed)
-    return BatchSummary(**counts, first=query_view(row, facts, {}))
+def _batch_summary(
+    batch: Batch, rows: Iterable[Query], words: Mapping[RowKey, StoredWord]
+) -> BatchSummary:
+    names = {field.name for field in fields(BatchSummary)} - {"queries"}
+    counts = {name: getattr(batch, name) for name in names}
+    is_done = batch.status == BatchStatus.DONE
+    queries = (
+        query_view(
+            row,
+            query_facts(row, batch.destination, words, is_proven=is_done and not row.failed),
+            {},
+        )
+        for row in rows
+    )
+    return BatchSummary(**counts, queries=tuple(queries))

@@ -16,7 +16,6 @@ from queries.database import bulk_sql
 from queries.facts import account_fields, fact_count, header_names
 from queries.ids import is_ulid
 from queries.models import IS_BLOCK_QUERY, Batch, Query, SentTransaction
-from queries.proving.facts import FactKind
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountField
 from queries.reading.facts import FactView, query_facts, read_words
@@ -47,6 +46,7 @@ class BatchView:
     fee: int  # wei, as are all amounts
     spent: int
     submitted_at: datetime
+    not_final_since: datetime | None  # when a block of it was first found not final
     ended_at: datetime | None
     waits_for: Reason | None
     error: ErrorView | None
@@ -94,11 +94,12 @@ class QueryView:
     @property
     def values(self) -> Mapping[str, str]:
         """Once the batch is done: words in the registry, by name."""
-        return {
-            fact.name: fact.word
-            for fact in self.facts
-            if fact.word and fact.kind is not FactKind.BLOCK_AT_TIME
-        }
+        return {fact.name: fact.word for fact in self.facts if fact.word and not fact.is_time}
+
+    @property
+    def block_at_time(self) -> FactView | None:
+        """The fact that its block was the last one at the time that it asks for."""
+        return next((fact for fact in self.facts if fact.is_time and fact.word), None)
 
     @property
     def events(self) -> tuple[Mapping[str, Any], ...]:
@@ -135,7 +136,7 @@ class QueryPage:
 QueryRow = Any  # a `Query`, or a named tuple of `_QUERY_COLUMNS`
 
 _BATCH_COLUMNS = (
-    "id", "status", "destination", "fee", "spent", "submitted_at", "ended_at",
+    "id", "status", "destination", "fee", "spent", "submitted_at", "not_final_since", "ended_at",
     "error_code", "error_sentence", "error_step", "error_retryable", *WAIT_COLUMNS,
 )  # fmt: skip
 
@@ -173,7 +174,7 @@ def batch_view(batch_id: str) -> BatchView | None:
     """The batch, read in one statement by its primary key."""
     if not is_ulid(batch_id):
         return None
-    times = ("submitted_at", "ended_at", "last_poll", "read_at")
+    times = ("submitted_at", "not_final_since", "ended_at", "last_poll", "read_at")
     names = (*_BATCH_COLUMNS, *WAIT_ANNOTATIONS)
     row = bulk_sql.fetch_row(_SELECT_BATCH, batch_id, names, times)
     return _batch_view(row) if row else None
@@ -258,8 +259,8 @@ def first_query_key_and_time(batch: BatchView) -> tuple[int, int | None]:
 def query_fact_counts(batch: BatchView, *, first: int, limit: int) -> list[int]:
     """The number of facts of each query from the position `first` on."""
     rows = Query.objects.filter(batch=batch.id, position__gte=first).order_by("position")
-    rows = rows.only("props", "header_fields", "slot_count", "event_count", "timestamp")
-    return [fact_count(row) + (row.timestamp is not None) for row in rows[:limit]]
+    rows = rows.only("props", "header_fields", "slot_count", "event_count")
+    return [fact_count(row) for row in rows[:limit]]
 
 
 def _job_reason(row: QueryRow) -> Reason | None:
@@ -284,6 +285,7 @@ def _batch_view(row: Any) -> BatchView:
         fee=int(row.fee, 16),
         spent=int(row.spent, 16),
         submitted_at=row.submitted_at,
+        not_final_since=row.not_final_since,
         ended_at=row.ended_at,
         waits_for=wait_reason(row),
         error=_error_view(row),

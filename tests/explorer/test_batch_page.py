@@ -29,7 +29,9 @@ from tests.queries.api.served_api import (
     SEPOLIA,
     SIGNERS,
     WALLET,
+    make_key,
     record_head,
+    submitted,
 )
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
@@ -95,9 +97,9 @@ def test_facts_are_in_one_table_in_pages() -> None:
     many_slots = submit_accounts({ADDRESS: {"slots": [hex(n) for n in range(70)]}}, BLOCK)
     prove(many_slots)
     first = _get(many_slots)
-    assert first.text.count('<th scope="row">') == 50 + 4  # four steps
+    assert first.text.count('<th scope="row">') == 50
     second = _get(many_slots, from_="0.50")
-    assert second.text.count('<th scope="row">') == 20 + 4
+    assert second.text.count('<th scope="row">') == 20
     assert "slot 69" in second.text
     assert "Next facts" not in second.text
 
@@ -122,10 +124,10 @@ def test_a_fact_of_many_blocks_is_answered_in_a_line() -> None:
     prove(slots)
     words = _words(_get(slots))
     assert "1 the same in all 31 blocks, 1 to 31" in words
-    assert words.index("4 of 4 steps") < words.index("31 facts")  # both above the fold
+    assert words.index("ACCOUNT_ACCUMULATED") < words.index("31 facts")  # both above the fold
 
 
-def test_the_time_line_is_one_bar_whose_parts_add_up_to_the_duration() -> None:
+def test_the_stages_add_up_to_the_duration() -> None:
     batch_id = submit_accounts({ADDRESS: BALANCE})
     prove(batch_id)
     Batch.objects.update(ended_at=F("submitted_at") + timedelta(seconds=7.3))
@@ -137,18 +139,64 @@ def test_the_time_line_is_one_bar_whose_parts_add_up_to_the_duration() -> None:
     line = answer.text.partition('class="time-line"')[2].partition("</ol>")[0]
     assert "DONE in 7.3 s" in _words(answer)
     assert re.findall('class="seconds">([^<]*)', line) == ["1.2 s", "&lt;0.1 s", "6.1 s"]
-    widths = [float(width) for width in re.findall(r'width="([\d.]+)%" height="8"/', line)]
-    assert sum(widths) == pytest.approx(100, abs=0.1)
-    assert min(widths) > 0.9
+    widths = [float(width) for width in re.findall(r'class="proven" width="([\d.]+)%"', line)]
+    assert widths == pytest.approx([100 * 1.24 / 6.05, 100 * 0.01 / 6.05, 100], abs=0.1)
 
 
-def test_the_status_column_disappears_once_all_facts_are_proven() -> None:
-    batch_id = _submit(accounts=3)
-    assert _get(batch_id).text.count('<td class="status">') == 3
+def test_a_batch_by_time_is_named_by_it_and_its_panel_has_the_block() -> None:
+    data = {"timestamp:1763624463": {"header": ["TIMESTAMP"], "accounts": {ADDRESS: BALANCE}}}
+    content = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": {str(SEPOLIA): data}}
+    batch_id = submitted(make_key(WALLET), content)
+    asked = "timestamp, and balance of 0xd8dA…6045 · Sepolia, 2025-11-20 07:41:03 UTC"
+    assert asked in _words(_get(batch_id))
+    Query.objects.update(block=BLOCK)
     prove(batch_id)
     answer = _get(batch_id)
-    assert "3 facts all proven" in _words(answer)
-    assert 'class="status"' not in answer.text
+    words = _words(answer)
+    assert asked in words
+    assert "2 facts all proven" in words
+    assert answer.text.count('<th scope="row">') == 2
+    assert f"block {BLOCK:,} · " in words
+    assert "proven to be the last one at 2025-11-20 07:41:03 UTC" in words
+
+
+def _stages(batch_id: str) -> list[str]:
+    line = _get(batch_id).text.partition('class="stages"')[2].partition("</ol>")[0]
+    marks = re.findall(r'class="mark (\w+)">([^<]+)', line)
+    return [f"{name} {mark}" for mark, name in marks]
+
+
+def test_a_batch_is_queued_until_a_prover_looks_and_only_then_waits_for_finality() -> None:
+    batch_id = _submit()
+    later = ["hash known waiting", "sent waiting", "mined waiting", "confirmed waiting"]
+    assert _stages(batch_id) == ["queued moving", *later]
+    assert 'class="moving" width="100.00%"' in _get(batch_id).text
+    assert _get(batch_id).text.count('class="track"') == 5  # of stages to come, it is all
+    Batch.objects.update(not_final_since=timezone.now())
+    assert _stages(batch_id) == ["queued proven", "final moving", *later]
+
+
+def test_the_page_shows_the_steps_of_all_queries_and_of_each() -> None:
+    batch_id = _submit(blocks=3)
+    assert "INITIAL_STATE IN_PROGRESS 0 of 3 started" in _words(_get(batch_id))
+    query = Query.objects.get(position=1)
+    now = timezone.now()
+    Query.objects.filter(pk=query.pk).update(
+        initial_state_completed_at=now, blockhash_available_began_at=now
+    )
+    text = _get(batch_id).text
+    words = visible_text(text)
+    assert "INITIAL_STATE IN_PROGRESS 1 of 3 started" in words
+    assert "BLOCKHASH_AVAILABLE IN_PROGRESS 0 of 3 started" in words
+    assert "HEADER_ACCUMULATED not started 0 of 3 ACCOUNT_ACCUMULATED not started" in words
+    assert text.count("#steps") == 3  # a link in each row
+    words = _words(_get(batch_id, query="1"))
+    assert "Steps of query 2 · all 3 queries INITIAL_STATE COMPLETED started" in words
+    assert f"completed {now:%H:%M:%S} BLOCKHASH_AVAILABLE IN_PROGRESS started" in words
+    words = _words(_get(batch_id, query="2"))
+    assert "Steps of query 3 · all 3 queries INITIAL_STATE IN_PROGRESS started" in words
+    transitions.reject([batch_id], FAILURE)
+    assert "INITIAL_STATE not completed" in _words(_get(batch_id, query="2"))
 
 
 def test_a_refresh_returns_changes_and_stops_when_the_batch_has_ended() -> None:

@@ -11,12 +11,13 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
+from accounts.wallets import short_hash
 from queries.config.registries import verifier_address
 from queries.models import Batch, Fact, Query, SentTransaction
 from tests.explorer.page_text import page_text
 from tests.explorer.proven_events import (
-    AMOUNT,
     SILENT,
+    TOKENS,
     Transfer,
     all_kinds,
     mine_transfer,
@@ -73,10 +74,10 @@ def test_other_spellings_redirect_and_nothing_else_is_found(sent: Transfer) -> N
 def test_a_known_event_reads_as_a_sentence(service: Service, sent: Transfer) -> None:
     batch = prove_events(service, sent)
     text = page_text(f"{sent.facts}/LOG:0:0")
-    sentence = (
-        f"Transfer of {AMOUNT:,} (raw units) of token {sent.token} from {sent.sender} to {HOLDER}"
-    )
-    assert f"log 0 of transaction 0 · Local, block {sent.block} {sentence}" in text
+    token, sender, holder = map(short_hash, (sent.token, sent.sender, HOLDER))
+    sentence = f"Transfer of {TOKENS:,} HS ({token}) from {sender} to {holder}"
+    assert f"{sentence} · Local, block {sent.block}, log 0 of transaction 0" in text
+    assert "symbol and decimals, are not proven" in text
     assert "Also proven of this transaction" in text
     assert "Receipt of transaction 0 succeeded, 1 log" in text
     assert "Number of transactions" not in text
@@ -87,6 +88,14 @@ def test_a_known_event_reads_as_a_sentence(service: Service, sent: Transfer) -> 
     log.details = {**(log.details or {}), "data": "0x"}
     log.save()
     assert "event 0xddf252ad1be2c89b" in page_text(f"{sent.facts}/LOG:0:0")
+
+
+def test_a_token_is_found_by_its_symbol(service: Service, sent: Transfer) -> None:
+    assert Client().get("/search", {"q": "hs"}).status_code == 200  # it finds nothing
+    prove_events(service, sent, logs=[{"address": sent.token}])
+    answer = Client().get("/search", {"q": "hs"})
+    page = f"/explorer/account/{sent.token}?chain={CHAIN_ID}"
+    assert (answer.status_code, answer.get("Location")) == (302, page)
 
 
 def test_a_transaction_is_found_and_lists_what_is_proven_of_it(
@@ -103,7 +112,7 @@ def test_a_transaction_is_found_and_lists_what_is_proven_of_it(
     text = page_text(page)
     assert f"Transaction {abbreviated} on Local" in text
     assert f"2 facts of it are proven, in block {sent.block} ." in text
-    assert f"Log 0 of transaction 0 Transfer of {AMOUNT:,}" in text
+    assert f"Log 0 of transaction 0 Transfer of {TOKENS:,}" in text
     assert "Receipt of transaction 0 succeeded, 1 log" in text
     for name in ("LOG:0:0", "RECEIPT:0"):
         assert f'href="{sent.facts}/{name}"' in Client().get(page).text
@@ -200,13 +209,14 @@ def test_a_batch_shows_its_facts_before_and_after_they_are_found(
     after = page_text(f"/explorer/query/{batch}")
     assert "1 log, 1 receipt, 1 transaction and 4 absences" in after
     assert "log 0 of transaction 0" in after
-    assert "3 of 3 steps" in after
+    assert "HEADER_ACCUMULATED COMPLETED" in after
+    assert "ACCOUNT_ACCUMULATED" not in after
 
 
 def test_a_filter_counts_the_logs_that_it_finds(service: Service, sent: Transfer) -> None:
     found = prove_events(service, sent, logs=[{"address": sent.token}])
     text = page_text(f"/explorer/query/{found}")
-    assert f"log 0 of transaction 0 · Local, block {sent.block}" in text
+    assert f"Local, block {sent.block}, log 0 of transaction 0" in text
     assert "Check it now" in text
 
 

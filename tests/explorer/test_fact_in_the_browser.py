@@ -7,7 +7,7 @@ from pytest_django.live_server_helper import LiveServer
 from queries.models import Query
 from tests.accessibility import assert_accessible
 from tests.browser import assert_fits
-from tests.explorer.proven_events import AMOUNT, mine_transfer, prove_events
+from tests.explorer.proven_events import TOKENS, mine_transfer, prove_events
 from tests.explorer.proven_facts import HOLDER, SLOT, proven_batch
 from tests.explorer.stored_batches import set_word
 from tests.queries.prover.service import CHAIN_ID, Service
@@ -56,7 +56,7 @@ def test_events_are_readable_at_all_widths(
     block = f"/explorer/block/{CHAIN_ID}/{transfer.block}"
     for address in (f"/explorer/query/{batch}", block, f"{transfer.facts}/LOG:0:0"):
         page.goto(f"{live_server.url}{address}")
-        expect(page.get_by_text(f"Transfer of {AMOUNT:,} (raw units)").first).to_be_visible()
+        expect(page.get_by_text(f"Transfer of {TOKENS:,} HS").first).to_be_visible()
         _check_layout(page)
     page.get_by_role("link", name="Check it now").click()
     expect(page.locator("#checked")).to_contain_text("The events verifier says the same, read on")

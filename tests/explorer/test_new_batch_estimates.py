@@ -72,7 +72,7 @@ def test_a_block_that_is_not_ready_shows_what_batches_took(
     done = send(client, **_request(service.head() - 1), fee=str(10**18))
     service.work(done["Location"].rpartition("/")[2])
     after = visible_text(check(client, **request).text)
-    assert re.search(r"a fact took 0\.0\d+ ETH on average lately", after)
+    assert re.search(r"will wait for its block: about 0\.0\d+ ETH, about \d+ seconds?\.", after)
     assert re.search(r"the one batch took \d+ seconds?", after)
     far = str(check(client, **_request(service.head() + 10**6)).text)
     assert "is not on chain" in far

@@ -1,5 +1,6 @@
 """The status of a batch from its submission to its end."""
 
+import re
 from typing import Any
 
 from eth_account import Account as Key
@@ -27,6 +28,34 @@ def check(status: dict[str, Any], *expected: str | None) -> dict[str, Any]:
     return dict(query)
 
 
+def read_page(service: Service, batch: str) -> str:
+    """What a browser shows of the batch without a click, on one line."""
+    html = service.get(f"/explorer/query/{batch}").text
+    main = html.partition("<main")[2].partition("</main>")[0]
+    shown = re.sub("<details.*?</details>", " ", main, flags=re.DOTALL)
+    return " ".join(re.sub("<[^>]*>", " ", shown).split())
+
+
+def check_page(page: str, status: dict[str, Any], batch: str) -> None:
+    """Check the six things that the specification lists: id, submission, destination chain, fee,
+    status, and the steps with their times.
+    """
+    submitted = status["submitted"].replace("T", " ")[:19]
+    assert f"batch {batch}" in page
+    assert f"submitted {submitted} UTC" in page
+    assert "route Chain 31337 → Chain 31337 native" in page
+    assert re.search("fee 0 offered \\(free here\\) · (0|[0-9.]+ ETH) spent", page)
+    assert f"status {status['status']}" in page
+    (query,) = status["queries"]
+    for step in query["steps"]:
+        times = (step[name] for name in ("started", "completed"))
+        started, completed = (moment and moment[11:19] for moment in times)
+        expected = f"{step['step']} {step['status'] or 'not started'}"
+        expected += f" started {started}" if started else ""
+        expected += f" completed {completed}" if completed else ""
+        assert expected in page
+
+
 def test_steps_from_submission_to_done(chain: Chain, new_service: NewService) -> None:
     """Received, accepted, waiting for finality, sent, mined, confirmed."""
     service = new_service()
@@ -39,6 +68,7 @@ def test_steps_from_submission_to_done(chain: Chain, new_service: NewService) ->
     assert (status["queryStatus"], status["status"]) == (IN_PROGRESS, "RECEIVED")
     assert (status["waitCode"], status["ended"]) == ("no_prover", None)
     check(status, IN_PROGRESS, None, None, None)
+    check_page(read_page(service, batch), status, batch)
 
     service.prove()
     status = service.wait_for(batch, "block_not_final")
@@ -50,6 +80,7 @@ def test_steps_from_submission_to_done(chain: Chain, new_service: NewService) ->
     status = service.wait_for(batch, "transaction_pending")
     assert status["status"] == IN_PROGRESS
     check(status, COMPLETED, COMPLETED, IN_PROGRESS, None)
+    check_page(read_page(service, batch), status, batch)
     assert not service.is_proven(HOLDER, block)
 
     mined = chain.mine()
@@ -62,6 +93,7 @@ def test_steps_from_submission_to_done(chain: Chain, new_service: NewService) ->
     status = service.wait(batch)
     header, account = check(status, COMPLETED, COMPLETED, COMPLETED, COMPLETED)["steps"][2:]
     assert (status["status"], status["waitCode"], status["waitsFor"]) == ("DONE", None, None)
+    check_page(read_page(service, batch), status, batch)
     assert status["ended"] >= account["completed"]
     receipt = chain.receipt(header["transactionHash"])
     assert account["transactionHash"] == header["transactionHash"]
