@@ -157,7 +157,7 @@ class _RouteState:
             )
             return Reason(ProofWindowExceededError.code, sentence)
         if block == 0:
-            return Reason("", "Whether it has any depends on how the chain began.")
+            return Reason("", "Whether block 0 has accounts depends on how the chain began.")
         return None
 
     def _obstacles(self, block: int, last: int) -> Iterator[BlockReadiness]:
