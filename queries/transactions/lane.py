@@ -308,12 +308,13 @@ def _link_facts_and_queries(piece: Piece, row: SentTransaction) -> None:
     queries = Query.objects.filter(job=piece.job_key, has_ended=False)
     if piece.proves_header:
         queries.exclude(account="").update(header_transaction=row)
-    accounts = {fact.account for fact in piece.facts if fact.account}
-    names = ["", *map(to_checksum_address, accounts)]
-    keys = [
-        query.pk
-        for query in queries.filter(account__in=names)
-        if not piece.facts.isdisjoint(facts_of(query).values())
-    ]
-    queries.filter(pk__in=keys, account="").update(header_transaction=row)
-    queries.filter(pk__in=keys).exclude(account="").update(account_transaction=row)
+    accounts = {fact.account for fact in piece.facts}
+    names = [to_checksum_address(account) if account else "" for account in accounts]
+    keys: dict[bool, list[int]] = {True: [], False: []}  # by whether the query has an account
+    for query in queries.filter(account__in=names):
+        if not piece.facts.isdisjoint(facts_of(query).values()):
+            keys[bool(query.account)].append(query.pk)
+    if keys[False]:
+        queries.filter(pk__in=keys[False]).update(header_transaction=row)
+    if keys[True]:
+        queries.filter(pk__in=keys[True]).update(account_transaction=row)
