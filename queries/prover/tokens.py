@@ -57,7 +57,7 @@ def _read_symbol(answer: bytes | CallRevertedError) -> str:
     try:
         content = answer.rstrip(b"\0") if len(answer) == WORD else decode(["bytes"], answer)[0]
         text = content.decode()
-    except (DecodingError, UnicodeDecodeError):
+    except (DecodingError, OverflowError, UnicodeDecodeError):  # a stranger chooses the answer
         return ""
     return text if text.isprintable() and 0 < len(text) <= MAX_SYMBOL_LENGTH else ""
 

@@ -90,6 +90,15 @@ def test_a_known_event_reads_as_a_sentence(service: Service, sent: Transfer) -> 
     assert "event 0xddf252ad1be2c89b" in page_text(f"{sent.facts}/LOG:0:0")
 
 
+def test_a_token_that_answers_nonsense_has_raw_units(service: Service) -> None:
+    """It returns a text that claims to have 2**255 bytes."""
+    own = mine_transfer(service)
+    service.node.rpc.ask("anvil_setCode", own.token, "0x6020600052600160ff1b60205260406000f3")
+    prove_events(service, own, logs=[{"address": own.token}])
+    text = page_text(f"{own.facts}/LOG:0:0")
+    assert f"(raw units) of token {short_hash(own.token)}" in text
+
+
 def test_a_token_is_found_by_its_symbol(service: Service, sent: Transfer) -> None:
     assert Client().get("/search", {"q": "hs"}).status_code == 200  # it finds nothing
     prove_events(service, sent, logs=[{"address": sent.token}])
