@@ -1,7 +1,7 @@
 """The pages of batches: the list, one batch with its refreshes, and the proof file."""
 
 import re
-from typing import Any
+from dataclasses import replace
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -29,9 +29,15 @@ from queries.statuses import BatchStatus
 from queries.webhooks.log import batch_webhook
 
 BATCHES_PER_PAGE = 25
+EVERYTHING = reading.BatchFilter()
 POLL_SECONDS = 1
 STOP_POLLING = 286  # at this status htmx stops polling
 SORT_ORDERS = {"ascending", "descending"}
+KIND_WORDS = {
+    reading.AskedFor.ACCOUNTS: "accounts",
+    reading.AskedFor.HEADERS: "header fields",
+    reading.AskedFor.EVENTS: "events",
+}
 TABLE_START = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
 
 
@@ -88,28 +94,37 @@ def query(_request: HttpRequest, batch_id: str, position: int) -> HttpResponse:
 
 
 def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    destination = chain_parameter(request, "to")
-    context = list_context(request, links, destination=destination) | {
-        "destination": destination,
-        "destinations": sorted({destination for _, destination in links.routes.registries}),
-        "filtered": bool(request.GET.get("status")) or destination is not None,
-    }
-    return render(request, "batches.html", context)
+    return render(request, "batches.html", list_context(request, links))
 
 
-def list_context(request: HttpRequest, links: PageLinks, **filters: Any) -> dict[str, object]:
-    """The batches that match `filters` and have the status in the URL."""
-    status = request.GET.get("status", "")
-    if status not in {"", *BatchStatus.values}:
+def list_context(
+    request: HttpRequest, links: PageLinks, listed: reading.BatchFilter = EVERYTHING
+) -> dict[str, object]:
+    """Those of the listed batches that match the filters in the URL."""
+    status, asked_for = request.GET.get("status", ""), request.GET.get("kind", "")
+    if status not in {"", *BatchStatus.values} or asked_for not in {"", *reading.AskedFor}:
         raise Http404
+    wanted = replace(
+        listed,
+        status=status,
+        destination=chain_parameter(request, "to"),
+        source=chain_parameter(request, "from"),
+        asked_for=reading.AskedFor(asked_for) if asked_for else None,
+    )
     cursor = cursor_of(request, parse_ulid)
-    page = reading.listed_batches(status=status, cursor=cursor, limit=BATCHES_PER_PAGE, **filters)
+    page = reading.listed_batches(wanted, cursor=cursor, limit=BATCHES_PER_PAGE)
+    routes = links.routes.registries
     return {
         "batches": page,
         "sentences": batch_sentences([batch.id for batch in page.rows], links),
         "remaining_texts": remaining_texts(page.rows, links, timezone.now()),
-        "status": status,
+        "wanted": wanted,
+        "is_filtered": wanted != listed,
+        "counted": reading.count_batches(wanted),
         "statuses": BatchStatus.values,
+        "kinds": KIND_WORDS.items(),
+        "sources": sorted({source for source, _ in routes}),
+        "destinations": sorted({destination for _, destination in routes}),
     }
 
 

@@ -22,7 +22,7 @@ from explorer.pages.sentences import batch_sentences
 from explorer.pages.wait_hints import remaining_texts
 from queries.intake.cancel import cancel
 from queries.intake.submit import daily_facts
-from queries.reading.batches import listed_batches
+from queries.reading.batches import BatchFilter, listed_batches
 from queries.reading.figures import MAX_SUMMED_BATCHES, account_usage
 from queries.webhooks.deliver import replay
 from queries.webhooks.log import delivery_page
@@ -36,7 +36,7 @@ DELIVERIES_PER_PAGE = 25
 def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     """The newest batches, and which of the newest webhooks have failed."""
     account = signed_in_account(request)
-    batches = listed_batches(owner=account, limit=NEWEST_BATCHES)
+    batches = listed_batches(BatchFilter(owner=account), limit=NEWEST_BATCHES)
     deliveries = delivery_page(account, limit=DELIVERIES_PER_PAGE)
     failures = [delivery for delivery in deliveries.rows if delivery.has_failed]
     ids = {batch.id for batch in batches.rows} | {delivery.batch for delivery in failures}
@@ -54,7 +54,8 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 @login_required
 def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    context = list_context(request, links, owner=signed_in_account(request))
+    own = BatchFilter(owner=signed_in_account(request))
+    context = list_context(request, links, own)
     return render(request, "own_batches.html", context)
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode, urlsplit
 
 from django import template
@@ -107,6 +107,16 @@ def ago(moment: datetime) -> SafeString:
         wording.format_utc(moment),
         age((timezone.now() - moment).total_seconds()),
     )
+
+
+@register.simple_tag
+def ago_or_date(moment: datetime) -> SafeString:
+    """As `ago`; the date in UTC after a day."""
+    if timezone.now() - moment < timedelta(days=1):
+        return ago(moment)
+    exact = wording.format_utc(moment)
+    date = f"{moment.astimezone(UTC):%Y-%m-%d}"
+    return format_html('<time datetime="{}" title="{}">{}</time>', date, exact, date)
 
 
 @register.simple_tag

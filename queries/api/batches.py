@@ -274,9 +274,8 @@ def batch_queries(request: HttpRequest, key: ApiKey) -> responses.BatchListRespo
     status, cursor = request.GET.get(STATUS), cursor_parameter(request)
     if status is not None and status not in BatchStatus.values:
         raise malformed_parameter(STATUS, status, f"one of {join_names(BatchStatus.values)}")
-    page = reading.listed_batches(
-        owner=key.owner, status=status or "", cursor=cursor, limit=page_size(request)
-    )
+    wanted = reading.BatchFilter(owner=key.owner, status=status or "")
+    page = reading.listed_batches(wanted, cursor=cursor, limit=page_size(request))
     batches = [_batch_response(batch) for batch in page.rows]
     return responses.BatchListResponse(batches=batches, cursor=page.older or None)
 

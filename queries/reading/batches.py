@@ -5,11 +5,12 @@ or none has polled a chain recently, it waits for a prover.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, NamedTuple
 
-from django.db.models import Case, When
+from django.db.models import Case, Exists, OuterRef, QuerySet, When
 
 from accounts.models import Account
 from queries.database import bulk_sql
@@ -19,11 +20,14 @@ from queries.models import IS_BLOCK_QUERY, Batch, Query, SentTransaction
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountField
 from queries.reading.facts import FactView, query_facts, read_words
-from queries.reading.pagination import Cursor, Page, read_page
+from queries.reading.pagination import Cursor, Page, past_cursor, read_page
 from queries.reading.waits import WAIT_ANNOTATIONS, WAIT_COLUMNS, WAIT_EXPRESSIONS, wait_reason
 from queries.schema.checked_batch import selector_of
 from queries.statuses import BatchStatus, StepName, StepStatus
 from queries.wait_reasons import Reason
+
+MAX_SEARCHED = 5_000  # batches that one page of a list without an index looks at
+MAX_COUNTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,20 +188,94 @@ def owns_batch(account: Account, batch_id: str) -> bool:
     return Batch.objects.filter(pk=batch_id, owner=account).exists()
 
 
+class AskedFor(StrEnum):
+    """What a list of batches can be narrowed to; the values are words of addresses."""
+
+    ACCOUNTS = "accounts"
+    HEADERS = "headers"
+    EVENTS = "events"
+
+
+_ASKED_COLUMNS = {
+    AskedFor.ACCOUNTS: "account_count",
+    AskedFor.HEADERS: "header_field_count",
+    AskedFor.EVENTS: "event_count",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFilter:
+    """Which batches a list has. A field that is empty or None leaves out nothing."""
+
+    owner: Account | None = None
+    status: str = ""
+    destination: int | None = None
+    source: int | None = None
+    asked_for: AskedFor | None = None
+
+    @property
+    def is_indexed(self) -> bool:
+        """Indexes find its batches. Otherwise each batch is looked at."""
+        has_two = self.owner is not None and self.destination is not None
+        return not (self.source or self.asked_for or has_two)
+
+    @property
+    def _indexed_rows(self) -> QuerySet[Batch]:
+        rows = Batch.objects.filter(status=self.status) if self.status else Batch.objects.all()
+        if self.owner is not None:
+            return rows.filter(owner=self.owner)
+        return rows.filter(destination=self.destination) if self.destination else rows
+
+    def rows(self, cursor: Cursor | None = None) -> tuple[QuerySet[Batch], str]:
+        """The batches on the cursor's side. Without an index only the nearest `MAX_SEARCHED` are
+        searched; the last of these is returned too, or an empty id if there are no more.
+        """
+        rows, last = self._indexed_rows, ""
+        if not self.is_indexed:
+            is_forward = cursor is not None and cursor.towards_newer
+            searched = rows.filter(past_cursor(("id",), cursor)) if cursor else rows
+            ids = searched.order_by("id" if is_forward else "-id").values_list("id", flat=True)
+            last = next(iter(ids[MAX_SEARCHED - 1 : MAX_SEARCHED]), "")
+            if last:
+                rows = rows.filter(id__lte=last) if is_forward else rows.filter(id__gte=last)
+        if self.destination:
+            rows = rows.filter(destination=self.destination)
+        if self.asked_for:
+            rows = rows.filter(**{f"{_ASKED_COLUMNS[self.asked_for]}__gt": 0})
+        if self.source:
+            rows = rows.filter(
+                Exists(Query.objects.filter(batch=OuterRef("id"), source=self.source))
+            )
+        return rows, last
+
+
+class BatchCount(NamedTuple):
+    """How many batches a list has; `searched` of the newest were looked at, None: all of them."""
+
+    found: int  # `MAX_COUNTED` at most
+    has_more: bool
+    searched: int | None
+
+
 def listed_batches(
-    *,
-    owner: Account | None = None,
-    status: str = "",
-    destination: int | None = None,
-    cursor: Cursor | None = None,
-    limit: int,
+    wanted: BatchFilter = BatchFilter(), *, cursor: Cursor | None = None, limit: int
 ) -> Page[BatchView]:
-    """A page of batches, newest first. No index covers `owner` with `destination`."""
-    filters = {"owner": owner, "status": status, "destination": destination}
-    rows = Batch.objects.filter(**{name: value for name, value in filters.items() if value})
+    """A page of batches, newest first. Of a long search it may have fewer, or none."""
+    rows, last = wanted.rows(cursor)
     rows = rows.only(*_BATCH_COLUMNS).annotate(**WAIT_ANNOTATIONS)
     page = read_page(rows, ("id",), cursor, limit)
+    if last and cursor is not None and cursor.towards_newer:
+        page = replace(page, newer=page.newer or last)
+    elif last:
+        page = replace(page, older=page.older or last)
     return page.with_rows(map(_batch_view, page.rows))
+
+
+def count_batches(wanted: BatchFilter) -> BatchCount:
+    rows, last = wanted.rows()
+    found = rows[: MAX_COUNTED + 1].count()
+    has_more = found > MAX_COUNTED
+    return BatchCount(min(found, MAX_COUNTED), has_more, MAX_SEARCHED if last else None)
 
 
 def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:

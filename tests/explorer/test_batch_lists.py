@@ -13,6 +13,7 @@ from explorer.pages import batches
 from explorer.pages.formatting import age
 from queries.database import statistics
 from queries.models import Batch
+from queries.reading import batches as reading
 from queries.statuses import BatchStatus
 from tests.explorer.page_text import visible_text
 from tests.explorer.stored_batches import (
@@ -60,6 +61,12 @@ def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> No
     assert _ids(_list(to=str(SEPOLIA))) == [other, old]
     assert _ids(_list(to=str(SEPOLIA), status="DONE")) == [old]
     assert _ids(_list(to="424242")) == []
+    assert "3 batches, newest first" in text
+    assert _ids(_list(kind="headers")) == [new]
+    assert _ids(_list(kind="accounts", to=str(SEPOLIA))) == [other, old]
+    assert _ids(_list(kind="events")) == []
+    assert _ids(_list(**{"from": str(SEPOLIA)})) == [other, new, old]
+    assert _ids(_list(**{"from": str(OPTIMISM)})) == []
     for owner in Account.objects.values_list("address", flat=True):
         assert owner is not None
         for private in (owner, short_hash(owner), owner.lower()):
@@ -101,9 +108,36 @@ def test_paging_back_and_forth_shows_no_batch_twice(monkeypatch: pytest.MonkeyPa
     assert _ids(_list(_link(back, "Newest"))) == [new, *ids[:2]]
 
 
+def test_a_filter_without_an_index_searches_so_many_batches_a_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reading, "MAX_SEARCHED", 3)
+    first = submit_accounts({}, 7, header=["TIMESTAMP"])
+    others = [submit_balances() for _ in range(4)]
+    header = submit_accounts({}, 8, header=["TIMESTAMP"])
+    page = _list(kind="headers")
+    assert _ids(page) == [header]
+    assert "1 batch among the newest 3, newest first" in visible_text(page.text)
+    page = _list(_link(page, "Older"))
+    assert _ids(page) == [first]
+    assert _ids(_list(_link(page, "← Newer"))) == []
+    assert _ids(_list(_link(_list(_link(page, "← Newer")), "← Newer"))) == [header]
+    Batch.objects.filter(id=first).delete()
+    empty = _list(kind="headers", before=others[-1])
+    assert "None of the 3 batches that this page searched." in visible_text(empty.text)
+    assert _ids(_list(_link(empty, "Older"))) == []
+
+
+def test_a_list_shows_the_date_of_older_batches() -> None:
+    submit_balances()
+    Batch.objects.update(submitted_at=datetime(2026, 3, 9, 17, 4, tzinfo=UTC))
+    assert "2026-03-09" in visible_text(_list().text)
+
+
 @pytest.mark.parametrize(
     "parameters",
-    [{"status": "NONE"}, {"status": "\x00"}, {"to": "x"}, {"to": "٣"}, {"to": "9" * 5_000},
+    [{"status": "NONE"}, {"kind": "slots"}, {"from": "x"}, {"status": "\x00"}, {"to": "x"},
+     {"to": "٣"}, {"to": "9" * 5_000},
      {"to": str(2**63)}, {"before": "x"}, {"before": ""}, {"after": "\x00" * 26}],
 )  # fmt: skip
 def test_invalid_parameters_are_not_found(parameters: dict[str, str]) -> None:
