@@ -144,6 +144,62 @@ def test_the_keyboard_suffices(page: Page, served: str) -> None:
     assert "\u202e" not in page.locator("main").inner_text()
 
 
+def test_keys_search_walk_through_lists_and_can_be_turned_off(page: Page, served: str) -> None:
+    page.goto(f"{served}/explorer/batches")
+    rows = page.locator(".batch-rows .asked a")
+    for key, row in (("j", 0), ("j", 1), ("j", 2), ("k", 1)):
+        page.keyboard.press(key)
+        expect(rows.nth(row)).to_be_focused()
+    page.keyboard.press("/")
+    search = page.get_by_role("searchbox")
+    expect(search).to_be_focused()
+    page.keyboard.type("j?/")
+    expect(search).to_have_value("j?/")
+    rows.nth(1).focus()
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keys")
+    expect(keys).to_be_visible()
+    assert serious_problems(page) == []
+    keys.get_by_role("checkbox").uncheck()
+    keys.get_by_role("button", name="Close").click()
+    page.reload()
+    page.keyboard.press("j")
+    page.keyboard.press("?")
+    expect(rows.first).not_to_be_focused()
+    expect(keys).to_be_hidden()
+    page.get_by_role("button", name="Keys").click()
+    keys.get_by_role("checkbox").check()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/explorer/query/*")
+
+
+def test_the_colours_are_those_that_the_visitor_chooses(page: Page, served: str) -> None:
+    paper = "getComputedStyle(document.body).backgroundColor"
+    page.emulate_media(color_scheme="light")
+    page.goto(served)
+    light = page.evaluate(paper)
+    page.get_by_label("Colours").select_option("dark")
+    dark = page.evaluate(paper)
+    assert dark != light
+    page.goto(f"{served}/docs")
+    assert page.evaluate(paper) == dark
+    expect(page.get_by_label("Colours")).to_have_value("dark")
+    page.get_by_label("Colours").select_option("as the system")
+    assert page.evaluate(paper) == light
+
+
+def test_a_batch_is_printed_with_whole_hashes_and_without_controls(page: Page, served: str) -> None:
+    batch = Batch.objects.filter(status=BatchStatus.DONE, block_count=4).get().pk
+    page.goto(f"{served}/explorer/query/{batch}")
+    page.emulate_media(media="print")
+    expect(page.get_by_text("Download the proof")).to_be_hidden()
+    expect(page.get_by_role("searchbox")).to_be_hidden()
+    expect(page.locator(".fact-table")).to_be_visible()
+    expect(page.locator(".short .exact", has_text=ADDRESS).first).to_be_visible()
+
+
 def test_the_frame_takes_one_line_and_its_menu_opens_without_a_script(
     plain_page: Page, served: str
 ) -> None:
