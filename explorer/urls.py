@@ -18,6 +18,7 @@ from explorer import endpoints as api
 from explorer.guides.render import GUIDES
 from explorer.pages import (
     batches,
+    cards,
     chain_objects,
     dashboard,
     demo_wallet,
@@ -70,6 +71,11 @@ def get_page(route: str, view: View, arguments: dict[str, Any], name: str) -> UR
     return path(route, require_safe(never_cache(view)), arguments, name=name)
 
 
+def card(route: str, view: View, arguments: dict[str, Any], name: str) -> URLPattern:
+    """A picture; its view says how long it may be cached."""
+    return path(route, conditional_page(require_safe(view)), arguments, name=name)
+
+
 def explorer_pages(routes: Routes) -> list[URLPattern]:
     links = {"links": PageLinks(routes)}
 
@@ -98,6 +104,7 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
         page(batch, batches.batch, "batch"),
         page(f"{batch}/changes", batches.batch_changes, "batch-changes"),
         page(f"{batch}/proof.json", batches.batch_proof, "batch-proof-file"),
+        card(f"explorer/{batch}/card.png", cards.batch_card, links, "batch-card"),
         *(
             page(f"{route}/facts.{form}", view, f"{name}-facts-{form}", form=form)
             for name, route, view in files
@@ -106,6 +113,7 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
         get_page(f"explorer/{query}", batches.query, {}, "query"),
         page(fact, facts.fact, "fact"),
         page(f"{fact}/check", facts.check, "fact-check"),
+        card(f"explorer/{fact}/card.png", cards.fact_card, links, "fact-card"),
         page(block, chain_objects.block, "block"),
         page(account, chain_objects.account, "account"),
         page("transaction/<number:chain>/<hash:digits>", chain_objects.transaction, "transaction"),

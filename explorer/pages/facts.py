@@ -137,10 +137,8 @@ def _unknown_fact(request: HttpRequest, fact: FactView, links: PageLinks) -> Htt
     return render(request, "unknown_fact.html", context, status=HTTPStatus.NOT_FOUND)
 
 
-def _fact_context(
-    request: HttpRequest, matches: Sequence[FactMatch], links: PageLinks
-) -> dict[str, Any]:
-    """The fact on the requested destination, or on the first one."""
+def requested_match(request: HttpRequest, matches: Sequence[FactMatch]) -> FactMatch:
+    """The fact on the requested destination, or on the first one. Raises Http404."""
     destination, seconds = chain_parameter(request, "to"), chain_parameter(request, "at")
     match = next(
         (
@@ -153,6 +151,13 @@ def _fact_context(
     )
     if match is None:
         raise Http404
+    return match
+
+
+def _fact_context(
+    request: HttpRequest, matches: Sequence[FactMatch], links: PageLinks
+) -> dict[str, Any]:
+    match = requested_match(request, matches)
     fact = match.fact
     route = links.registry(fact.source, fact.destination)
     registry = route.address if route else ""

@@ -1,10 +1,16 @@
-"""Numbers, amounts and ages as text, for templates and for charts."""
+"""Numbers, amounts, ages and statuses for templates and pictures."""
 
 from accounts import wording
 
+MARKS = {"IN_PROGRESS": "moving", "COMPLETED": "proven", "DONE": "proven", "REJECTED": "rejected"}
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 PRECISE_SECONDS = 10  # shorter durations have a decimal
 UNITS = ((365 * DAY, "year"), (30 * DAY, "month"), (DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
+
+
+def status_mark(status: str | None) -> str:
+    """CSS class for the status of a batch or a step."""
+    return MARKS.get(str(status), "waiting")
 
 
 def intcomma(number: int) -> str:

@@ -49,6 +49,12 @@ def batch_sentence(summary: BatchSummary, links: PageLinks) -> Sentence:
     return Sentence(subject, block, _result(summary, links))
 
 
+def only_fact(summary: BatchSummary) -> FactView | None:
+    """The fact, if the batch asks for one alone and it is proven."""
+    facts = summary.first.facts if summary.fact_count == 1 else ()
+    return next((fact for fact in facts if fact.word and not fact.is_time), None)
+
+
 def fact_sentence(fact: FactView, links: PageLinks) -> Sentence:
     """Such as `balance of 0xd8dA…6045`, its block and its value."""
     if fact.is_time:
@@ -135,11 +141,5 @@ def _fields(query: QueryView) -> str:
 
 
 def _result(summary: BatchSummary, links: PageLinks) -> str:
-    first = summary.first
-    facts = first.facts if summary.fact_count == 1 else ()
-    values = [
-        decode_fact(fact, links.currency(first.source)).short
-        for fact in facts
-        if fact.word and not fact.is_time
-    ]
-    return "".join(values)
+    fact = only_fact(summary)
+    return decode_fact(fact, links.currency(fact.source)).short if fact else ""

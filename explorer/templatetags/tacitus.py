@@ -28,6 +28,7 @@ from explorer.pages.formatting import (
     precise_duration,
     quantity,
     rough_duration,
+    status_mark,
 )
 from explorer.pages.links import trust
 from explorer.pages.sentences import field_name
@@ -47,6 +48,7 @@ for formatter in (
     register.filter(formatter)
 register.filter(field_name)
 register.filter(trust)
+register.filter(status_mark)
 
 
 @register.simple_tag
@@ -146,15 +148,6 @@ BIDI_TABLE = str.maketrans(dict.fromkeys(BIDI_CONTROLS, "\ufffd"))
 def mask_bidi(text: object) -> str:
     """Replace direction controls; right-to-left letters stay as they are."""
     return str(text).translate(BIDI_TABLE)
-
-
-MARKS = {"IN_PROGRESS": "moving", "COMPLETED": "proven", "DONE": "proven", "REJECTED": "rejected"}
-
-
-@register.filter
-def status_mark(status: str | None) -> str:
-    """CSS class for the status of a batch or a step."""
-    return MARKS.get(str(status), "waiting")
 
 
 @register.filter

@@ -66,8 +66,9 @@ PROVEN_PATHS = (
     "explorer/transaction/CHAIN/HASH", "explorer/registry/CHAIN/REGISTRY",
     "explorer/registry/CHAIN/REGISTRY/facts.json", "explorer/registry/CHAIN/REGISTRY/facts.csv",
 )  # fmt: skip
+CARD_PATHS = ("explorer/query/PROVEN/card.png", "explorer/fact/CHAIN/BLOCK/HOLDER/SLOT/card.png")
 ADDRESSES = st.tuples(st.sampled_from(PATHS), st.lists(PARTS, max_size=2)) | st.tuples(
-    st.sampled_from(PROVEN_PATHS), st.lists(PARTS, max_size=1)
+    st.sampled_from(PROVEN_PATHS + CARD_PATHS), st.lists(PARTS, max_size=1)
 )
 NAMES = st.text(max_size=6) | st.sampled_from(
     ["q", "before", "after", "page", "first", "open", "rows", "status", "chain", "cursor", "next",
@@ -152,7 +153,8 @@ def test_any_url(
 def test_every_route_is_fuzzed() -> None:
     """The API's routes are fuzzed from its description."""
     described = [path[1:] for path in Client().get("/openapi.json").json()["paths"]]
-    fuzzed = [path.partition("?")[0] for path in (*PATHS, *PROVEN_PATHS, *FORM_PATHS, *described)]
+    paths = *PATHS, *PROVEN_PATHS, *CARD_PATHS, *FORM_PATHS, *described
+    fuzzed = [path.partition("?")[0] for path in paths]
     missing = [
         route
         for route in routes()

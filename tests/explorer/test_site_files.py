@@ -25,7 +25,9 @@ def _site(settings: LazySettings) -> None:
 
 def test_every_page_has_a_preview_with_absolute_links(repository: Path) -> None:
     batch = submit_balances()
-    for address in ("/", "/docs/faq", f"/explorer/query/{batch}", "/explorer/batches?status=DONE"):
+    pages = ("/", "/docs/faq", f"/explorer/query/{batch}", "/explorer/batches?status=DONE")
+    cards = {f"/explorer/query/{batch}": f"/explorer/query/{batch}/card.png"}
+    for address in pages:
         text = Client().get(address, headers=HTML).text
         url = SITE + address.partition("?")[0]
         assert f'<link rel="canonical" href="{url}">' in text
@@ -35,7 +37,8 @@ def test_every_page_has_a_preview_with_absolute_links(repository: Path) -> None:
         assert title
         assert preview["og:title"] == " ".join(title[1].split())
         assert preview["og:description"] == preview["description"]
-        assert preview["og:image"] == f"{SITE}/static/pictures/card.png"
+        card = cards.get(address, "/static/pictures/card.png")
+        assert preview["og:image"] == f"{SITE}{card}"
     assert len((repository / "static/pictures/card.png").read_bytes()) < 60_000
     missing = Client().get("/<nowhere>", headers=HTML).text
     assert "canonical" not in missing

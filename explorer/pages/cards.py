@@ -1,0 +1,86 @@
+"""The pictures that link previews show of a batch or a fact."""
+
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.cache import patch_cache_control
+
+from accounts.http.site_address import site_address
+from explorer.pages.decoding import decode_fact
+from explorer.pages.facts import parse_path, requested_match
+from explorer.pages.formatting import DAY, status_mark
+from explorer.pages.links import PageLinks
+from explorer.pages.sentences import batch_sentence, fact_sentence, only_fact
+from queries.reading.batch_details import batch_summaries
+from queries.reading.batches import batch_view
+from queries.reading.facts import FactView, find_fact
+from queries.statuses import ENDED_STATUSES, BatchStatus
+
+CARD_SIZE = 1200, 630  # also in templates/base.html
+OPEN_SECONDS, ENDED_SECONDS = 30, DAY  # that caches keep a card
+
+
+class Card(NamedTuple):
+    """The texts of a card."""
+
+    subject: str
+    block: str
+    values: tuple[str, ...]  # of one fact, the most exact first; empty: the status is large
+    mark: str  # CSS class
+    status: str
+    remark: str
+    host: str
+
+
+def batch_card(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
+    batch = batch_view(batch_id)
+    summary = batch_summaries([batch_id]).get(batch_id) if batch else None
+    if batch is None or summary is None:
+        raise Http404
+    sentence = batch_sentence(summary, links)
+    direction = "proven to" if batch.status == BatchStatus.DONE else "for"
+    fact = only_fact(summary)
+    card = Card(
+        sentence.subject,
+        sentence.block,
+        _values(fact, links) if fact else (),
+        status_mark(batch.status),
+        batch.status,
+        f"{direction} a contract on {links.chain_name(batch.destination)}",
+        _host(request),
+    )
+    return _picture(card, ENDED_SECONDS if batch.status in ENDED_STATUSES else OPEN_SECONDS)
+
+
+def fact_card(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
+    fact = requested_match(request, find_fact(parse_path(**path))).fact
+    sentence = fact_sentence(fact, links)
+    card = Card(
+        sentence.subject,
+        sentence.block,
+        _values(fact, links),
+        "proven",
+        "proven",
+        f"to a contract on {links.chain_name(fact.destination)}",
+        _host(request),
+    )
+    return _picture(card, ENDED_SECONDS)
+
+
+def _values(fact: FactView, links: PageLinks) -> tuple[str, ...]:
+    value = decode_fact(fact, links.currency(fact.source))
+    return () if value.is_title else (value.exact, value.short)
+
+
+def _host(request: HttpRequest) -> str:
+    return urlsplit(site_address(request)).netloc
+
+
+def _picture(card: Card, cache_seconds: int) -> HttpResponse:
+    # Imported with the first card, because Pillow loads slowly and commands draw none.
+    from explorer.pages.card_picture import draw_card  # noqa: PLC0415
+
+    response = HttpResponse(draw_card(card), content_type="image/png")
+    patch_cache_control(response, public=True, max_age=cache_seconds)
+    return response
