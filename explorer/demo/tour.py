@@ -166,7 +166,7 @@ def compare(contract: str, amount: int, source_amount: int, unit: str, terminal:
 
 
 def show_lookup(chains: DemoChains, terminal: Terminal) -> None:
-    """Read the first balance without a transaction, print how, and compare it with its source."""
+    """Read the first balance without a transaction, and compare it with its source."""
     title = (
         f"Without a transaction: the newest balance of {HOLDER[:6]}…{HOLDER[-4:]} that can be "
         "proven, by one eth_call that fetches its proof from this server (ERC-3668)"
@@ -183,17 +183,6 @@ def show_lookup(chains: DemoChains, terminal: Terminal) -> None:
     value, block = decode(["uint256", "uint256"], chains.a.call(chains.lookup, callback))
     terminal.line(terminal.timed_line(f"{DONE_MARK} read at block {block}", start_time))
     compare("lookup", value, _balance(chains.a, block), "ETH", terminal)
-    terminal.line(f"""\
-  with viem, by a client of {chains.a.url}:
-    client.readContract({{
-      address: "{chains.lookup}",
-      abi: parseAbi([
-        "function readRecent(address,uint8,uint256,string[])" +
-          " view returns (uint256 balance, uint256 block)",
-      ]),
-      functionName: "readRecent",
-      args: ["{HOLDER}", {BALANCE}, {MAX_AGE}n, []],
-    }})""")
 
 
 def _callback(error: bytes) -> bytes:
@@ -236,6 +225,17 @@ Registry  {chains.attested_registry}  Demo B → Demo A (attested)
 Registry  {chains.optimism_registry}  Demo A → Demo B (optimism)
 Lookup    {chains.lookup}  Demo A → Demo A (ERC-3668)
 Files     {folder}: routes.toml, and each program's log
+
+Without a transaction, the newest balance, with viem, by a client of {chains.a.url}:
+   client.readContract({{
+     address: "{chains.lookup}",
+     abi: parseAbi([
+       "function readRecent(address,uint8,uint256,string[])" +
+         " view returns (uint256 balance, uint256 block)",
+     ]),
+     functionName: "readRecent",
+     args: ["{HOLDER}", {BALANCE}, {MAX_AGE}n, []],
+   }})
 
 Three things to try
 

@@ -118,7 +118,7 @@ def test_three_facts_are_proven_and_equal_to_the_chains(demo: Demo) -> None:
     assert len(pairs) == 3
     assert all(proven == true for proven, true in pairs)
     assert [proven for proven, _ in pairs] == ["123.456789 ETH", "250,000 HS", "123.456789 ETH"]
-    assert demo.output.count("  DONE  ✓ ✓ ✓ ✓ ACCOUNT_ACCUMULATED 1/1") == 3
+    assert demo.output.count("  DONE  ✓ final  ✓ hash known  ✓ header  ✓ facts ") == 3
     assert "\x1b" not in demo.output  # no colours without a terminal
 
 
@@ -150,10 +150,10 @@ def test_on_a_terminal_one_line_moves_for_each_batch(repository: Path, tmp_path:
     lines = shown_lines(output)
     assert all(len(shown) < 80 for line in lines for shown in line)
     assert len([line for line in lines if len(line) > 1 and line[0].startswith("  ◐ ")]) == 3
-    batches = [line for line in lines if len(line) > 1 and "INITIAL_STATE" in line[0]]
+    batches = [line for line in lines if len(line) > 1 and "○ hash known" in line[0]]
     assert len(batches) == 3
     for line in batches:
-        assert line[-1].startswith("  DONE  ✓ ✓ ✓ ✓ ")
+        assert line[-1].startswith("  DONE  ✓ final  ✓ hash known  ✓ header  ✓ facts ")
         assert all(re.search(r"[^…] +\d+\.\d s$", shown) for shown in line)
         assert "…" not in "".join(line)
     assert output.count("\x1b[32m✓\x1b[0m the same") == 4  # and the lookup

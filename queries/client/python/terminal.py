@@ -4,25 +4,32 @@ import contextlib
 import os
 from typing import TextIO
 
-from queries.client.python.responses import Status
+from queries.client.python.responses import Status, StepProgress
+
+# As the page of a batch says them.
+STEP_WORDS = {
+    "INITIAL_STATE": "final",
+    "BLOCKHASH_AVAILABLE": "hash known",
+    "HEADER_ACCUMULATED": "header",
+    "ACCOUNT_ACCUMULATED": "facts",
+}
 
 
 def progress_line(status: Status, width: int = 10_000) -> str:
-    """`IN_PROGRESS  ✓ INITIAL_STATE 3/3 ── ◐ …  The transaction is …`, in at most `width` columns.
+    """`IN_PROGRESS  ✓ final  ✓ hash known  ◐ header 2/3  ○ facts 0/3  The transaction is …`, in at
+    most `width` columns.
 
-    If that is too wide, only the current step has its name, then the wait's code replaces its
-    sentence, then the state is left out. No text is cut.
+    If that is too wide, the wait's code replaces its sentence, then only the current step has its
+    name, then the state is left out. No text is cut.
     """
     state, wait = status.state, status.wait_code.replace("_", " ")
     marks = [step.mark for step in status.steps]
-    labels = [
-        f"{step.mark} {step.name} {step.completed_count}/{step.total}" for step in status.steps
-    ]
+    labels = [_step_label(step) for step in status.steps]
     current = next((i for i, mark in enumerate(marks) if mark != "✓"), len(marks) - 1)
     steps = " ".join(label if i == current else marks[i] for i, label in enumerate(labels))
     forms = (
-        (state, " ── ".join(labels), status.waits_for),
-        (state, steps, status.waits_for),
+        (state, *labels, status.waits_for),
+        (state, *labels, wait),
         (state, steps, wait),
         (steps or state, wait),
         (steps or state,),
@@ -30,6 +37,11 @@ def progress_line(status: Status, width: int = 10_000) -> str:
     )
     lines = ["  ".join(filter(None, form)) for form in forms]
     return next((line for line in lines if len(line) <= width), state)
+
+
+def _step_label(step: StepProgress) -> str:
+    label = f"{step.mark} {STEP_WORDS.get(step.name, step.name)}"
+    return f"{label} {step.completed_count}/{step.total}" if step.total > 1 else label
 
 
 CLEAR_LINE = "\r\x1b[K"

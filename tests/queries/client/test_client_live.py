@@ -154,7 +154,7 @@ def test_the_output_of_a_command_is_the_input_of_the_next(
     assert int(fact["word"], 16) == 2**184
     status = run(shared_service, "status", batch)
     first, *facts = status.stdout.splitlines()
-    assert first.startswith(f"{batch}  DONE  ✓ INITIAL_STATE 1/1 ── ✓ BLOCKHASH_AVAILABLE 1/1 ── ")
+    assert first.startswith(f"{batch}  DONE  ✓ final  ✓ hash known  ✓ header  ✓ facts")
     assert facts == [
         line for line in run(shared_service, "wait", batch).stdout.splitlines() if line
     ]
