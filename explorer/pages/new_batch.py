@@ -4,6 +4,7 @@ The same functions check, estimate and submit for the API, so both have the same
 """
 
 import json
+import re
 import shlex
 import uuid
 from collections import Counter
@@ -48,6 +49,7 @@ from queries.schema.strict_json import read_json
 from queries.statuses import Readiness
 
 # Replacements of the API's sentences, by code and kind of field.
+CHAIN_ID = re.compile(r"\bchain ([0-9]{1,19})\b")  # in sentences of the API
 FORM_SENTENCES = {
     ("empty_request", "account"): (
         "Name an account, or choose fields of the block's header, or name logs."
@@ -197,6 +199,7 @@ class NewBatchPage:
         is_empty = refusal.code == "empty_request"
         name = self.form.field_of(refusal.path, is_empty=is_empty)
         sentence = form_sentence(refusal, name, self.form.line_of(refusal.path))
+        sentence = CHAIN_ID.sub(lambda match: self.links.chain_name(int(match[1])), sentence)
         errors = {name: sentence} if name else {}
         return replace(self, refusal=refusal, refusal_sentence=sentence, errors=errors)
 
