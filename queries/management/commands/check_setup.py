@@ -1,6 +1,8 @@
 """`manage.py check_setup`: checks everything that provers need."""
 
+import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -28,18 +30,34 @@ class Command(OperatorCommand):
                 "ROUTES_FILE is not set, or names no chains. manage.py init writes such a file."
             )
         check_count = failed_count = 0
-        for result in _all_checks(routes):
-            verdict = f"{'hint' if result.is_hint else 'ok' if result.ok else 'not ok':8}"
-            if not result.is_hint:
-                verdict = (self.style.SUCCESS if result.ok else self.style.ERROR)(verdict)
-            self.stdout.write(f"{verdict}{result.subject:{SUBJECT_WIDTH}}  {result.sentence}")
-            self.stdout.flush()
-            check_count += not result.is_hint
-            failed_count += not result.ok
+        with _warnings_off():
+            for result in _all_checks(routes):
+                self._print(result)
+                check_count += not result.is_hint
+                failed_count += not result.ok
         if failed_count:
             verb = "is" if failed_count == 1 else "are"
             raise CommandError(f"{failed_count} of {check_count} checks {verb} not ok.")
         self.stdout.write(f"All {check_count} checks are ok.")
+
+    def _print(self, result: CheckResult) -> None:
+        verdict = f"{'hint' if result.is_hint else 'ok' if result.ok else 'not ok':8}"
+        if not result.is_hint:
+            verdict = (self.style.SUCCESS if result.ok else self.style.ERROR)(verdict)
+        self.stdout.write(f"{verdict}{result.subject:{SUBJECT_WIDTH}}  {result.sentence}")
+        self.stdout.flush()
+
+
+@contextmanager
+def _warnings_off() -> Iterator[None]:
+    """Keep warnings about nodes off the terminal: the results say the same."""
+    log = logging.getLogger("tacitus")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 def _all_checks(routes: Routes) -> Iterator[CheckResult]:
