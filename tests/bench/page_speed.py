@@ -81,6 +81,8 @@ PAGES = (
     PublicPage("batches", "/explorer/batches"),
     PublicPage("batches, an old page", "/explorer/batches?before={past}"),
     PublicPage("batches by status and chain", STATUS_LIST),
+    PublicPage("batches by kind and source", "/explorer/batches?kind=events&from={source}"),
+    PublicPage("batches of another source", "/explorer/batches?from=424242"),
     PublicPage("batch of 1 query", "/explorer/query/{small}"),
     PublicPage("batch of 1,000 queries", "/explorer/query/{large}"),
     PublicPage("a later page of it", "/explorer/query/{large}?query=700"),
