@@ -157,7 +157,7 @@ SIGN_IN_FORMS = [
 def guide_pages(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     guide = {"routes": routes, "limits": limits}
     return [
-        path("docs", require_safe(docs.guide_list), name="docs"),
+        path("docs", require_safe(docs.guide_list), guide, name="docs"),
         path("docs/<guide:name>", require_safe(docs.guide), guide, name="guide"),
         *public_files(routes, limits),
     ]

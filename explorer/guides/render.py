@@ -23,25 +23,17 @@ from explorer.guides.highlight import highlight
 from queries.api.examples import TIME, RouteExample
 from queries.config.registries import Registry, RegistryKind, derived_address
 
-GUIDES = (
-    "first-fact",
-    "integrate",
-    "contracts",
-    "events",
-    "api",
-    "status",
-    "webhooks",
-    "proofs",
-    "how-it-works",
-    "running",
-    "operating",
-    "public-networks",
-    "configuration",
-    "security",
-    "contributing",
-    "glossary",
-    "faq",
-)
+GUIDE_GROUPS = {  # as in the README
+    "You write a dApp": (
+        "first-fact", "integrate", "contracts", "events", "api", "status", "webhooks",
+        "how-it-works", "faq", "glossary",
+    ),
+    "You run it for others": (
+        "running", "operating", "public-networks", "configuration", "security",
+    ),
+    "You want to check or change it": ("proofs", "contributing"),
+}  # fmt: skip
+GUIDES = tuple(name for names in GUIDE_GROUPS.values() for name in names)
 LOCALIZED_GUIDES = {"first-fact", "integrate", "contracts", "events", "api", "webhooks", "proofs"}
 FOLDER = settings.BASE_DIR / "explorer" / "docs"
 
@@ -61,8 +53,12 @@ APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
-    return tuple(_guide_entry(name) for name in GUIDES)
+def grouped_entries() -> Mapping[str, tuple[Entry, ...]]:
+    """The guides by the heading of their group."""
+    return {
+        heading: tuple(_guide_entry(name) for name in names)
+        for heading, names in GUIDE_GROUPS.items()
+    }
 
 
 def _guide_entry(name: str) -> Entry:
@@ -171,6 +167,26 @@ def render(markdown: str, site: str) -> Guide:
     _describe_tables(blocks)
     html = format_html_join("", "{}", ((part,) for part in _html_of_blocks([lead, *blocks])))
     return Guide(_plain_text(title[1]), html, sections)
+
+
+def text_sections(markdown: str) -> Iterator[tuple[str, str, str]]:
+    """The title, the anchor and the plain text of each section; the first one is the guide's lead,
+    with the guide's title and without an anchor."""
+    blocks = _blocks(_PARSER.parse(markdown))
+    title, anchor, texts = _plain_text(blocks[0][1]), "", list[str]()
+    for _ in _add_anchors(blocks[1:]):
+        pass
+    for block in blocks[1:]:
+        if block[0].type == "heading_open":
+            yield title, anchor, " ".join(texts)
+            title, anchor, texts = _plain_text(block[1]), str(block[0].attrs["id"]), []
+        else:
+            texts += [
+                _plain_text(token) if token.type == "inline" else " ".join(token.content.split())
+                for token in block
+                if token.content and not DIRECTIVE_RE.fullmatch(token.content)
+            ]
+    yield title, anchor, " ".join(texts)
 
 
 def _blocks(tokens: Sequence[Token]) -> list[list[Token]]:

@@ -14,6 +14,7 @@ from django.shortcuts import render
 
 from accounts.http.site_address import site_address
 from explorer.guides import render as guides
+from explorer.guides.search import MAX_TEXT, search_guides
 from explorer.guides.tables import guide_tables
 from queries.api.examples import route_example
 from queries.client.join import joined_client
@@ -56,8 +57,14 @@ MEDIA_TYPES = {
 MARKDOWN_TYPE = "text/markdown; charset=utf-8"
 
 
-def guide_list(request: HttpRequest) -> HttpResponse:
-    return _docs_page(request, "docs/list.html", here="docs")
+def guide_list(request: HttpRequest, routes: Routes, limits: BatchLimits) -> HttpResponse:
+    """All guides, or the sections that have the words in `q`."""
+    text = request.GET.get("q", "").strip()
+    texts = {name: _guide_markdown(request, name, routes, limits) for name in guides.GUIDES if text}
+    is_too_long = len(text) > MAX_TEXT
+    hits = [] if is_too_long else search_guides(text, texts)
+    context = {"docs_text": text, "hits": hits, "max_text": MAX_TEXT if is_too_long else None}
+    return _docs_page(request, "docs/list.html", here="docs", **context)
 
 
 def guide(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> HttpResponse:
@@ -73,14 +80,13 @@ def guide_text(
 
 def llms(request: HttpRequest) -> HttpResponse:
     """The list of guides for language models (llmstxt.org)."""
-    context = {"site": site_address(request), "guides": guides.entries()}
+    context = {"site": site_address(request), "groups": guides.grouped_entries().items()}
     return render(request, "docs/llms.txt", context, content_type=MARKDOWN_TYPE)
 
 
 def _docs_page(request: HttpRequest, template: str, **context: object) -> HttpResponse:
-    return render(
-        request, template, {"guides": guides.entries(), "site": site_address(request), **context}
-    )
+    groups = guides.grouped_entries().items()
+    return render(request, template, {"groups": groups, "site": site_address(request), **context})
 
 
 def _guide_markdown(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> str:

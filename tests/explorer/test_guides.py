@@ -1,6 +1,7 @@
 """Guides as pages and as Markdown: links, generated tables, and examples of this server."""
 
 import re
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -51,6 +52,56 @@ def test_a_guide_is_available_as_markdown(client: Client, name: str) -> None:
     assert code_blocks(client.get(f"/docs/{name}").text) == code
     for link in re.findall(r"\]\((http://testserver/docs/\w[^)#]*)", answer.text):
         assert client.get(link).status_code == 200, link
+
+
+def test_guides_stand_in_the_groups_of_the_readme(client: Client, repository: Path) -> None:
+    section = (repository / "README.md").read_text().partition("## Where to go next")[2]
+    groups = re.findall(r"\*\*(You .*?):\*\*\n(.*?)(?=\n\*\*|\n## )", section, re.DOTALL)
+    main = client.get("/docs").text.partition('id="guide"')[2]
+    for heading, links in groups:
+        listed = main.partition(f"<h2>{heading}</h2>")[2].partition("<h2>")[0]
+        for name in re.findall(r"explorer/docs/([\w-]+)\.md\)", links):
+            assert f'href="/docs/{name}"' in listed, name
+    assert len(groups) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "marked"),
+    [
+        ("beyond_horizon", "/docs/status#", "<mark>beyond_horizon</mark>"),
+        ("TACITUS_KEY", "/docs/", "<mark>TACITUS_KEY</mark>"),
+        ("daily_budget routes", "/docs/configuration", "<mark>daily_budget</mark>"),
+        ("idempotency-key header", "/docs/api", "dempotency"),
+    ],
+)
+def test_the_search_finds_sections_and_marks_the_words(
+    client: Client, text: str, address: str, marked: str
+) -> None:
+    page = client.get("/docs", {"q": text}).text.partition('id="guide"')[2]
+    assert f'<a href="{address}' in page
+    assert marked in page
+    for link in re.findall(r'<li>\s*<a href="([^"]+)"', page):
+        path, _, anchor = link.partition("#")
+        assert not anchor or f'id="{anchor}"' in client.get(path).text, link
+
+
+def test_titles_come_before_texts(client: Client) -> None:
+    page = client.get("/docs", {"q": "errors"}).text.partition('id="guide"')[2]
+    titles = re.findall(r'<li>\s*<a href="[^"]+">([^<]+)</a>', page)
+    in_title = ["errors" in title.lower() for title in titles]
+    assert any(in_title)
+    assert in_title == sorted(in_title, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "text", ["<b>zzz</b>", "\x00", "(((zz", "x" * 101, "é" * 5_000, "\u202ezz"]
+)
+def test_a_search_of_nothing_says_so(client: Client, text: str) -> None:
+    answer = client.get("/docs", {"q": text})
+    assert answer.status_code == 200
+    assert "Nothing found" in answer.text
+    assert "<b>zzz" not in answer.text
+    assert "\u202e" not in answer.text.partition('id="guide"')[2]
 
 
 def test_committed_tables_equal_the_generated_ones(client: Client) -> None:
