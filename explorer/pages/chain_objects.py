@@ -7,6 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
+from explorer.pages.charts import balance_chart
 from explorer.pages.fact_rows import groups_page
 from explorer.pages.facts import answer_context
 from explorer.pages.headlines import (
@@ -82,6 +83,7 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
         "balance_destinations": facts.destinations_of(balance) if balance else [],
         "is_absent": balance is not None and proves_absence(facts, balance.block),
         "balance_change": balance_change(facts, links.currency(chain)),
+        "balance_chart": balance_chart(facts.balances, links.currency(chain)),
         "page": groups_page(request, rows, links),
     }
     return render(request, "account.html", context)

@@ -1,17 +1,27 @@
-"""The bar charts of pages, each with a table of its figures; `parts/chart.html` draws them.
+"""The charts of pages, each with a table of its figures; `parts/chart.html` draws them.
 
 Positions are percentages of the width, because a chart is as wide as its place, and pixels of the
 height. All values are whole numbers of 0 or more.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import groupby, pairwise
 from math import ceil
 
 from explorer.pages.formatting import intcomma, quantity
+from queries.amounts import (
+    GWEI_DIGITS,
+    MAX_DECIMALS,
+    UNIT_DIGITS,
+    exact_amount,
+    format_units,
+    short_amount,
+)
 from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost
 from queries.config.registries import RegistryKind
+from queries.reading.fact_lists import ListLine
 from queries.reading.figures import PeriodTotals
 
 HEIGHT = 190
@@ -21,6 +31,13 @@ EDGE = 15  # percent: texts nearer to an end are kept inside
 MAX_LABELLED_BARS = 5  # more have a value above the tallest only
 MAX_LABELS = 4
 MAX_BAR_WIDTH = 12  # percent
+CHARACTER_WIDTH, LINE_HEIGHT = 2.6, 16  # percent of the narrowest chart, and pixels
+MARGIN = 2  # percent: beside the dots of a line
+MAX_TICK_WIDTH = 30  # percent: beside which the line begins
+MAX_TICK_LENGTH = 16  # characters
+SHORT_AMOUNT_UNIT = 10 ** (UNIT_DIGITS - MAX_DECIMALS)  # wei
+MAX_STEPS = 3  # of an axis that begins at 0
+DOT_DISTANCE, TICK_OFFSET = 10, -4  # pixels from a dot or grid line to its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +53,26 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A part of a line, horizontal or vertical."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A known point of a line, which shows `text` on hover."""
+
+    text: str
+    x: float
+    y: float
+    is_striking: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     text: str
     x: float
@@ -44,6 +81,19 @@ class Text:
     @property
     def anchor(self) -> str:
         return "start" if self.x < EDGE else "end" if self.x > 100 - EDGE else "middle"
+
+    def overlaps(self, other: "Text") -> bool:
+        """Whether the two may touch in the narrowest chart."""
+        (left, right), (other_left, other_right) = self.extent, other.extent
+        is_beside = right < other_left or other_right < left
+        return not is_beside and abs(self.y - other.y) < LINE_HEIGHT
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """Its left and right in the narrowest chart."""
+        width = len(self.text) * CHARACTER_WIDTH
+        left = self.x - {"start": 0, "middle": width / 2, "end": width}[self.anchor]
+        return left, left + width
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +108,9 @@ class Chart:
     grid: tuple[Text, ...]
     bars: tuple[Bar, ...]
     labels: tuple[Text, ...]  # below the axis
-    values: tuple[Text, ...]  # above bars
+    values: tuple[Text, ...]  # above bars and dots
+    lines: tuple[Line, ...] = ()
+    dots: tuple[Dot, ...] = ()
     height = HEIGHT
 
 
@@ -147,6 +199,113 @@ def requested_facts_chart(days: Mapping[date, int]) -> Chart | None:
         [(_long(day), _short(day), count) for day, count in days.items()],
         (("Day", "Facts requested"), *((_long(day), intcomma(days[day])) for day in days)),
     )
+
+
+def balance_chart(balances: Sequence[ListLine], currency: str) -> Chart | None:
+    """An account's balance at its proven blocks, newest first; None if it never changed."""
+    points = [(line.block, int.from_bytes(line.word)) for line in reversed(balances)]
+    runs = [list(run) for _, run in groupby(points, lambda point: point[1])]
+    if not runs[1:]:
+        return None
+    *_, (_, old), (_, new) = (run[0] for run in runs)
+    old_text, new_text = _distinct_amounts(old, new, currency)
+    bottom, top, step = _axis([amount for _, amount in points])
+    digits = next((n for n in (UNIT_DIGITS, GWEI_DIGITS) if step >= 10 ** (n - 3)), 0)
+    unit = {UNIT_DIGITS: currency, GWEI_DIGITS: "gwei", 0: "wei"}[digits]
+    ticks = range(bottom, top + 1, step)
+    grid = [
+        Text(_tick(amount, digits), 0, _height(amount - bottom, top - bottom)) for amount in ticks
+    ]
+    left = min(max(len(line.text) for line in grid) * CHARACTER_WIDTH, MAX_TICK_WIDTH) + MARGIN
+    first, last, width = points[0][0], points[-1][0], 100 - MARGIN - left
+    dots = {  # by block
+        block: Dot(
+            f"Block {block:,}: {exact_amount(amount, currency)}",
+            left + width * (block - first) / (last - first),
+            _height(amount - bottom, top - bottom),
+            is_striking=block >= runs[-1][0][0],
+        )
+        for block, amount in points
+    }
+    run_dots = [dots[run[0][0]] for run in runs]
+    labelled_blocks = (last, first, *(run[0][0] for run in reversed(runs)))
+    rows = (
+        (
+            _block_range(run[0][0], run[-1][0]),
+            exact_amount(run[0][1], currency),
+            quantity(len(run), "block"),
+        )
+        for run in runs
+    )
+    value = _newest_value(new_text, dots[last], run_dots[-2])
+    tick_texts = [Text(line.text, line.x, line.y + TICK_OFFSET) for line in grid]
+    return Chart(
+        name="balance",
+        title=f"{new_text} since block {runs[-1][0][0]:,}, {old_text} before",
+        unit=f"{unit}, by block number",
+        heads=("Blocks", "Balance", "Proven in"),
+        rows=tuple(rows),
+        grid=tuple(grid),
+        bars=(),
+        labels=_fitting(Text(intcomma(n), dots[n].x, LABEL_Y) for n in labelled_blocks),
+        values=(value,) if value in _fitting([*tick_texts, value]) else (),
+        lines=tuple(_steps([*run_dots, dots[last]])),
+        dots=tuple(dots.values()),
+    )
+
+
+def _axis(values: Sequence[int]) -> tuple[int, int, int]:
+    """Its round ends and its step. It begins at 0 unless the values are close together."""
+    smallest, largest = min(values), max(values)
+    if (largest - smallest) * 10 >= largest:
+        smallest = 0
+    extent = largest - smallest
+    power = 10 ** max(len(str(extent)) - 2, 0)
+    step = next(n * power for n in (1, 2, 5, 10, 20, 50) if n * power * MAX_STEPS >= extent)
+    return smallest // step * step, -(-largest // step) * step, step
+
+
+def _steps(corners: Iterable[Dot]) -> Iterator[Line]:
+    """A line that keeps its height up to the next corner."""
+    for start, end in pairwise(corners):
+        yield Line(start.x, start.y, end.x, start.y)
+        yield Line(end.x, start.y, end.x, end.y)
+
+
+def _newest_value(text: str, dot: Dot, previous: Dot) -> Text:
+    """A text above the newest dot, and above the line that leads there."""
+    is_near = dot.y - 2 * LINE_HEIGHT < previous.y < dot.y
+    return Text(text, dot.x, (previous.y if is_near else dot.y) - DOT_DISTANCE)
+
+
+def _fitting(texts: Iterable[Text]) -> tuple[Text, ...]:
+    """The texts without those that leave the frame or overlap an earlier one."""
+    fitting: list[Text] = []
+    for text in texts:
+        if text.extent[0] >= 0 and not any(text.overlaps(other) for other in fitting):
+            fitting.append(text)
+    return tuple(fitting)
+
+
+def _tick(amount: int, digits: int) -> str:
+    """The amount in a unit of so many digits; empty if it is 0, or too long for an axis."""
+    text = format_units(amount, digits) if amount else ""
+    if len(text) > MAX_TICK_LENGTH:
+        round_digits = str(amount).rstrip("0")
+        mantissa = f"{round_digits[0]}.{round_digits[1:]}".rstrip(".")
+        text = f"{mantissa}e{len(str(amount)) - 1 - digits}"
+    return text if len(text) <= MAX_TICK_LENGTH else ""
+
+
+def _distinct_amounts(old: int, new: int, currency: str) -> tuple[str, str]:
+    """With six decimals, or all if the two differ only in later ones."""
+    if 0 < old // SHORT_AMOUNT_UNIT == new // SHORT_AMOUNT_UNIT:
+        return exact_amount(old, currency), exact_amount(new, currency)
+    return short_amount(old, currency), short_amount(new, currency)
+
+
+def _block_range(first: int, last: int) -> str:
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
 
 
 def _long(day: date) -> str:

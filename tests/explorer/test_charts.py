@@ -6,16 +6,36 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.template.loader import render_to_string
 
-from explorer.pages.charts import Chart, price_chart, requested_facts_chart, route_gas_chart
+from explorer.pages.charts import (
+    Chart,
+    balance_chart,
+    price_chart,
+    requested_facts_chart,
+    route_gas_chart,
+)
+from queries.reading.fact_lists import ListLine
 from queries.reading.figures import PeriodTotals
 
 pytestmark = pytest.mark.no_database
 HOSTILE = "<script>alert(1)</script>\"'&"
+ETHER = 10**18
+NARROWEST, CHARACTER, LINE = 288, 7, 12  # pixels: a chart in a window of 320, and its texts
 
 
 def _requested(*facts: int) -> Chart:
     days = (date.fromordinal(740_000 + number) for number in range(len(facts)))
     chart = requested_facts_chart(dict(zip(days, facts, strict=True)))
+    assert chart is not None
+    return chart
+
+
+def _balances(*amounts: int, first: int = 845, step: int = 3) -> Chart:
+    """The chart of these balances, oldest first, each `step` blocks after the one before."""
+    lines = [
+        ListLine(1, first + step * n, "0x1", "", "BALANCE", amount.to_bytes(32), n, 1)
+        for n, amount in enumerate(amounts)
+    ]
+    chart = balance_chart(lines[::-1], "ETH")
     assert chart is not None
     return chart
 
@@ -31,6 +51,12 @@ CHARTS = [
     _requested(*[0] * 13, 1),
     _requested(*range(14)),
     _requested(1, *[0] * 20, 2**62),
+    _balances(100 * ETHER, 123_456_789 * 10**12),
+    _balances(1, 0, first=0, step=2**62),
+    _balances(2**256 - 1, 2**256 - 2, 0, first=2**62),
+    _balances(2**256 - 1, 2**256 - 2, first=20_000_000),
+    _balances(ETHER, ETHER + 1, ETHER, first=20_000_000),
+    _balances(*(abs(n - 250) * ETHER for n in range(500)), first=20_000_000, step=1),
 ]
 
 
@@ -56,3 +82,42 @@ def test_titles_say_the_finding() -> None:
     assert price_chart().title == "100 balances proven together cost 48% less gas each"
     assert route_gas_chart("gas", DAYS).title == "90,000 gas a fact in the last 30 days"
     assert _requested(*range(14)).title.startswith("91 facts requested in 14 days, most on ")
+
+
+def _texts(chart: Chart) -> list[tuple[float, float, float]]:
+    """The left, right and bottom of each text of the narrowest picture, in pixels."""
+    svg = ET.fromstring(render_to_string("parts/chart.html", {"chart": chart}))
+    places = []
+    for element in svg.iter("text"):
+        width = CHARACTER * len(element.text or "")
+        x = float(element.attrib["x"].removesuffix("%")) * NARROWEST / 100
+        left = (
+            x - {"start": 0, "middle": width / 2, "end": width}[element.get("text-anchor", "start")]
+        )
+        places.append(
+            (left, left + width, float(element.attrib["y"]) + float(element.get("dy", 0)))
+        )
+    return places
+
+
+@pytest.mark.parametrize("chart", [chart for chart in CHARTS if chart.dots])
+def test_texts_of_a_line_chart_do_not_overlap_in_a_narrow_window(chart: Chart) -> None:
+    texts = _texts(chart)
+    assert len(texts) >= 3  # the unit, and the blocks at both ends
+    for index, (left, right, bottom) in enumerate(texts):
+        assert left >= 0
+        assert right <= NARROWEST
+        for other_left, other_right, other_bottom in texts[:index]:
+            is_beside = right <= other_left or other_right <= left
+            assert is_beside or abs(bottom - other_bottom) >= LINE
+
+
+def test_balances_are_drawn_exactly() -> None:
+    """Floats have 53 bits, balances 256."""
+    chart = _balances(2**256 - 2, 2**256 - 1)
+    assert chart.dots[0].y > chart.dots[1].y
+    assert chart.rows[0][1] != chart.rows[1][1]
+    title = _balances(ETHER, ETHER, ETHER + 1).title
+    assert title == "1.000000000000000001 ETH since block 851, 1 ETH before"
+    heights = [dot.y for dot in _balances(0, 50 * ETHER, 100 * ETHER).dots]
+    assert heights[0] - heights[1] == heights[1] - heights[2]

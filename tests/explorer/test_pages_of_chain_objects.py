@@ -130,6 +130,29 @@ def test_an_account_page_begins_with_the_newest_balance() -> None:
     assert sentence in page_text(ACCOUNT)
 
 
+def test_an_account_page_draws_a_balance_that_changed() -> None:
+    batches = [submit_accounts({ADDRESS: {"props": ["BALANCE"]}}, BLOCK + n) for n in (0, 3, 7, 9)]
+    for batch, ether in zip(batches, (100, 100, 123, 123), strict=True):
+        prove(batch)
+        set_word(batch, "BALANCE", ether * 10**18)
+    words = page_text(ACCOUNT)
+    assert f"123 ETH since block {BLOCK + 7:,}, 100 ETH before" in words
+    assert f"{BLOCK:,} to {BLOCK + 3:,} 100 ETH 2 blocks" in words
+    assert f"{BLOCK + 7:,} to {BLOCK + 9:,} 123 ETH 2 blocks" in words
+    assert "The blocks between two dots are not proven." in words
+    text = _get(ACCOUNT).text
+    assert text.count("<circle") == 4
+    assert text.index("<circle") < text.index('id="facts"')
+    set_word(batches[3], "BALANCE", 100 * 10**18)
+    words = page_text(ACCOUNT)
+    assert f"100 ETH since block {BLOCK + 9:,}, 123 ETH before" in words
+    assert f" {BLOCK + 7:,} 123 ETH 1 block {BLOCK + 9:,} 100 ETH 1 block" in words
+    set_word(batches[2], "BALANCE", 100 * 10**18)
+    assert "<circle" not in _get(ACCOUNT).text
+    Fact.objects.filter(block__gt=BLOCK).delete()
+    assert "<circle" not in _get(ACCOUNT).text
+
+
 def test_a_fact_that_several_batches_asked_for_stands_once() -> None:
     batches = [submit_balances() for _ in range(4)]
     for batch in batches:
