@@ -189,15 +189,35 @@ def requested_facts_chart(days: Mapping[date, int]) -> Chart | None:
     total = sum(days.values())
     if not total:
         return None
-    most = max(days, key=lambda day: days[day])
-    share = "all" if days[most] == total else "most"
     facts = quantity(total, "fact requested,facts requested")
     return _bar_chart(
         "requested",
-        f"{facts} in {quantity(len(days), 'day')}, {share} on {most.day} {most:%B}",
+        f"{facts} in {quantity(len(days), 'day')}, {_peak(days)}",
         "facts requested a day (UTC)",
         [(_long(day), _short(day), count) for day, count in days.items()],
         (("Day", "Facts requested"), *((_long(day), intcomma(days[day])) for day in days)),
+    )
+
+
+def ended_batches_chart(days: Mapping[date, PeriodTotals]) -> Chart:
+    """The batches that were DONE, by day; the table has the rejected ones too."""
+    done = {day: totals.done_batches for day, totals in days.items()}
+    rejected_count = sum(totals.rejected_batches for totals in days.values())
+    title = f"{quantity(sum(done.values()), 'batch,batches')} DONE in {quantity(len(days), 'day')}"
+    if any(done.values()):
+        title += f", {_peak(done)}"
+    if rejected_count:
+        title += f"; {intcomma(rejected_count)} rejected"
+    rows = (
+        (_long(day), intcomma(totals.done_batches), intcomma(totals.rejected_batches))
+        for day, totals in days.items()
+    )
+    return _bar_chart(
+        "ended",
+        title,
+        "batches DONE a day (UTC)",
+        [(_long(day), _short(day), count) for day, count in done.items()],
+        (("Day", "DONE", "Rejected"), *rows),
     )
 
 
@@ -306,6 +326,13 @@ def _distinct_amounts(old: int, new: int, currency: str) -> tuple[str, str]:
 
 def _block_range(first: int, last: int) -> str:
     return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+
+
+def _peak(days: Mapping[date, int]) -> str:
+    """Such as `most on 3 November`."""
+    peak = max(days, key=lambda day: days[day])
+    share = "all" if days[peak] == sum(days.values()) else "most"
+    return f"{share} on {peak.day} {peak:%B}"
 
 
 def _long(day: date) -> str:

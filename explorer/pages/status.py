@@ -1,16 +1,17 @@
 """Whether the service works, in a sentence, and what that rests on."""
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from explorer.pages.charts import ended_batches_chart
 from explorer.pages.formatting import age, quantity
 from explorer.pages.links import PageLinks
-from queries.reading.figures import duration_quantile
+from queries.reading.figures import MIN_CHART_DAYS, PeriodTotals, duration_quantile, recent_batches
 from queries.reading.service_status import (
     LATE_FACTOR,
     MAX_COUNTED,
@@ -25,11 +26,16 @@ def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
     is_full = settings.STATUS_PAGE == "FULL" or request.user.is_staff
     chains = [chain for _, chain in sorted(links.routes.chains.items())]
     statuses = chain_statuses(chains, with_budgets=is_full)
+    today = timezone.now().date()
+    days = recent_batches(today)
+    has_chart = len(days) >= MIN_CHART_DAYS
     context = {
         "chains": [(row, *chain_state(row)) for row in statuses],
         "waiting": open_batch_count(),
         "max_counted": MAX_COUNTED,
-        "usual_seconds": duration_quantile(timezone.now().date()),
+        "usual_seconds": duration_quantile(today),
+        "history": "" if has_chart else history_sentence(days),
+        "history_chart": ended_batches_chart(days) if has_chart else None,
         "is_full": is_full,
         "last_poll": _last_poll(statuses),
         "problems": problems(statuses),
@@ -54,6 +60,19 @@ def problems(statuses: Sequence[ChainStatus]) -> list[str]:
         have = "has" if late_count == 1 else "have"
         sentences.append(f"{count} {have} waited more than {LATE_FACTOR} times as long as usual.")
     return sentences
+
+
+def history_sentence(days: Mapping[date, PeriodTotals]) -> str:
+    """How many batches ended in these days; empty if none did."""
+    if not days:
+        return ""
+    done_count = sum(totals.done_batches for totals in days.values())
+    rejected_count = sum(totals.rejected_batches for totals in days.values())
+    period = "today" if len(days) == 1 else f"in the last {len(days)} days"
+    counts = [f"{quantity(done_count, 'batch was,batches were')} DONE {period}"]
+    if rejected_count:
+        counts.append(f"{rejected_count:,} {'was' if rejected_count == 1 else 'were'} rejected")
+    return "; ".join(counts) + "."
 
 
 def chain_state(row: ChainStatus) -> tuple[str, str, str]:

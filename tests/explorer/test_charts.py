@@ -9,6 +9,7 @@ from django.template.loader import render_to_string
 from explorer.pages.charts import (
     Chart,
     balance_chart,
+    ended_batches_chart,
     price_chart,
     requested_facts_chart,
     route_gas_chart,
@@ -48,6 +49,8 @@ CHARTS = [
     price_chart(),
     route_gas_chart("gas", DAYS),
     route_gas_chart(HOSTILE, dict.fromkeys(DAYS, PeriodTotals())),
+    ended_batches_chart(DAYS),
+    ended_batches_chart(dict.fromkeys(DAYS, PeriodTotals(rejected_batches=3))),
     _requested(*[0] * 13, 1),
     _requested(*range(14)),
     _requested(1, *[0] * 20, 2**62),

@@ -93,6 +93,36 @@ def test_batches_that_wait_too_long_are_counted() -> None:
     assert "All systems work." in _text()
 
 
+def test_the_page_has_a_history_of_30_days() -> None:
+    assert "DONE" not in _text()
+    now = timezone.now()
+    statistics.add_counts(now, {"batches_done": 1})
+    assert "1 batch was DONE today." in _text()
+    statistics.add_counts(now - timedelta(days=5), {"batches_done": 3, "batches_rejected": 2})
+    assert "4 batches were DONE in the last 6 days; 2 were rejected." in _text()
+    assert 'class="chart"' not in Client().get("/status").text
+
+    statistics.add_counts(now - timedelta(days=6), {"gas": 90_000})
+    day = now - timedelta(days=5)
+    text = _text()
+    assert f"4 batches DONE in 7 days, most on {day.day} {day:%B}; 2 rejected" in text
+    assert f"{day.day} {day:%B %Y} 3 2" in text
+    assert f"{now.day} {now:%B %Y} 1 0" in text
+    assert "were DONE in the last" not in text
+
+    statistics.add_counts(now - timedelta(days=29), {"batches_done": 10})
+    statistics.add_counts(now - timedelta(days=30), {"batches_done": 1_000})
+    assert "14 batches DONE in 30 days, most on " in _text()
+
+
+def test_the_history_counts_rejected_batches_if_none_was_done() -> None:
+    now = timezone.now()
+    statistics.add_counts(now - timedelta(days=40), {"batches_done": 1})
+    assert 'class="chart"' not in Client().get("/status").text
+    statistics.add_counts(now, {"batches_rejected": 1_200})
+    assert "0 batches DONE in 30 days; 1,200 rejected" in _text()
+
+
 def test_the_start_page_says_whether_all_works() -> None:
     text = _text(path="/")
     assert "All systems work" in text
