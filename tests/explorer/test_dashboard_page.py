@@ -262,6 +262,15 @@ def test_usage_is_shown_with_its_limits() -> None:
     assert "2 facts requested in 14 days, all on" in text
 
 
+def test_usage_has_a_chart_if_facts_were_requested_on_two_days() -> None:
+    make_key()
+    client = signed_in()
+    for has_chart in (False, True):
+        send(client, idempotency__key=f"page-{has_chart}")
+        assert ('class="chart"' in client.get("/dashboard/usage").text) is has_chart
+        Batch.objects.update(submitted_at=timezone.now() - timedelta(days=2))
+
+
 def test_a_webhook_can_be_replayed_within_the_rate_limit() -> None:
     row = _delivery(_batch(webhook_url="https://example.org"))
     client = signed_in()
