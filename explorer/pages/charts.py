@@ -33,7 +33,7 @@ MAX_LABELS = 4
 MAX_BAR_WIDTH = 12  # percent
 CHARACTER_WIDTH, LINE_HEIGHT = 2.6, 16  # percent of the narrowest chart, and pixels
 MARGIN = 2  # percent: beside the dots of a line
-MAX_TICK_WIDTH = 30  # percent: beside which the line begins
+MAX_TICK_WIDTH = 30  # percent
 MAX_TICK_LENGTH = 16  # characters
 SHORT_AMOUNT_UNIT = 10 ** (UNIT_DIGITS - MAX_DECIMALS)  # wei
 MAX_STEPS = 3  # of an axis that begins at 0
@@ -126,11 +126,13 @@ def _bar_chart(name: str, title: str, unit: str, bars: Bars, table: Table) -> Ch
     # What many bars say is the tallest; what few say is how they end.
     highlight = len(bars) - 1 if are_labelled else values.index(max(values))
     top, grid = _grid(max(values))
-    slot = 100 / len(bars)
+    grid = grid[:1] if are_labelled else grid
+    left = _tick_width(grid)
+    slot = (100 - left) / len(bars)
     width = min(slot * 0.72, MAX_BAR_WIDTH)
     shapes, labels, value_texts = [], [], []
     for index, (label, short, value) in enumerate(bars):
-        centre, y = slot * (index + 0.5), _height(value or 0, top)
+        centre, y = left + slot * (index + 0.5), _height(value or 0, top)
         if value:
             text = f"{label}: {intcomma(value)}"
             size = (width, BOTTOM - y)
@@ -139,7 +141,6 @@ def _bar_chart(name: str, title: str, unit: str, bars: Bars, table: Table) -> Ch
             value_texts.append(Text(intcomma(value), centre, y - LABEL_GAP))
         if are_labelled or (len(bars) - 1 - index) % ceil(len(bars) / MAX_LABELS) == 0:
             labels.append(Text(short, centre, LABEL_Y))
-    grid = grid[:1] if are_labelled else grid
     texts = tuple(labels), tuple(value_texts)
     return Chart(name, title, unit, table[0], table[1:], grid, tuple(shapes), *texts)
 
@@ -236,7 +237,7 @@ def balance_chart(balances: Sequence[ListLine], currency: str) -> Chart | None:
     grid = [
         Text(_tick(amount, digits), 0, _height(amount - bottom, top - bottom)) for amount in ticks
     ]
-    left = min(max(len(line.text) for line in grid) * CHARACTER_WIDTH, MAX_TICK_WIDTH) + MARGIN
+    left = _tick_width(grid) + MARGIN
     first, last, width = points[0][0], points[-1][0], 100 - MARGIN - left
     dots = {  # by block
         block: Dot(
@@ -351,6 +352,11 @@ def _grid(largest: int) -> tuple[int, tuple[Text, ...]]:
     return top, tuple(
         Text(_compact(value) if value else "", 0, _height(value, top)) for value in values
     )
+
+
+def _tick_width(grid: Iterable[Text]) -> float:
+    """The percentage beside which bars and lines begin."""
+    return min(max(line.extent[1] for line in grid), MAX_TICK_WIDTH)
 
 
 def _height(value: int, top: int) -> float:

@@ -53,6 +53,7 @@ CHARTS = [
     ended_batches_chart(dict.fromkeys(DAYS, PeriodTotals(rejected_batches=3))),
     _requested(*[0] * 13, 1),
     _requested(*range(14)),
+    _requested(1_000_000, *[1] * 13),
     _requested(1, *[0] * 20, 2**62),
     _balances(100 * ETHER, 123_456_789 * 10**12),
     _balances(1, 0, first=0, step=2**62),
@@ -103,8 +104,8 @@ def _texts(chart: Chart) -> list[tuple[float, float, float]]:
     return places
 
 
-@pytest.mark.parametrize("chart", [chart for chart in CHARTS if chart.dots])
-def test_texts_of_a_line_chart_do_not_overlap_in_a_narrow_window(chart: Chart) -> None:
+@pytest.mark.parametrize("chart", CHARTS)
+def test_texts_of_a_chart_do_not_overlap_in_a_narrow_window(chart: Chart) -> None:
     texts = _texts(chart)
     assert len(texts) >= 3  # the unit, and the blocks at both ends
     for index, (left, right, bottom) in enumerate(texts):
