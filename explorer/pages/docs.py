@@ -59,12 +59,31 @@ MARKDOWN_TYPE = "text/markdown; charset=utf-8"
 
 def guide_list(request: HttpRequest, routes: Routes, limits: BatchLimits) -> HttpResponse:
     """All guides, or the sections that have the words in `q`."""
-    text = request.GET.get("q", "").strip()
-    texts = {name: _guide_markdown(request, name, routes, limits) for name in guides.GUIDES if text}
+    # Without invisible characters and those that change the direction of text
+    text = "".join(filter(str.isprintable, request.GET.get("q", ""))).strip()
     is_too_long = len(text) > MAX_TEXT
-    hits = [] if is_too_long else search_guides(text, texts)
-    context = {"docs_text": text, "hits": hits, "max_text": MAX_TEXT if is_too_long else None}
-    return _docs_page(request, "docs/list.html", here="docs", **context)
+    texts = _searched_guides(request, routes, limits) if text and not is_too_long else {}
+    return _docs_page(
+        request,
+        "docs/list.html",
+        here="docs",
+        docs_text=text,
+        hits=search_guides(text, texts),
+        max_text=MAX_TEXT,
+        is_too_long=is_too_long,
+    )
+
+
+def _searched_guides(
+    request: HttpRequest, routes: Routes, limits: BatchLimits
+) -> Mapping[str, str]:
+    """The Markdown of all guides with the demo's values, so that it does not change."""
+    site = site_address(request)
+    tables = guide_tables(routes, limits, site, None)
+    return {
+        name: guides.localized_markdown(name, site, None, tables, SERVED_FILES)
+        for name in guides.GUIDES
+    }
 
 
 def guide(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> HttpResponse:

@@ -70,6 +70,8 @@ def test_the_keyboard_reaches_the_guides_or_skips_them(page: Page, live_server: 
     expect(skip).to_be_in_viewport()
     page.keyboard.press("Tab")
     expect(page.locator(".guides")).to_be_focused()  # so that arrow keys scroll the list
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Words in the guides")).to_be_focused()
     for name in ("Your first fact", "Integrate", "Contracts", "Files"):
         page.keyboard.press("Tab")
         link = page.get_by_label("Documentation").get_by_role("link", name=name, exact=True)
