@@ -18,6 +18,7 @@ from queries.statuses import BatchStatus
 
 IS_QUEUED = models.Q(due_at__isnull=False)  # condition of the indexes that claims use
 IS_BLOCK_QUERY = models.Q(account="", name="")  # queries of header fields and of a block's content
+IS_UNRESOLVED = models.Q(account="") & ~models.Q(name="")  # queries of an account by a name
 
 
 class BytesField(models.BinaryField):  # type: ignore[type-arg]  # takes no types at run time

@@ -82,7 +82,8 @@ def event_words(job: BlockJob) -> dict[BlockFact, bytes]:
 def set_words(queries: Iterable[Query], words: Mapping[BlockFact, bytes], moment: datetime) -> None:
     """Store the words of the facts of these queries of a job, as read back from the registry.
 
-    A fact that was proven before keeps its time. One that others have proven has no transaction.
+    A fact that was proven before, with this word, keeps its time. One that others have proven has
+    no transaction.
     """
     rows = {}
     for query in queries:
@@ -91,8 +92,9 @@ def set_words(queries: Iterable[Query], words: Mapping[BlockFact, bytes], moment
             rows[_key(row)] = row
     jobs, accounts = {job for job, *_ in rows}, {account for _, account, _ in rows}
     proven_facts = Fact.objects.filter(job__in=jobs, account__in=accounts, proven_at__isnull=False)
-    for key in proven_facts.values_list(*_KEY):
-        rows.pop(key, None)
+    for *key, word in proven_facts.values_list(*_KEY, "word"):
+        if tuple(key) in rows and rows[tuple(key)].word == word:
+            del rows[tuple(key)]
     Fact.objects.bulk_create(
         rows.values(),
         update_conflicts=True,
@@ -100,25 +102,29 @@ def set_words(queries: Iterable[Query], words: Mapping[BlockFact, bytes], moment
         update_fields=["word", "proven_at"],
     )
     new_rows = Fact.objects.filter(job__in=jobs, proven_at=moment, transaction__isnull=False)
-    new_rows.exclude(transaction__succeeded=True).update(transaction=None)
+    # Its receipt may come later than the fact.
+    new_rows.filter(transaction__succeeded=False).update(transaction=None)
 
 
 def set_transaction(job_id: int, facts: Iterable[BlockFact], sent: SentTransaction) -> None:
-    """Store the transaction that was signed to prove these facts of a job."""
+    """Store the transaction that was signed to prove these facts, which the registry lacks."""
     names = defaultdict[str, set[str]](set)
     for fact in facts:
         names[to_checksum_address(fact.account) if fact.account else ""].add(fact.name)
     accounts = defaultdict[frozenset[str], list[str]](list)
     for account, names_of_account in names.items():
         accounts[frozenset(names_of_account)].append(account)
-    rows = Fact.objects.filter(job=job_id, proven_at=None)
+    rows = Fact.objects.filter(job=job_id)
     for same_names, same_accounts in accounts.items():
-        rows.filter(account__in=same_accounts, name__in=same_names).update(transaction=sent)
+        same_rows = rows.filter(account__in=same_accounts, name__in=same_names)
+        same_rows.update(transaction=sent, proven_at=None)
 
 
 def mark_unproven(jobs: QuerySet[BlockJob]) -> None:
-    """Mark the facts of these jobs as not proven, because a reorg may have removed them."""
-    Fact.objects.filter(job__in=jobs).update(proven_at=None)
+    """Mark the facts of these jobs as not proven, because a reorg may have removed them; not those
+    whose transaction is final.
+    """
+    Fact.objects.filter(job__in=jobs).exclude(transaction__final=True).update(proven_at=None)
 
 
 def _key(row: Fact) -> tuple[int, str, str]:

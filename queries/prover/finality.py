@@ -113,6 +113,7 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
         for batch_id, change in sorted(count_changes.items()):
             counts = {name: F(name) + change for name in ("event_count", "fact_count")}
             Batch.objects.filter(pk=batch_id).update(**counts)
+        job_pass.lease.extend()  # fails if another worker has the job now
         columns = ["event_names", "events_block_hash", "event_count"]
         Query.objects.bulk_update(updated_queries, columns)
         stored_facts.add(updated_queries, events, tokens)

@@ -185,6 +185,13 @@ def store_findings(findings: Findings) -> None:
         batch_ids = list(rows.select_for_update(no_key=True).values_list("pk", flat=True))
         lease.extend()
         if header := findings.header:
+            # Queries of a block that was replaced: others may have proven their facts, so that no
+            # transaction of ours is undone.
+            replaced = BlockJob.objects.filter(pk=job.pk).exclude(
+                block_hash__in=("", header.hash.hex())
+            )
+            if replaced.exists():
+                transitions.reopen_queries(replaced)
             lease.owned_rows().update(header=header.rlp, block_hash=header.hash.hex())
         if findings.not_final_since:
             batches = Batch.objects.filter(pk__in=batch_ids, not_final_since=None)

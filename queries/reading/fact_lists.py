@@ -13,7 +13,7 @@ from django.db.models import Count, F, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from queries.database.stored_facts import MAX_LISTED
-from queries.models import Fact, Query
+from queries.models import IS_UNRESOLVED, Fact, Query
 from queries.proving.facts import FactKind
 from queries.proving.witnesses import AccountField
 from queries.reading.facts import FactView, fact_view
@@ -143,7 +143,7 @@ def _requests(places: Iterable[Place]) -> Mapping[Place, list[Any]]:
         source__in={source for source, _, _ in keys},
         block__in={block for _, block, _ in keys},
         account__in={account for _, _, account in keys},
-    )
+    ).exclude(IS_UNRESOLVED)
     ranked_rows = rows.annotate(
         rank=Window(RowNumber(), partition_by=place, order_by="-pk"),
         total=Window(Count("*"), partition_by=place),

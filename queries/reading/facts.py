@@ -13,7 +13,7 @@ from django.db.models import F, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast
 
 from queries.facts import BLOCK_AT_TIME, facts_of, header_bits, requested_facts, spellings, subject
-from queries.models import HASH_LENGTH, BlockJob, Fact, Query, SentTransaction, Token
+from queries.models import HASH_LENGTH, IS_UNRESOLVED, BlockJob, Fact, Query, SentTransaction, Token
 from queries.proving.facts import ACCOUNT_KINDS, BlockFact, FactKind
 from queries.proving.headers import decode_header
 from queries.reading.pagination import Cursor, Page, key_chunks, read_page
@@ -238,7 +238,7 @@ def _identity(row: Fact) -> BlockFact:
 def open_batch(fact: FactView) -> str:
     """The newest batch whose facts of this account and block are being proven, or empty."""
     rows = Query.objects.filter(source=fact.source, block=fact.block, account=fact.account)
-    rows = rows.filter(has_ended=False).order_by("-id")
+    rows = rows.filter(has_ended=False).exclude(IS_UNRESOLVED).order_by("-id")
     return rows.values_list("batch_id", flat=True).first() or ""
 
 

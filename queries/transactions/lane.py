@@ -39,6 +39,7 @@ from queries.database.leases import Lease
 from queries.facts import facts_of
 from queries.models import BlockJob, JobTransaction, Query, SentHash, SentTransaction, Share
 from queries.planning.calls import Piece, ProveCall
+from queries.proving.facts import FactKind
 from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import PricedCall, check_fees, cut_at_daily_budget
 from queries.transactions.costs import close_and_charge, lock_batches, lock_costs
@@ -310,8 +311,10 @@ def _link_facts_and_queries(piece: Piece, row: SentTransaction) -> None:
         queries.exclude(account="").update(header_transaction=row)
     accounts = {fact.account for fact in piece.facts}
     names = [to_checksum_address(account) if account else "" for account in accounts]
+    times = [fact.key for fact in piece.facts if fact.kind is FactKind.BLOCK_AT_TIME]
+    asking = Q(account__in=names) | Q(timestamp__in=times)
     keys: dict[bool, list[int]] = {True: [], False: []}  # by whether the query has an account
-    for query in queries.filter(account__in=names):
+    for query in queries.filter(asking):
         if not piece.facts.isdisjoint(facts_of(query).values()):
             keys[bool(query.account)].append(query.pk)
     if keys[False]:

@@ -9,7 +9,7 @@ from eth_utils.address import to_checksum_address
 
 from queries.config.routes import Routes
 from queries.contracts.abi import load_artifact
-from queries.models import SentTransaction
+from queries.models import Fact, SentTransaction
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, serving
 from tests.rigs.deployed_contracts import HORIZON_WORD
 
@@ -35,4 +35,5 @@ def test_facts_of_the_old_registry_are_proven_to_the_new_one(service: Service) -
         moved.work(batch)
         assert moved.status(batch)["queryStatus"] == "DONE"
         assert moved.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1) is not None
-    assert SentTransaction.objects.count() == 2
+    _, new_transaction = SentTransaction.objects.order_by("nonce")
+    assert Fact.objects.get().transaction == new_transaction

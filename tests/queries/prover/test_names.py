@@ -137,3 +137,16 @@ def test_a_resolver_without_wildcards_is_not_asked_for_subnames(
     service.mine(2)
     status = _expect_rejection(service, service.head() - 1, "below.plain.eth")
     assert status["code"] == "ens_unresolved"
+
+
+def test_a_name_that_is_not_resolved_stands_beside_no_header(service: Service) -> None:
+    block = service.head() - 1
+    header = {str(CHAIN_ID): {f"block:{block}": {"header": ["TIMESTAMP"]}}}
+    service.work(service.submit(header))
+    accounts = {"this-block-is-fake.eth": {"props": ["BALANCE"]}}
+    batch = service.submit({str(CHAIN_ID): {f"block:{block}": {"accounts": accounts}}})
+    service.work(batch)
+    assert service.status(batch)["queryStatus"] == "REJECTED"
+    page = service.client.get(f"/explorer/block/{CHAIN_ID}/{block}").content.decode()
+    assert "TIMESTAMP" in page
+    assert "this-block-is-fake.eth" not in page

@@ -9,10 +9,23 @@ import pytest
 from django.core.management import call_command
 
 from explorer.demo.local_node import LocalNode
+from queries.chain.signer import decode_transaction
 from queries.config.registries import verifier_address
 from queries.database.clock import shared_now
-from queries.models import Batch, Fact, SentTransaction
+from queries.models import (
+    Batch,
+    BlockJob,
+    Fact,
+    JobTransaction,
+    Proof,
+    Query,
+    SentHash,
+    SentTransaction,
+    Share,
+)
+from queries.transactions.destination_reorgs import reopen_undone_rows
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
+from tests.rigs.faulty_node import relay
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 LOG = {"logs": [{"transaction": 0, "log": 0}]}
@@ -85,6 +98,92 @@ def test_a_log_is_read_from_the_verifier_whoever_proves_its_header(node: LocalNo
         registry = service.registry.address
         assert service.status(first)["queries"][0]["registry"] == verifier_address(registry)
         assert service.status(second)["queries"][0]["registry"] == registry
+
+
+def test_a_fact_that_others_proved_is_read_again_after_a_reorg(node: LocalNode) -> None:
+    """Nothing of ours was undone, but the block was replaced."""
+    with running_service(node) as service:
+        service.mine(8)
+        before_block = node.rpc.ask("evm_snapshot")
+        service.mine(1)
+        block = service.head()
+        service.mine(2)
+        before_proof = node.rpc.ask("evm_snapshot")
+        service.work(service.ask_balance(HOLDER, block))
+        (sent,) = SentTransaction.objects.all()
+        calldata = decode_transaction(bytes(sent.raw)).data
+        assert node.rpc.ask("evm_revert", before_proof)
+        for model in (Share, JobTransaction, SentHash, Query, Batch, Proof, Fact, BlockJob):
+            model.objects.all().delete()
+        SentTransaction.objects.all().delete()
+        node.send(service.registry.address, calldata)
+        service.mine(2)
+        first = service.ask_balance(HOLDER, block)
+        service.work(first)
+        assert not SentTransaction.objects.exists()
+        old_balance = service.status(first)["queries"][0]["values"]["BALANCE"]
+        assert node.rpc.ask("evm_revert", before_block)
+        node.rpc.ask("anvil_setBalance", HOLDER, hex(777))
+        service.mine(8)
+        second = service.ask_balance(HOLDER, block)
+        service.work(second)
+        service.work_until(lambda: not Query.objects.filter(has_ended=False).exists())
+        assert int(old_balance, 16) != 777
+        for batch in (first, second):
+            assert int(service.status(batch)["queries"][0]["values"]["BALANCE"], 16) == 777
+
+
+def test_a_fact_has_its_transaction_although_the_receipt_came_later(node: LocalNode) -> None:
+    def without_receipts(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return {"result": None} if method == "eth_getTransactionReceipt" else answer
+
+    with running_service(node) as service:
+        service.mine(8)
+        with relay(node.url, without_receipts) as address:
+            batch = service.ask_balance(HOLDER, service.head() - 2)
+            service.work(batch, context=service.with_nodes(address).context())
+        service.work_until(lambda: SentTransaction.objects.filter(confirmed=True).exists())
+        sent = SentTransaction.objects.get()
+        assert sent.succeeded
+        assert Fact.objects.get().transaction == sent
+
+
+def test_a_reorg_of_one_transaction_leaves_final_facts_of_others(node: LocalNode) -> None:
+    with running_service(node) as service:
+        service.mine(8)
+        block = service.head() - 1
+        first = service.submit(slots(block, 1))
+        service.work(first)
+        SentTransaction.objects.update(final=True)
+        Batch.objects.update(ended_at=shared_now() - timedelta(days=100))
+        service.mine(2)
+        snapshot = node.rpc.ask("evm_snapshot")
+        second = service.submit(slots(block, 2))
+        service.work(second)
+        call_command("prune", "--older-than", "90d")
+        assert not Batch.objects.filter(pk=first).exists()
+        node.rpc.ask("evm_revert", snapshot)
+        service.mine(3)
+        reopen_undone_rows(service.context().lane(CHAIN_ID))
+        assert Query.objects.filter(batch=second, has_ended=False).exists()
+        service.work_until(lambda: not Query.objects.filter(has_ended=False).exists())
+        for slot in (1, 2):
+            visible(service, f"/explorer/fact/{CHAIN_ID}/{block}/{HOLDER}/0x{slot:064x}")
+
+
+def test_the_step_of_a_query_by_time_has_the_transaction_that_proved_the_time(
+    node: LocalNode,
+) -> None:
+    with running_service(node) as service:
+        service.mine(8)
+        block = service.head() - 3
+        service.work(service.ask_balance(HOLDER, block))
+        timestamp = int(service.header(block)["timestamp"], 16)
+        content = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+        batch = service.submit({str(CHAIN_ID): {f"timestamp:{timestamp}": content}})
+        service.work(batch)
+        step = service.status(batch)["queries"][0]["steps"][-1]
+        assert step["transactionHash"] == SentTransaction.objects.latest("nonce").mined_hash
 
 
 def test_an_event_of_a_replaced_block_is_found_again(node: LocalNode) -> None:
