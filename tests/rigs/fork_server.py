@@ -82,6 +82,12 @@ class Fork:
         if self.poll() is None:
             os.kill(self.pid, number)
 
+    def kill(self) -> None:
+        """Send SIGKILL to its whole session, and do not wait."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._status.close()
+
 
 def run_manage(
     *arguments: str, environment: Mapping[str, str], timeout: float = 300
@@ -93,8 +99,7 @@ def run_manage(
         try:
             code = fork.wait(timeout)
         except BaseException:  # a time-out, or Ctrl-C, which its session does not get
-            with suppress(ProcessLookupError):
-                os.killpg(fork.pid, signal.SIGKILL)
+            fork.kill()
             raise
         for file in (out, err):
             file.seek(0)
