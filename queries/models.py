@@ -547,8 +547,10 @@ class ChainRecord(models.Model):
     timestamp = models.PositiveBigIntegerField(default=0)
     final_number = models.PositiveBigIntegerField(default=0)
     block_seconds = models.FloatField(null=True)  # between blocks, on average
-    # Unix times of final blocks, oldest first, from the first one on: pairs of number and time.
+    # Unix times of final blocks, oldest first, from block 0 on: pairs of number and time.
     block_times = models.JSONField(default=list)
+    # Whether block 0 has a state root that is not empty; null: its header has not been read.
+    genesis_has_accounts = models.BooleanField(null=True)
     # As a source: how many blocks back its routes need proofs.
     needed_window = models.PositiveBigIntegerField(null=True)
     # As a destination:

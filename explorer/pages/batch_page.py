@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from hashlib import blake2s
-from itertools import pairwise
 
 from django.utils import timezone
 
@@ -93,7 +92,7 @@ class History:
     """A fact in several blocks."""
 
     name: str
-    change_count: int
+    value_count: int  # different ones
     # Lowest and highest if numbers, otherwise of the first and last block.
     start: Cell
     end: Cell
@@ -272,8 +271,8 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
 
 def _expected_cost(summary: BatchSummary, batch: BatchView) -> int | None:
     route = summary.first.source, batch.destination
-    wei_per_fact = route_figures([route], timezone.now().date())[route].wei_per_fact
-    return wei_per_fact and wei_per_fact * summary.fact_count
+    figures = route_figures([route], timezone.now().date())[route]
+    return figures.expected_cost(summary.fact_count)
 
 
 def _linked_query(table: ValueTable, position: int | None) -> QueryView | None:
@@ -285,11 +284,11 @@ def _history(name: str, cells: Sequence[Cell]) -> History:
     """The history of a column whose `cells` are all proven."""
     facts = [(cell.fact, cell) for cell in cells if cell.fact]
     facts.sort(key=lambda pair: pair[0].block)
-    change_count = sum(old.word != new.word for (old, _), (new, _) in pairwise(facts))
+    value_count = len({fact.word for fact, _ in facts})
     kind = facts[0][0].kind
     if is_number := kind is FactKind.ACCOUNT_FIELD and name in {"balance", "nonce"}:
         facts.sort(key=lambda pair: pair[0].word)
-    return History(name, change_count, facts[0][1], facts[-1][1], is_number=is_number)
+    return History(name, value_count, facts[0][1], facts[-1][1], is_number=is_number)
 
 
 def _table_start(summary: BatchSummary, position: int) -> int:

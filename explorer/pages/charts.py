@@ -4,7 +4,7 @@ Positions are percentages of the width, because a chart is as wide as its place,
 height. All values are whole numbers of 0 or more.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import groupby, pairwise
@@ -54,7 +54,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A part of a line, horizontal or vertical."""
+    """A part of a line."""
 
     x1: float
     y1: float
@@ -223,12 +223,12 @@ def ended_batches_chart(days: Mapping[date, PeriodTotals]) -> Chart:
 
 
 def balance_chart(balances: Sequence[ListLine], currency: str) -> Chart | None:
-    """An account's balance at its proven blocks, newest first; None if it never changed."""
+    """An account's balance at its proven blocks, newest first; None if all are equal."""
     points = [(line.block, int.from_bytes(line.word)) for line in reversed(balances)]
     runs = [list(run) for _, run in groupby(points, lambda point: point[1])]
     if not runs[1:]:
         return None
-    *_, (_, old), (_, new) = (run[0] for run in runs)
+    *_, (old_block, old), (_, new) = (run[-1] for run in runs)
     old_text, new_text = _distinct_amounts(old, new, currency)
     bottom, top, step = _axis([amount for _, amount in points])
     digits = next((n for n in (UNIT_DIGITS, GWEI_DIGITS) if step >= 10 ** (n - 3)), 0)
@@ -248,7 +248,6 @@ def balance_chart(balances: Sequence[ListLine], currency: str) -> Chart | None:
         )
         for block, amount in points
     }
-    run_dots = [dots[run[0][0]] for run in runs]
     labelled_blocks = (last, first, *(run[0][0] for run in reversed(runs)))
     rows = (
         (
@@ -258,11 +257,11 @@ def balance_chart(balances: Sequence[ListLine], currency: str) -> Chart | None:
         )
         for run in runs
     )
-    value = _newest_value(new_text, dots[last], run_dots[-2])
+    value = Text(new_text, dots[last].x, dots[last].y - DOT_DISTANCE)
     tick_texts = [Text(line.text, line.x, line.y + TICK_OFFSET) for line in grid]
     return Chart(
         name="balance",
-        title=f"{new_text} since block {runs[-1][0][0]:,}, {old_text} before",
+        title=f"{new_text} at block {last:,}, {old_text} at block {old_block:,}",
         unit=f"{unit}, by block number",
         heads=("Blocks", "Balance", "Proven in"),
         rows=tuple(rows),
@@ -270,7 +269,7 @@ def balance_chart(balances: Sequence[ListLine], currency: str) -> Chart | None:
         bars=(),
         labels=_fitting(Text(intcomma(n), dots[n].x, LABEL_Y) for n in labelled_blocks),
         values=(value,) if value in _fitting([*tick_texts, value]) else (),
-        lines=tuple(_steps([*run_dots, dots[last]])),
+        lines=tuple(Line(start.x, start.y, end.x, end.y) for start, end in pairwise(dots.values())),
         dots=tuple(dots.values()),
     )
 
@@ -284,19 +283,6 @@ def _axis(values: Sequence[int]) -> tuple[int, int, int]:
     power = 10 ** max(len(str(extent)) - 2, 0)
     step = next(n * power for n in (1, 2, 5, 10, 20, 50) if n * power * MAX_STEPS >= extent)
     return smallest // step * step, -(-largest // step) * step, step
-
-
-def _steps(corners: Iterable[Dot]) -> Iterator[Line]:
-    """A line that keeps its height up to the next corner."""
-    for start, end in pairwise(corners):
-        yield Line(start.x, start.y, end.x, start.y)
-        yield Line(end.x, start.y, end.x, end.y)
-
-
-def _newest_value(text: str, dot: Dot, previous: Dot) -> Text:
-    """A text above the newest dot, and above the line that leads there."""
-    is_near = dot.y - 2 * LINE_HEIGHT < previous.y < dot.y
-    return Text(text, dot.x, (previous.y if is_near else dot.y) - DOT_DISTANCE)
 
 
 def _fitting(texts: Iterable[Text]) -> tuple[Text, ...]:

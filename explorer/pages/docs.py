@@ -14,7 +14,7 @@ from django.shortcuts import render
 
 from accounts.http.site_address import site_address
 from explorer.guides import render as guides
-from explorer.guides.search import MAX_TEXT, search_guides
+from explorer.guides.search import MAX_HITS, MAX_TEXT, search_guides
 from explorer.guides.tables import guide_tables
 from queries.api.examples import route_example
 from queries.client.join import joined_client
@@ -69,6 +69,7 @@ def guide_list(request: HttpRequest, routes: Routes, limits: BatchLimits) -> Htt
         here="docs",
         docs_text=text,
         hits=search_guides(text, texts),
+        max_hits=MAX_HITS,
         max_text=MAX_TEXT,
         is_too_long=is_too_long,
     )

@@ -184,16 +184,16 @@ class NewBatchPage:
 
     @property
     def expected_cost(self) -> int | None:
-        """In wei, if a fact costs as much as lately; None if no batch of a route has paid."""
-        costs = {
-            registry.source: figures.wei_per_fact for registry, figures, _ in self.expectations
-        }
+        """In wei, from batches of about this size; None if one of its routes has none."""
         facts = Counter[int]()
         for block, _ in self.blocks:
             facts[block.source] += sum(map(fact_count, block.queries))
-        if not costs or not all(costs.values()):
-            return None
-        return sum(count * (costs.get(source) or 0) for source, count in facts.items())
+        costs = [
+            figures.expected_cost(facts[registry.source])
+            for registry, figures, _ in self.expectations
+        ]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if known and len(known) == len(costs) else None
 
     def add_refusal(self, refusal: RefusalError) -> "NewBatchPage":
         is_empty = refusal.code == "empty_request"

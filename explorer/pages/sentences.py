@@ -84,7 +84,7 @@ def _subject(summary: BatchSummary) -> str:
     if summary.is_uniform:
         return f"{_fields(summary.first)} of {accounts}"
     if summary.fact_count <= MAX_NAMED_FACTS and not summary.event_count:
-        return ", and ".join(map(_query_subject, summary.queries))
+        return ", and ".join(dict.fromkeys(map(_query_subject, summary.queries)))
     parts, facts = list[str](), summary.fact_count - summary.header_field_count
     facts -= summary.event_count
     if summary.header_field_count:

@@ -39,6 +39,7 @@ class Migration(migrations.Migration):
                 ('final_number', models.PositiveBigIntegerField(default=0)),
                 ('block_seconds', models.FloatField(null=True)),
                 ('block_times', models.JSONField(default=list)),
+                ('genesis_has_accounts', models.BooleanField(null=True)),
                 ('needed_window', models.PositiveBigIntegerField(null=True)),
                 ('signer', models.CharField(default='', max_length=42)),
                 ('balance', models.CharField(default='', max_length=64)),

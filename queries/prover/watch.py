@@ -27,6 +27,7 @@ from queries.database.chain_records import claim_poll, record_head, record_node
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import ProverContext
+from queries.proving.keccak import EMPTY_TRIE_ROOT
 from queries.transactions.destination_reorgs import finalize_or_reopen, reopen_undone_rows
 from queries.transactions.lane import Lane
 
@@ -114,26 +115,33 @@ class Watch:
 
 def _store_block_times(client: ChainClient, record: ChainRecord, final: int) -> None:
     """Store the times of 64 to 128 final blocks at equal distances, and of a new one, from which
-    pages estimate the others: the time between blocks may have changed.
+    pages estimate the others: the time between blocks may have changed. Also store whether block 0
+    has accounts.
 
     Asks only for times that are not stored, and only if the new one is missing.
     """
     distance = max(1 << max(final.bit_length() - 7, 0), MIN_DISTANCE)
     newest = final - final % min(distance, HISTORY_WINDOW + 1)
     times: dict[int, int] = dict(record.block_times)
-    if newest == 0 or newest in times:
+    if newest in times:
         return
-    # Some chains give their block 0 the time 0.
-    old = {1, *range(distance, newest, distance)}
+    # Some chains give their block 0 the time 0, so block 1 says when they began.
+    old = {0, min(1, final), *range(distance, newest, distance)}
+    has_accounts = record.genesis_has_accounts
     try:
         with suppress(BlockUnknownError, StateNotAvailableError):  # dropped (EIP-4444)
             for number in sorted(old - times.keys(), reverse=True):
-                times[number] = client.header(number).timestamp
+                header = client.header(number)
+                times[number] = header.timestamp
+                if number == 0:
+                    has_accounts = header.state_root != EMPTY_TRIE_ROOT
         times[newest] = client.header(newest).timestamp
     except ChainError as error:
         log.warning("Reading old times of %s failed: %s.", client.chain.name, error.code)
     block_times = [(number, times[number]) for number in sorted({*old, newest} & times.keys())]
-    ChainRecord.objects.filter(chain=client.chain.id).update(block_times=block_times)
+    ChainRecord.objects.filter(chain=client.chain.id).update(
+        block_times=block_times, genesis_has_accounts=has_accounts
+    )
 
 
 def _average_block_seconds(record: ChainRecord, head: ChainHead) -> float | None:

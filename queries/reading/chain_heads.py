@@ -25,6 +25,7 @@ class HeadView:
     # 8,191 as well if it proves all blocks of a younger chain; -1: none; None: not measured yet.
     proof_window: int | None
     state_horizons: Mapping[str, int]
+    genesis_has_accounts: bool | None  # None: not known
     block_seconds: float | None  # on average; None: not known yet
 
     @property
@@ -54,6 +55,7 @@ def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
             row.new_block_at,
             row.best_window,
             row.state_horizons,
+            row.genesis_has_accounts,
             row.block_seconds,
         )
         for row in rows
@@ -61,7 +63,7 @@ def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
     }
 
 
-def known_block_times(source: int, head: HeadView) -> list[tuple[int, float]]:
+def known_block_times(source: int, head: HeadView) -> list[tuple[int, int]]:
     """Pairs of number and Unix time, oldest first, the head last; the times of other blocks lie
     about on the lines through them. Empty if too little is known.
     """
@@ -71,8 +73,6 @@ def known_block_times(source: int, head: HeadView) -> list[tuple[int, float]]:
         for number, time in rows.first() or ()
         if number < head.number and time < head.timestamp
     ]
-    if not times and head.block_seconds is not None:
-        times = [(head.number - 1, head.timestamp - head.block_seconds)]
     return [*times, (head.number, head.timestamp)] if times else []
 
 

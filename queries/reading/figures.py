@@ -1,7 +1,7 @@
 """Figures for pages: totals, costs and durations by route, newest proven blocks, account usage."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, timedelta
 from statistics import median_high
@@ -100,9 +100,24 @@ class RouteFigures:
 
     total: PeriodTotals
     days: Mapping[date, PeriodTotals]  # by UTC day, oldest first; empty in the first week
-    batch_count: int  # newest DONE batches, the basis of the next two fields
+    batch_count: int  # newest DONE batches, the basis of the next fields
     median_duration: timedelta | None
-    wei_per_fact: int | None  # of those that paid: the rest reused facts
+    # Wei and facts of the batches that paid: the others asked for facts that were proven.
+    payments: Sequence[tuple[int, int]]
+
+    @property
+    def wei_per_fact(self) -> int | None:
+        facts = sum(count for _, count in self.payments)
+        return sum(wei for wei, _ in self.payments) // facts if facts else None
+
+    def expected_cost(self, facts: int) -> int | None:
+        """In wei, from batches of half to twice this size: facts of a block share its cost."""
+        prices = [
+            wei * facts // count
+            for wei, count in self.payments
+            if facts <= 2 * count and count <= 2 * facts
+        ]
+        return median_high(prices) if prices else None
 
 
 def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, RouteFigures]:
@@ -125,7 +140,6 @@ def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, Rout
         days = min((today - first).days + 1, RECENT_DAYS)
         batches = [batch for batch in newest_batches[destination] if batch["source"] == source]
         payments = [(int(batch["spent"], 16), batch["fact_count"]) for batch in batches]
-        paid_facts = sum(facts for wei, facts in payments if wei)
         durations = [batch["ended_at"] - batch["submitted_at"] for batch in batches]
         figures[source, destination] = RouteFigures(
             PeriodTotals(*(int(sums[name]["total"]) if name in sums else 0 for name in names)),
@@ -136,7 +150,7 @@ def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, Rout
             },
             len(batches),
             median_high(durations) if durations else None,
-            sum(wei for wei, _ in payments) // paid_facts if paid_facts else None,
+            [(wei, facts) for wei, facts in payments if wei],
         )
     return figures
 

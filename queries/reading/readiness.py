@@ -16,6 +16,7 @@ from queries.chain.errors import (
     NodesUnreachableError,
     ProofWindowExceededError,
     StateNotAvailableError,
+    StateRootEmptyError,
     TimeTooEarlyError,
 )
 from queries.config.limits import Limits
@@ -97,7 +98,7 @@ class _RouteState:
     head: HeadView
     final: int  # the last block that may be proven
     horizon: int
-    block_times: Sequence[tuple[int, float]]
+    block_times: Sequence[tuple[int, int]]
 
     def time(self, block: int) -> int | None:
         """The estimated time of a block that exists. None if unknown."""
@@ -128,11 +129,14 @@ class _RouteState:
         name = self.source.name
         if not self.block_times:
             return self._answer(None, "", f"The time between blocks of {name} is not known here.")
-        block = _interpolate([(time, number) for number, time in self.block_times], timestamp)
-        if block < 0:
-            first = format_timestamp(int(self.block_times[0][1]))
-            sentence = f"{name} had no block then: its first is of about {first}."
+        first, first_time = self.block_times[0]
+        if timestamp < first_time and first > 0:
+            sentence = f"When the blocks of {name} before {first:,} were made is not known here."
+            return self._answer(None, "", sentence)
+        if timestamp < first_time:
+            sentence = f"{name} had no block then: its first is of {format_timestamp(first_time)}."
             return self._answer(Readiness.FAILS, TimeTooEarlyError.code, sentence)
+        block = _interpolate([(time, number) for number, time in self.block_times], timestamp)
         # The next header shows that the block was the last one at that time.
         return self.existing_block(block, block + 1, timestamp)
 
@@ -156,9 +160,12 @@ class _RouteState:
                 "the registry already stay readable."
             )
             return Reason(ProofWindowExceededError.code, sentence)
-        if block == 0:
+        if block > 0 or self.head.genesis_has_accounts:
+            return None
+        if self.head.genesis_has_accounts is None:
             return Reason("", "Whether block 0 has accounts depends on how the chain began.")
-        return None
+        sentence = "The header of block 0 has an empty state root, so no account can be proven."
+        return Reason(StateRootEmptyError.code, sentence)
 
     def _obstacles(self, block: int, last: int) -> Iterator[BlockReadiness]:
         head, answer = self.head, partial(self._answer, block=block)

@@ -113,17 +113,22 @@ def test_facts_are_in_one_table_in_pages() -> None:
 
 def test_a_fact_of_many_blocks_is_answered_in_a_line() -> None:
     balances = submit_accounts({ADDRESS: BALANCE}, *range(1, 32))
-    assert "it changed" not in _words(_get(balances))
+    assert "different values" not in _words(_get(balances))
     prove(balances)
-    assert "1 ETH to 31 ETH it changed 30 times in 31 blocks, 1 to 31" in _words(_get(balances))
+    assert "1 ETH to 31 ETH 31 different values in 31 proven blocks, 1 to 31" in _words(
+        _get(balances)
+    )
     two = submit_accounts({ADDRESS: {"props": ["BALANCE", "NONCE"]}}, *range(1, 32))
     prove(two)
-    lines = ("balance 1 ETH to 31 ETH it changed", "nonce 1 the same in all 31 blocks")
+    lines = (
+        "balance 1 ETH to 31 ETH 31 different values",
+        "nonce 1 the same in all 31 proven blocks",
+    )
     assert [line for line in lines if line not in _words(_get(two))] == []
     slots = submit_accounts({ADDRESS: {"slots": ["0x0"]}}, *range(1, 32))
     prove(slots)
     words = _words(_get(slots))
-    assert "1 the same in all 31 blocks, 1 to 31" in words
+    assert "1 the same in all 31 proven blocks, 1 to 31" in words
     assert words.index("ACCOUNT_ACCUMULATED") < words.index("31 facts")  # both above the fold
 
 

@@ -41,8 +41,14 @@ def _heads() -> None:
     for chain, block_seconds in ((SEPOLIA, 12), (OPTIMISM, 2)):
         record_head(chain, number=HEAD, timestamp=NOW)
         set_window(chain, 1_000)
-        ChainRecord.objects.filter(chain=chain).update(block_seconds=block_seconds)
+        times = [(HEAD - 1_000, NOW - 1_000 * block_seconds)]
+        records = ChainRecord.objects.filter(chain=chain)
+        records.update(block_seconds=block_seconds, block_times=times)
     ChainRecord.objects.update(final_number=FINAL)
+
+
+def set_block_times(*times: tuple[int, int]) -> None:
+    ChainRecord.objects.update(block_times=times)
 
 
 def set_window(chain: int, blocks: int | None) -> None:
@@ -112,9 +118,14 @@ def test_what_a_route_has_proven_leads_to_older_blocks() -> None:
 def test_a_time_is_answered_by_an_estimated_block() -> None:
     answer = ask(SEPOLIA, ASKED_TIME, SEPOLIA)
     assert f"the last block was about {HEAD - 100:,}. The block is final" in answer
-    before = ask(SEPOLIA, "timestamp:1", SEPOLIA)
-    assert "No. Sepolia had no block then: its first is of about 2025-" in before
+    unknown = ask(SEPOLIA, "timestamp:1700000000", SEPOLIA)
+    assert "Your estimate will say. When the blocks of Sepolia before 5,185,100" in unknown
+    set_block_times((0, 1_700_000_000), (1, 1_700_000_100))
+    before = ask(SEPOLIA, "timestamp:1699999999", SEPOLIA)
+    first = "2023-11-14 22:13:20 UTC"
+    assert f"No. Sepolia had no block then: its first is of {first}." in before
     assert "no button" in before
+    assert "the last block was about 0." in ask(SEPOLIA, "timestamp:1700000099", SEPOLIA)
     in_an_hour = NOW + 3_000
     answer = ask(SEPOLIA, f"timestamp:{in_an_hour}", SEPOLIA)
     assert "It waits about 1 hour, until it is final. It is still to come" in answer
@@ -129,13 +140,16 @@ def test_what_stored_rows_do_not_decide_is_left_to_the_estimate() -> None:
     assert "None of this server's nodes proves an account" in ask(SEPOLIA, FINAL, SEPOLIA)
 
 
-def test_whether_the_first_block_has_accounts_is_left_to_the_estimate() -> None:
+def test_the_first_block_may_have_no_accounts() -> None:
     ChainRecord.objects.update(number=100, final_number=90)
     set_window(SEPOLIA, 8_191)
-    assert "Header fields and events: yes, now. Accounts: your estimate will say." in ask(
-        SEPOLIA, 0, SEPOLIA
-    )
+    others = "Header fields and events: yes, now. Accounts:"
+    assert f"{others} your estimate will say." in ask(SEPOLIA, 0, SEPOLIA)
     assert "Yes, now. The block is final" in ask(SEPOLIA, 1, SEPOLIA)
+    ChainRecord.objects.update(genesis_has_accounts=False)
+    assert f"{others} no." in ask(SEPOLIA, 0, SEPOLIA)
+    ChainRecord.objects.update(genesis_has_accounts=True)
+    assert "Yes, now. The block is final" in ask(SEPOLIA, 0, SEPOLIA)
 
 
 def test_a_date_is_its_midnight() -> None:
