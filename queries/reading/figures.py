@@ -181,7 +181,6 @@ def newest_proven_blocks(sources: Collection[int]) -> Mapping[int, int]:
 
 # Databases cannot add amounts of 256 bits, so this many are read and added here.
 MAX_SUMMED_BATCHES = 1_000
-USAGE_DAYS = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +208,7 @@ def account_usage(owner: Account, today: date) -> AccountUsage:
     columns = rows.values_list("destination", "spent", "submitted_at", "fact_count")
     newest = list(columns[: MAX_SUMMED_BATCHES + 1])
     amounts = defaultdict[int, list[int]](list)
-    facts = {today - timedelta(days=number): 0 for number in reversed(range(USAGE_DAYS))}
+    facts = {today - timedelta(days=number): 0 for number in reversed(range(RECENT_DAYS))}
     for destination, amount, submitted_at, fact_count in newest[:MAX_SUMMED_BATCHES]:
         amounts[destination].append(int(amount, 16))
         day = submitted_at.astimezone(UTC).date()

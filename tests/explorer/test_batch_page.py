@@ -293,6 +293,18 @@ def test_a_wait_for_signatures_names_the_missing_signers() -> None:
     assert f"1 of 2 signatures, waiting for {second}" in _words(_get(batch_id))
 
 
+def test_a_price_is_expected_from_batches_of_about_this_size() -> None:
+    """Accounts of a block share its cost, so one alone costs more than one of twenty."""
+    for accounts, wei in ((20, 40 * 10**15), (1, 5 * 10**15)):
+        paid = _submit(accounts=accounts)
+        prove(paid)
+        Batch.objects.filter(pk=paid).update(spent=f"{wei:064x}")
+    expected = "ETH expected, as batches of this size cost lately"
+    for accounts, ether in ((1, "0.005000"), (2, "0.010000"), (15, "0.030000")):
+        assert f"about {ether} {expected}" in _words(_get(_submit(accounts=accounts)))
+    assert expected not in _words(_get(_submit(accounts=5)))
+
+
 @pytest.mark.parametrize(("minutes", "is_long"), [(2, False), (4, True)])
 def test_a_wait_of_three_times_the_usual_says_who_can_act(minutes: int, is_long: bool) -> None:
     statistics.add_counts(timezone.now(), {"done_within_60": 10})

@@ -259,7 +259,7 @@ def test_usage_is_shown_with_its_limits() -> None:
         r"Facts +in 24 hours, with all keys +2 of 8 *, all free again in (1 day|23 hours)", text
     )
     assert re.search(r"requests in a minute +1 of 20", text)
-    assert "2 facts requested in 14 days, all on" in text
+    assert "2 facts requested in 30 days, all on" in text
 
 
 def test_usage_has_a_chart_if_facts_were_requested_on_two_days() -> None:

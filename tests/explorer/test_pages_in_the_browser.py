@@ -290,6 +290,9 @@ def test_filters_search_and_folds_work_without_a_script(plain_page: Page, served
         f"Block {BLOCK:,} of Sepolia"
     )
     large = submit_balances(count=60)
+    plain_page.goto(f"{served}/explorer/query/{large}")
+    expect(plain_page.locator("[data-live]")).to_have_count(1)
+    expect(plain_page.locator("[data-live]")).to_be_hidden()
     prove(large)
     plain_page.goto(f"{served}/explorer/query/{large}")
     plain_page.get_by_role("link", name="Next facts").click()
