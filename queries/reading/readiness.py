@@ -130,13 +130,12 @@ class _RouteState:
         if not self.block_times:
             return self._answer(None, "", f"The time between blocks of {name} is not known here.")
         first, first_time = self.block_times[0]
-        if timestamp < first_time and first > 0:
-            sentence = f"When the blocks of {name} before {first:,} were made is not known here."
-            return self._answer(None, "", sentence)
-        if timestamp < first_time:
+        if first == 0 and timestamp < first_time:
             sentence = f"{name} had no block then: its first is of {format_timestamp(first_time)}."
             return self._answer(Readiness.FAILS, TimeTooEarlyError.code, sentence)
         block = _interpolate([(time, number) for number, time in self.block_times], timestamp)
+        if block < 0:
+            return self._answer(None, "", f"{name} may not have had a block then.")
         # The next header shows that the block was the last one at that time.
         return self.existing_block(block, block + 1, timestamp)
 

@@ -122,6 +122,6 @@ def test_balances_are_drawn_exactly() -> None:
     assert chart.dots[0].y > chart.dots[1].y
     assert chart.rows[0][1] != chart.rows[1][1]
     title = _balances(ETHER, ETHER, ETHER + 1).title
-    assert title == "1.000000000000000001 ETH at block 851, 1 ETH at block 830"
+    assert title == "1.000000000000000001 ETH at block 851, 1 ETH at block 848"
     heights = [dot.y for dot in _balances(0, 50 * ETHER, 100 * ETHER).dots]
     assert heights[0] - heights[1] == heights[1] - heights[2]

@@ -115,8 +115,9 @@ def test_a_beginning_of_several_accounts_lists_them() -> None:
 
 
 def test_a_time_leads_to_its_block_and_to_the_form() -> None:
-    record_head(SEPOLIA, number=BLOCK, timestamp=1_763_624_463 + 1_200)
-    ChainRecord.objects.update(block_seconds=12)
+    time = 1_763_624_463
+    record_head(SEPOLIA, number=BLOCK, timestamp=time + 1_200)
+    ChainRecord.objects.update(block_times=[(BLOCK - 200, time - 1_200)])
     for spelling in ("2025-11-20 07:41:03 UTC", "2025-11-20T07:41:03Z", "1763624463"):
         text = _search(spelling).text
         link = re.search(rf'href="(/explorer/routes\?source={SEPOLIA}&amp;block=[^"]+)"', text)
