@@ -262,7 +262,7 @@ def _shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
         env=clean_environment(folder),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
