@@ -374,6 +374,10 @@ NODE_ERRORS: tuple[tuple[int | str, type[ChainError]], ...] = (
 
 # Only these run a transaction or call, so only these can return an error of the chain itself.
 EXECUTION_METHODS = {"eth_call", "eth_estimateGas", "eth_sendRawTransaction"}
+# anvil also says this of a block whose state it has dropped.
+_OUT_OF_RANGE = re.compile(
+    r"block height is (?P<height>[0-9]{1,20}) but requested was (?P<requested>[0-9]{1,20})"
+)
 # A plain word or number, with punctuation after it: nothing that could be a key.
 _HARMLESS_WORD = re.compile(
     r"\(?([A-Za-z]{1,15}(-[a-z]{1,15}|'[a-z]{1,2})?|[0-9]{1,26}|[*+<>=-])[,:;)]?"
@@ -391,6 +395,9 @@ class NodeError(Exception):
 
 def classify_node_error(method: str, message: str, code: int) -> type[ChainError]:
     """Map a node's error to a class; to a `ChainRefusalError` only for `EXECUTION_METHODS`."""
+    match = _OUT_OF_RANGE.search(message)
+    if match and int(match["requested"]) <= int(match["height"]):
+        return StateNotAvailableError
     for pattern, kind in NODE_ERRORS:
         if pattern == code or (
             isinstance(pattern, str) and re.search(pattern, message, re.IGNORECASE)

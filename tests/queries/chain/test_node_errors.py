@@ -102,6 +102,7 @@ MESSAGES: list[tuple[type[ChainError], int, str]] = [
     (InsufficientFundsError, -32004, "Upfront cost exceeds account balance"),
     # anvil
     (BlockUnknownError, -32602, "BlockOutOfRangeError: block height is 10 but requested was 153"),
+    (StateNotAvailableError, -32602, "BlockOutOfRangeError: block height is 9 but requested was 5"),
     (BlockUnknownError, -32001, "Resource not found"),
     (AlreadyKnownError, -32003, "transaction already imported"),
     (CallRevertedError, -32603, "EVM error InvalidFEOpcode"),
