@@ -242,7 +242,7 @@ Three things to try
 1. Sign in with the demo wallet, and prove an event in a form: the token's first transfer on Demo B.
    {site}/dashboard/new-batch?source={CHAIN_B}&block={token_block}&logs={deployment}:0
 
-2. From another terminal, prove a token balance on Demo B. The guides use these variables too.
+2. In another terminal, in this folder, prove a token balance. The guides use these variables too.
    curl -sSO {site}/tacitus.py
    export TACITUS_URL={site} TACITUS_KEY={key}
    export SOURCE={CHAIN_B} SOURCE_NODE={chains.b.url} DESTINATION={CHAIN_A} NODE={chains.a.url}

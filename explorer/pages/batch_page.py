@@ -186,7 +186,8 @@ class BatchPage(BatchState):
     steps: tuple[StepLine, ...]
     steps_position: int | None  # of the query that has these steps; None: of all queries
     cost: Cost
-    expected_cost: int | None  # in wei, of a batch without a transaction; None: not known
+    # The least and most wei, of a batch without a transaction; None: not known.
+    expected_costs: tuple[int, int] | None
     table: ValueTable
     block_time: datetime | None  # if there is a single block, once it is known
     proof: FactProof | None  # of the first fact, if there is a single query
@@ -261,7 +262,7 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
         steps=tuple(steps),
         steps_position=linked_query.position if linked_query else None,
         cost=Cost(state.shares, is_free=bool(chain and chain.free)),
-        expected_cost=None if state.has_ended or state.shares else _expected_cost(summary, batch),
+        expected_costs=None if state.has_ended or state.shares else _expected_costs(summary, batch),
         table=table,
         block_time=datetime_from_unix(block_time) if block_time else None,
         proof=proof,
@@ -269,10 +270,10 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
     )
 
 
-def _expected_cost(summary: BatchSummary, batch: BatchView) -> int | None:
+def _expected_costs(summary: BatchSummary, batch: BatchView) -> tuple[int, int] | None:
     route = summary.first.source, batch.destination
     figures = route_figures([route], timezone.now().date())[route]
-    return figures.expected_cost(summary.fact_count)
+    return figures.expected_costs(summary.fact_count)
 
 
 def _linked_query(table: ValueTable, position: int | None) -> QueryView | None:

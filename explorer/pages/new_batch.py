@@ -183,17 +183,19 @@ class NewBatchPage:
         ]
 
     @property
-    def expected_cost(self) -> int | None:
-        """In wei, from batches of about this size; None if one of its routes has none."""
+    def expected_costs(self) -> tuple[int, int] | None:
+        """The least and most wei that batches of about this size took; None if there was none."""
         facts = Counter[int]()
         for block, _ in self.blocks:
             facts[block.source] += sum(map(fact_count, block.queries))
         costs = [
-            figures.expected_cost(facts[registry.source])
+            figures.expected_costs(facts[registry.source])
             for registry, figures, _ in self.expectations
         ]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if known and len(known) == len(costs) else None
+        known = [cost for cost in costs if cost]
+        if not known or len(known) < len(costs):
+            return None
+        return sum(least for least, _ in known), sum(most for _, most in known)
 
     def add_refusal(self, refusal: RefusalError) -> "NewBatchPage":
         is_empty = refusal.code == "empty_request"

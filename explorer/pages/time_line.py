@@ -9,6 +9,8 @@ from queries.reading.batch_details import Progress, StepProgressView, Transactio
 from queries.reading.batches import BatchView, QueryView, StepView
 from queries.statuses import BatchStatus, StepName, StepStatus
 
+MIN_PERCENT = 2  # of a stage that has begun, so that it is seen
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -17,7 +19,7 @@ class Stage:
     name: str
     mark: str  # CSS class
     duration: str = ""  # empty before it begins
-    percent: float = 0  # of the longest stage so far
+    percent: float = 0  # of the longest stage so far; 0 before it begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ def time_line(
         text = precise_duration(round(total, digits) - round(previous_total, digits), whole)
         open_mark = "rejected" if batch.ended_at else "moving"
         mark = "proven" if ends[name] else open_mark
-        yield Stage(name, mark, text, 100 * duration / longest if longest else 0)
+        share = 100 * duration / longest if longest else 0
+        yield Stage(name, mark, text, max(share, MIN_PERCENT))
 
 
 def _stage_ends(

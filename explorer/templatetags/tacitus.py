@@ -242,6 +242,14 @@ def cost_on(context: Context, chain_id: int, amount: int) -> str:
     return format_cost(amount, context["links"].currency(chain_id))
 
 
+@register.simple_tag(takes_context=True)
+def cost_range(context: Context, chain_id: int, costs: tuple[int, int]) -> str:
+    """Such as `0.000019 to 0.000141 ETH`, or `about 0.000019 ETH`."""
+    currency = context["links"].currency(chain_id)
+    least, most = (format_cost(cost, currency) for cost in costs)
+    return f"about {most}" if least == most else f"{least.removesuffix(f' {currency}')} to {most}"
+
+
 @register.inclusion_tag("parts/trust_mark.html")
 def trust_mark(registry: Registry) -> dict[str, object]:
     return {"registry": registry}

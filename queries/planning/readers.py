@@ -116,14 +116,14 @@ class ChainReaders:
 
     def block_at_time(self, source: int, timestamp: int) -> tuple[int | None, Reason | None]:
         """The last block at a time, or None; and what that block still waits for."""
-        head = self.head(source)
+        head, name = self.head(source), self.chain(source).name
         if head.timestamp <= timestamp:
-            sentence = f"Chain {source} has no block after {format_timestamp(timestamp)} yet."
+            sentence = f"{name} has no block after {format_timestamp(timestamp)} yet."
             return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
         block, child = self.client(source).last_block_at(timestamp, head)
         if child.number > head.final_number:
             time_text = format_timestamp(timestamp)
-            sentence = f"The block after {time_text} on chain {source} is not final yet."
+            sentence = f"The block after {time_text} on {name} is not final yet."
             return block.number, Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
         return block.number, None
 

@@ -110,14 +110,16 @@ class RouteFigures:
         facts = sum(count for _, count in self.payments)
         return sum(wei for wei, _ in self.payments) // facts if facts else None
 
-    def expected_cost(self, facts: int) -> int | None:
-        """In wei, from batches of half to twice this size: facts of a block share its cost."""
+    def expected_costs(self, facts: int) -> tuple[int, int] | None:
+        """The least and most wei that batches of half to twice this size took: the facts of a block
+        share its cost, and so do batches.
+        """
         prices = [
             wei * facts // count
             for wei, count in self.payments
             if facts <= 2 * count and count <= 2 * facts
         ]
-        return median_high(prices) if prices else None
+        return (min(prices), max(prices)) if prices else None
 
 
 def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, RouteFigures]:

@@ -145,7 +145,7 @@ def test_the_stages_add_up_to_the_duration() -> None:
     assert "DONE in 7.3 s" in _words(answer)
     assert re.findall('class="seconds">([^<]*)', line) == ["1.2 s", "&lt;0.1 s", "6.1 s"]
     widths = [float(width) for width in re.findall(r'class="proven" width="([\d.]+)%"', line)]
-    assert widths == pytest.approx([100 * 1.24 / 6.05, 100 * 0.01 / 6.05, 100], abs=0.1)
+    assert widths == pytest.approx([100 * 1.24 / 6.05, 2, 100], abs=0.1)  # at least 2
 
 
 def test_a_batch_by_time_is_named_by_it_and_its_panel_has_the_block() -> None:
@@ -295,13 +295,14 @@ def test_a_wait_for_signatures_names_the_missing_signers() -> None:
 
 def test_a_price_is_expected_from_batches_of_about_this_size() -> None:
     """Accounts of a block share its cost, so one alone costs more than one of twenty."""
-    for accounts, wei in ((20, 40 * 10**15), (1, 5 * 10**15)):
+    for accounts, wei in ((20, 40 * 10**15), (20, 60 * 10**15), (1, 5 * 10**15)):
         paid = _submit(accounts=accounts)
         prove(paid)
         Batch.objects.filter(pk=paid).update(spent=f"{wei:064x}")
     expected = "ETH expected, as batches of this size cost lately"
-    for accounts, ether in ((1, "0.005000"), (2, "0.010000"), (15, "0.030000")):
-        assert f"about {ether} {expected}" in _words(_get(_submit(accounts=accounts)))
+    costs = {1: "about 0.005000", 2: "about 0.010000", 15: "0.030000 to 0.045000"}
+    for accounts, cost in costs.items():
+        assert f"{cost} {expected}" in _words(_get(_submit(accounts=accounts)))
     assert expected not in _words(_get(_submit(accounts=5)))
 
 
