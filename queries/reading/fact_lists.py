@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, QuerySet, Window
+from django.db.models import Count, F, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from queries.database.stored_facts import MAX_LISTED
@@ -50,7 +50,7 @@ class ListEntry:
 
     fact: FactView  # on the first destination
     destinations: tuple[int, ...]  # on which it is proven, or else asked for; the source first
-    is_open: bool  # a query waits for it
+    is_open: bool  # a query waits for it, or for another one of its group
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,8 @@ def _group(
     by_name = dict[str, list[Fact]]()
     for row in sorted(rows, key=_destination_order):
         by_name.setdefault(row.name, []).append(row)
-    facts = [_listed_fact(same, ens_name) for same in by_name.values()]
+    is_open = bool(requests and requests[0].open_count)
+    facts = [_listed_fact(same, ens_name, is_open=is_open) for same in by_name.values()]
     return ListedGroup(
         tuple(sorted(facts, key=_fact_order)),
         unlisted,
@@ -117,13 +118,13 @@ def _destination_order(row: Fact) -> tuple[bool, bool, int]:
     return row.proven_at is None, row.job.destination != row.source, row.job.destination
 
 
-def _listed_fact(rows: Sequence[Fact], ens_name: str) -> ListEntry:
-    """`rows`: the fact on each destination."""
+def _listed_fact(rows: Sequence[Fact], ens_name: str, *, is_open: bool) -> ListEntry:
+    """`rows`: the fact on each destination. `is_open`: a query waits for facts of its group."""
     proven = [row for row in rows if row.proven_at] or rows
     return ListEntry(
         fact_view(rows[0], ens_name),
         tuple(row.job.destination for row in proven),
-        any(row.job.due_at for row in rows),
+        is_open,
     )
 
 
@@ -147,9 +148,10 @@ def _requests(places: Iterable[Place]) -> Mapping[Place, list[Any]]:
     ranked_rows = rows.annotate(
         rank=Window(RowNumber(), partition_by=place, order_by="-pk"),
         total=Window(Count("*"), partition_by=place),
+        open_count=Window(Count("pk", filter=Q(has_ended=False)), partition_by=place),
     )
     newest_rows = ranked_rows.filter(rank__lte=MAX_REQUESTS).order_by("-pk")
-    columns = ("source", "block", "account", "name", "batch_id", "position", "total")
+    columns = ("source", "block", "account", "name", "batch_id", "position", "total", "open_count")
     matches = defaultdict[Place, list[Any]](list)
     for row in newest_rows.values_list(*columns, named=True):
         matches[_place(row)].append(row)

@@ -191,6 +191,10 @@ def test_pages_without_facts_offer_to_prove_something() -> None:
         assert page_text(PAGE).count("being proven") == 3 * is_attached
         attach(batch)
         BlockJob.objects.update(header=b"", due_at=timezone.now())
+    attach(submit_accounts({OTHER: {"props": ["NONCE"]}}))
+    Query.objects.filter(batch=batch).update(has_ended=True, failed=True)
+    assert page_text(PAGE).count("being proven") == 1
+    assert page_text(PAGE).count("not proven") == 3
 
 
 def test_a_block_page_counts_its_facts_and_names_its_registries() -> None:
