@@ -66,7 +66,7 @@ def test_the_estimate_of_a_block_that_is_not_final_keeps_itself_up_to_date(
     page.goto(
         f"{shared_service.url}/dashboard/new-batch?source={chain}&block={block}&account={HOLDER}"
     )
-    waits = re.compile(r"about [0-9.]+ ETH,\s+about|what it costs can be measured")
+    waits = re.compile(r"[0-9.]+ ETH,\s+about|what it costs can be measured")
     expect(verdict).to_contain_text(waits)
     verdict.locator("summary").click()
     shared_service.chain.mine(5)

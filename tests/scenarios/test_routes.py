@@ -204,5 +204,5 @@ def test_a_block_before_the_history_window_is_reached_from_an_accumulated_one(
     assert int.from_bytes(word) == int(chain.header(block)["timestamp"], 16)
     # Earlier blocks need a hop, and thus a state that this node no longer has.
     batch = service.submit({31337: {older: {"header": ["TIMESTAMP"]}}})
-    status = service.wait_for(batch, "block_unknown")
+    status = service.wait_for(batch, "state_not_available")
     assert f"the state of block {accumulated}, which no node" in status["waitsFor"]
