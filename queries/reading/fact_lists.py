@@ -79,8 +79,8 @@ def read_groups(rows: FactRows, cursor: Cursor | None, limit: int) -> Page[Liste
     for row in page.rows:
         groups.setdefault(_place(row), []).append(row)
     places = sorted(groups, key=lambda place: _place_order(place, groups[place]))
-    jobs, accounts = {row.job_id for row in page.rows}, {row.account for row in page.rows}
-    requests, unlisted = _requests(places), _unlisted_counts(rows, jobs, accounts)
+    jobs = {(row.job_id, row.block, row.account) for row in page.rows}
+    requests, unlisted = _requests(places), _unlisted_counts(rows, jobs)
     return page.with_rows(
         _group(groups[place], requests.get(place, []), unlisted.get(place, {})) for place in places
     )
@@ -122,9 +122,7 @@ def _listed_fact(rows: Sequence[Fact], ens_name: str, *, is_open: bool) -> ListE
     """`rows`: the fact on each destination. `is_open`: a query waits for facts of its group."""
     proven = [row for row in rows if row.proven_at] or rows
     return ListEntry(
-        fact_view(rows[0], ens_name),
-        tuple(row.job.destination for row in proven),
-        is_open,
+        fact_view(rows[0], ens_name), tuple(row.job.destination for row in proven), is_open
     )
 
 
@@ -159,10 +157,14 @@ def _requests(places: Iterable[Place]) -> Mapping[Place, list[Any]]:
 
 
 def _unlisted_counts(
-    rows: FactRows, jobs: Collection[int], accounts: Collection[str]
+    rows: FactRows, keys: Collection[tuple[int, int, str]]
 ) -> Mapping[Place, Mapping[FactKind, int]]:
-    """How many of the rows with these accounts lists do not show, by kind."""
-    unlisted = rows.filter(job__in=jobs, account__in=accounts, is_listed=False)
+    """How many of the rows with these jobs, blocks and accounts lists do not show, by kind."""
+    if not keys:
+        return {}
+    jobs, blocks, accounts = (set(column) for column in zip(*keys, strict=True))
+    # With the block, SQLite reads a busy account by its index from there on.
+    unlisted = rows.filter(job__in=jobs, block__in=blocks, account__in=accounts, is_listed=False)
     counts = defaultdict[Place, dict[FactKind, int]](dict)
     columns = ("source", "block", "account", "kind", "job")
     counted = unlisted.values(*columns).annotate(total=Count("*")).order_by()
@@ -239,9 +241,7 @@ def summarise(rows: FactRows) -> ListSummary:
     listed = proven.filter(is_listed=True).order_by("-block", "-id").values_list(*columns)
     lines = [ListLine(*row) for row in listed[: MAX_SUMMARISED + 1]]
     newest = tuple(lines[:MAX_SUMMARISED])
-    counts = Counter((line.job, line.account, line.kind) for line in newest)
-    wide = [key for key, count in counts.items() if count >= MAX_LISTED]
-    jobs, accounts = {job for job, _, _ in wide}, {account for _, account, _ in wide}
-    unlisted = _unlisted_counts(proven, jobs, accounts) if wide else {}
-    count = sum(sum(kinds.values()) for kinds in unlisted.values())
+    counts = Counter((line.job, line.block, line.account, line.kind) for line in newest)
+    wide = {key[:3] for key, count in counts.items() if count >= MAX_LISTED}
+    count = sum(sum(kinds.values()) for kinds in _unlisted_counts(proven, wide).values())
     return ListSummary(newest, count, has_more=len(lines) > MAX_SUMMARISED)
