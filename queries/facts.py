@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from eth_utils.address import to_checksum_address
+
 from queries.proving.facts import ACCOUNT_KINDS, BlockFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
@@ -75,6 +77,12 @@ def facts_of(query: Any) -> dict[str, BlockFact]:
         for name, fact in requested_facts(query)
         if fact.account or fact.kind not in ACCOUNT_KINDS
     }
+
+
+@lru_cache(1 << 13)  # each pass names thousands of accounts of a block several times
+def row_account(account: bytes | None) -> str:
+    """The account as rows have it: checksummed, or empty for the block itself."""
+    return to_checksum_address(account) if account else ""
 
 
 def subject(query: Any, fact: BlockFact) -> str:

@@ -6,9 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
-from eth_utils.address import to_checksum_address
 
-from queries.facts import facts_of, subject
+from queries.facts import facts_of, row_account, subject
 from queries.models import BlockJob, Fact, FactMention, Query, SentTransaction, Token
 from queries.proving.facts import EVENT_KINDS, BlockFact, FactKind
 
@@ -110,7 +109,7 @@ def set_transaction(job_id: int, facts: Iterable[BlockFact], sent: SentTransacti
     """Store the transaction that was signed to prove these facts, which the registry lacks."""
     names = defaultdict[str, set[str]](set)
     for fact in facts:
-        names[to_checksum_address(fact.account) if fact.account else ""].add(fact.name)
+        names[row_account(fact.account)].add(fact.name)
     accounts = defaultdict[frozenset[str], list[str]](list)
     for account, names_of_account in names.items():
         accounts[frozenset(names_of_account)].append(account)

@@ -8,9 +8,8 @@ needs no clean-up.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from eth_utils.address import to_checksum_address
-
 from queries.chain.answers import AccountSlots
+from queries.facts import row_account
 from queries.models import BlockJob, Proof
 from queries.proving.accounts import AccountProof, rebuild_account_proof
 from queries.proving.errors import TrieNodeMissingError
@@ -29,7 +28,7 @@ def account_row(job: BlockJob, proof: AccountProof) -> Proof:
     """An unsaved row for the nodes of the account's proof and of its slots."""
     paths = (proof.path, *(slot.path for slot in proof.slots))
     nodes = dict.fromkeys(node for path in paths for node in path.hashed_nodes)
-    return _row(job, to_checksum_address(proof.address or b""), nodes)
+    return _row(job, row_account(proof.address), nodes)
 
 
 def headers_row(job: BlockJob, headers: Iterable[Header]) -> Proof:
@@ -57,7 +56,7 @@ def read_accounts(
     for start in range(0, len(accounts), ACCOUNTS_AT_ONCE):
         heartbeat()
         part = accounts[start : start + ACCOUNTS_AT_ONCE]
-        subjects = {account: to_checksum_address(account) for account, _ in part}
+        subjects = {account: row_account(account) for account, _ in part}
         nodes: dict[str, dict[bytes, bytes]] = {subject: {} for subject in subjects.values()}
         for subject, content in _rows(job, *nodes):
             nodes[subject] |= {keccak256(node): node for node in _unpack(content)}

@@ -16,7 +16,6 @@ from hashlib import sha256
 
 from django.db import IntegrityError
 from django.db.models import Max, Q, QuerySet
-from eth_utils.address import to_checksum_address
 
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
@@ -36,7 +35,7 @@ from queries.database import stored_facts
 from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.database.leases import Lease
-from queries.facts import facts_of
+from queries.facts import facts_of, row_account
 from queries.models import BlockJob, JobTransaction, Query, SentHash, SentTransaction, Share
 from queries.planning.calls import Piece, ProveCall
 from queries.proving.facts import FactKind
@@ -310,7 +309,7 @@ def _link_facts_and_queries(piece: Piece, row: SentTransaction) -> None:
     if piece.proves_header:
         queries.exclude(account="").update(header_transaction=row)
     accounts = {fact.account for fact in piece.facts}
-    names = [to_checksum_address(account) if account else "" for account in accounts]
+    names = list(map(row_account, accounts))
     times = [fact.key for fact in piece.facts if fact.kind is FactKind.BLOCK_AT_TIME]
     asking = Q(account__in=names) | Q(timestamp__in=times)
     keys: dict[bool, list[int]] = {True: [], False: []}  # by whether the query has an account
