@@ -79,8 +79,8 @@ def read_groups(rows: FactRows, cursor: Cursor | None, limit: int) -> Page[Liste
     for row in page.rows:
         groups.setdefault(_place(row), []).append(row)
     places = sorted(groups, key=lambda place: _place_order(place, groups[place]))
-    jobs = {(row.job_id, row.block, row.account) for row in page.rows}
-    requests, unlisted = _requests(places), _unlisted_counts(rows, jobs)
+    keys = {(row.job_id, row.block, row.account) for row in page.rows}
+    requests, unlisted = _requests(places), _unlisted_counts(rows, keys)
     return page.with_rows(
         _group(groups[place], requests.get(place, []), unlisted.get(place, {})) for place in places
     )
