@@ -30,9 +30,11 @@ class BenchChain(Chain):
         self.mine(2)
 
     def follow_clock(self) -> None:
-        """Give the next blocks the time of this machine: provers expect a block by the last one's
-        time, as on public chains.
+        """Make the next blocks on whole seconds, with the time of this machine: provers expect a
+        block by the last one's time, as on public chains.
         """
+        time.sleep(-time.time() % 1)
+        self.rpc("evm_setIntervalMining", 1)
         self.rpc("anvil_setTime", int(time.time()))
 
     def wait_for_a_block(self) -> None:
