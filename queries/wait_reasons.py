@@ -46,11 +46,11 @@ class WaitCode(StrEnum):
     )
     OUTPUT_NOT_RECORDED = (
         "output_not_recorded",
-        "The registry has not recorded the block's hash from a dispute game yet.",
+        "The rollup's contracts have not accepted a claim about the block or a later one yet.",
     )
     NO_VALID_OUTPUT = (
         "no_valid_output",
-        "No dispute game that covers the block is valid, although one should be by now.",
+        "No dispute game or assertion that covers the block is accepted, although one should be.",
     )
     NOT_ATTESTED = "not_attested", "Too few signers have attested a block at or above this one."
     HASH_PENDING = (

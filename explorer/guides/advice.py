@@ -57,7 +57,7 @@ OPERATOR_ACTS = dict.fromkeys(
         "nodes_refuse",
         "wrong_chain_id",
         "history_missing",
-        "games_unreadable",
+        "rollup_unreadable",
         "registry_absent",
     ),
     "Tell the operator, who has to act.",

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from itertools import product
 from operator import itemgetter
 
 from django.conf import settings
@@ -13,7 +12,7 @@ from explorer.guides.advice import ADVICE, OPERATOR_ACTS, REQUEST_ADVICE
 from queries.api.examples import RouteExample, fill_in
 from queries.config.limits import limit_rows
 from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost, calls_per_fact
-from queries.config.networks import NETWORKS, provable_after, route_kind
+from queries.config.networks import NETWORKS, OTHER_NETWORKS, has_route, provable_after, route_kind
 from queries.config.registries import RegistryKind, has_derived_address
 from queries.config.routes import Routes
 from queries.contracts.abi import selector
@@ -32,7 +31,8 @@ def guide_tables(
         "registries": lambda: _registry_table(routes),
         "routes-limits": lambda: reference.table(LIMIT_COLUMNS, limit_rows()),
         "networks": _network_table,
-        "known-routes": _signerless_route_table,
+        "network-routes": _route_table,
+        "other-networks": _other_network_table,
         "costs": _cost_table,
         "calls": _call_table,
         "api-limits": lambda: reference.limit_table(limits, settings.REQUESTS_PER_MINUTE),
@@ -106,7 +106,7 @@ def _network_table() -> str:
             f"`{network.name}`",
             network.title,
             str(network.chain),
-            f"{network.block_seconds} s",
+            f"{network.block_seconds:g} s",
             network.final_after,
         )
         for network in NETWORKS.values()
@@ -114,14 +114,38 @@ def _network_table() -> str:
     return reference.table(head, rows)
 
 
-def _signerless_route_table() -> str:
-    """Routes between known networks that need no signers."""
-    rows = (
-        (f"{source.title} → {destination.title}", f"`{kind}`", provable_after(source, kind))
-        for source, destination in product(NETWORKS.values(), repeat=2)
-        if (kind := route_kind(source, destination)) is not RegistryKind.ATTESTED
-    )
-    return reference.table(("route", "kind", "a block can be proven after"), rows)
+# Whom a reader of a route's facts trusts besides the two chains.
+_TRUST = {
+    RegistryKind.NATIVE: "nobody",
+    RegistryKind.OPTIMISM: "the destination alone",
+    RegistryKind.OUTPUT: "its dispute games, its guardian, and who may upgrade them",
+    RegistryKind.ARBITRUM: "its assertions, its security council, and who may upgrade them",
+    RegistryKind.ATTESTED: "signers of your choice",
+}
+
+
+def _route_table() -> str:
+    """The routes between the main networks: for each source, a row a kind."""
+    main_networks = [network for network in NETWORKS.values() if not network.is_test]
+    rows = []
+    for source in main_networks:
+        destinations: dict[RegistryKind, list[str]] = {}
+        for destination in main_networks:
+            if has_route(source, destination):
+                title = "itself" if source == destination else destination.title
+                destinations.setdefault(route_kind(source, destination), []).append(title)
+        for kind in sorted(destinations, key=list(RegistryKind).index):
+            time, gas = provable_after(source, kind), account_cost(kind, 1).gas
+            is_last = kind is RegistryKind.ATTESTED and len(destinations[kind]) > 1
+            titles = "all others" if is_last else ", ".join(destinations[kind])
+            rows.append((source.title, titles, f"`{kind}`", _TRUST[kind], time, f"{round(gas):,}"))
+    head = ("from", "to", "kind", "trusts", "a block can be proven after", "gas of the first fact")
+    return reference.table(head, rows)
+
+
+def _other_network_table() -> str:
+    remarks = {network.title: network.remark for network in NETWORKS.values() if network.remark}
+    return reference.table(("network", "what to know"), (remarks | dict(OTHER_NETWORKS)).items())
 
 
 def _cost_table() -> str:

@@ -92,6 +92,7 @@ _TRUST = {
     RegistryKind.NATIVE: "trusts nobody",
     RegistryKind.OPTIMISM: "trusts the OP chain",
     RegistryKind.OUTPUT: "trusts its dispute games",
+    RegistryKind.ARBITRUM: "trusts its assertions",
 }
 
 

@@ -15,6 +15,7 @@ from queries.proving.accounts import AccountState
 from queries.proving.block_items import BLOOM_BYTES
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField
+from queries.proving.registry_calls import HISTORY_RING
 from queries.reading.fact_proof import FactProof, ProofNode
 from queries.reading.facts import FactView
 
@@ -42,6 +43,10 @@ _SOURCES = {
     RegistryKind.OUTPUT: (
         "known by a dispute game",
         "It is part of the claim of a dispute game that the rollup accepts as valid.",
+    ),
+    RegistryKind.ARBITRUM: (
+        "known by the outbox",
+        "The rollup's outbox holds it, because an assertion about the block is confirmed.",
     ),
 }
 
@@ -187,7 +192,8 @@ def _trust_reason(proof: FactProof, number: int, registry: Registry | None) -> t
         return summary, "The registry knew it from an earlier proof."
     if proof.hops:
         hops = format_count(proof.hops, "hop")
-        history = "The contract of EIP-2935 keeps the hashes of the 8,191 blocks before it."
+        ring = registry.history_ring if registry else HISTORY_RING
+        history = f"The contract of EIP-2935 keeps the hashes of the {ring:,} blocks before it."
         return f"reached by {hops} through EIP-2935", history
     if registry and registry.kind is RegistryKind.NATIVE:
         if proof.mined_block - number <= BLOCKHASH_REACH:

@@ -25,6 +25,7 @@ from queries.proving.json_values import (
     encode_hex,
     read_bytes,
     read_fixed_bytes,
+    read_list,
     read_object,
     read_quantity,
 )
@@ -36,6 +37,8 @@ from queries.wait_reasons import Reason, WaitCode
 # Intrinsic gas of a transaction and its calldata (EIP-2028), and the calldata floor (EIP-7623).
 BASE_GAS, ZERO_BYTE_GAS, BYTE_GAS = 21_000, 4, 16
 FLOOR_ZERO_BYTE_GAS = 10
+
+MAX_LOGS, MAX_LOG_BYTES, MAX_TOPICS = 10_000, 2**16, 4  # in an answer, and of each log
 
 AccountSlots = tuple[bytes, Sequence[int]]  # an account's address, and slots
 
@@ -135,6 +138,18 @@ def check_proof(
         else:
             raise NodeError(StateOfAnotherBlockError) from None
         raise
+
+
+def read_log_data(address: str, topics: Sequence[bytes], answer: Any) -> list[bytes]:
+    """The data of the logs that this contract emitted with these topics."""
+    logs = [read_object(log, "log") for log in read_list(answer, "logs", MAX_LOGS)]
+    names = [f"0x{topic.hex()}" for topic in topics]
+    return [
+        read_bytes(log.get("data"), "data", MAX_LOG_BYTES)
+        for log in logs
+        if str(log.get("address")).lower() == address.lower()
+        and read_list(log.get("topics"), "topics", MAX_TOPICS)[: len(names)] == names
+    ]
 
 
 def read_number(answer: object) -> int:

@@ -28,6 +28,7 @@ from queries.chain.answers import (
     read_gas_estimate,
     read_hex,
     read_int64,
+    read_log_data,
     read_number,
     read_receipt,
 )
@@ -194,6 +195,17 @@ class ChainClient(NodePool):
             ({"to": to, "data": f"0x{data.hex()}", **gas_params}, block) for to, data in calls
         ]
         return self.fetch_many("eth_call", params_list, read_hex, (CallRevertedError,))
+
+    def log_data(self, address: str, topics: Sequence[bytes], first: int, last: int) -> list[bytes]:
+        """The data of the contract's logs that begin with these topics, in these blocks."""
+        log_filter = {
+            "address": address,
+            "topics": [f"0x{topic.hex()}" for topic in topics],
+            "fromBlock": hex(first),
+            "toBlock": hex(last),
+        }
+        check = partial(read_log_data, address, topics)
+        return self.fetch("eth_getLogs", (log_filter,), check)
 
     def _headers_by_number(self, numbers: Sequence[int]) -> list[Header]:
         return self.fetch_many(

@@ -18,7 +18,7 @@ No sentence contains a node's address, which may hold a key, or more of a node's
         StateOfAnotherBlockError, ProofWindowExceededError, HistoryMissingError
         FeesTooHighError, KeyUsedElsewhereError
         SourceReorgError, AnotherBlockAccumulatedError
-        RegistryAbsentError, GamesUnreadableError
+        RegistryAbsentError, RollupUnreadableError
         EnsUnresolvedError, EnsOffChainError
         EventError
             EventNotFoundError
@@ -242,9 +242,9 @@ class HistoryMissingError(ChainError):
     template = "{chain} keeps no history of its block hashes (EIP-2935)."
 
 
-class GamesUnreadableError(ChainError):
-    code = "games_unreadable"
-    template = "The contracts of dispute games on {chain} cannot be read."
+class RollupUnreadableError(ChainError):
+    code = "rollup_unreadable"
+    template = "The rollup's contracts on {chain} cannot be read."
 
 
 class RegistryAbsentError(ChainError):

@@ -1,26 +1,33 @@
-"""Find the valid dispute game of an OP-stack chain that covers a block, or when to expect one."""
+"""Find the valid dispute game of an OP-stack chain that covers a block, or when to expect one.
 
-from bisect import bisect_left
+A game claims an output (the hash of a block and its state), or since Upgrade 20 a super root: the
+outputs of several chains at a time. Which types of games count is decided by the chain's contracts.
+"""
+
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from eth_abi.abi import decode
-from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
 from accounts.wording import format_timestamp
-from queries.chain.client import ChainClient
-from queries.chain.errors import GamesUnreadableError
-from queries.config.registries import Registry
+from queries.chain.errors import BlockUnknownError
+from queries.chain.rollup_claims import RollupClaim, RollupClaims
 from queries.contracts.abi import call_data
 from queries.proving.headers import Header
+from queries.proving.keccak import HASH_BYTES, keccak256
+from queries.proving.outputs import output_in_super_root, output_root, super_root_time
 from queries.wait_reasons import Reason, WaitCode
 
 VALID = "isGameClaimValid"
 # The states of an invalid game, by the function of AnchorStateRegistry that reports them.
 INVALID_STATES = {"isGameBlacklisted": "blacklisted", "isGameRetired": "retired"}
+MESSAGE_PASSER = bytes.fromhex("4200000000000000000000000000000000000016")  # of an OP-stack chain
+RECENT_GAMES = 20  # whose durations tell how long the next one takes
+# Where a super root begins in a game's `extraData`: in games of proofs behind the parent's index.
+SUPER_ROOT_OFFSETS = (0, 4)
+_GAME_AT_INDEX = "gameAtIndex(uint256)", ["uint32", "uint64", "address"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,67 +35,180 @@ class Game:
     """A claim about the L2's state after a block."""
 
     address: str
-    block: int
+    type: int
     created_at: int  # Unix seconds
+    root_claim: bytes
+    extra: bytes
+
+    @property
+    def super_root(self) -> bytes:
+        """The super root that it claims; empty if it claims an output."""
+        candidates = (self.extra[offset:] for offset in SUPER_ROOT_OFFSETS)
+        return next((root for root in candidates if keccak256(root) == self.root_claim), b"")
+
+    @property
+    def block(self) -> int:
+        """The block of the claimed output."""
+        return int.from_bytes(self.extra[:HASH_BYTES])
+
+    def covers(self, header: Header) -> bool:
+        if self.super_root:
+            return super_root_time(self.super_root) >= header.timestamp
+        return self.block >= header.number
 
 
-class Games:
-    """The games that cover a block, for an output registry. For one pass: it caches answers."""
-
-    def __init__(self, registry: Registry, destination: ChainClient, header: Header) -> None:
-        self._anchors, self._destination = registry.anchor_state_registry, destination
-        self._header, self._covering_games = header, list[Game]()
+class Games(RollupClaims):
+    """The games that cover a block, for an output registry."""
 
     @cached_property
-    def valid_game(self) -> Game | None:
-        """A valid game at or above the block: the lowest one in the oldest page that has any."""
-        for page in self._pages_from(self._header.timestamp):
-            candidates = [game for game in page if game.block >= self._header.number]
-            self._covering_games += candidates
-            if games := self._filter(VALID, candidates):
-                return min(games, key=lambda game: game.block)
+    def _anchors(self) -> str:
+        """The AnchorStateRegistry that the portal asks now."""
+        (address,) = self._ask(self.registry.portal, "anchorStateRegistry()", ["address"])
+        return to_checksum_address(address)
+
+    @cached_property
+    def _factory(self) -> str:
+        (address,) = self._ask(self._anchors, "disputeGameFactory()", ["address"])
+        return to_checksum_address(address)
+
+    @cached_property
+    def _count(self) -> int:
+        return int(self._ask(self._factory, "gameCount()", ["uint256"])[0])
+
+    @cached_property
+    def _covering_games(self) -> list[Game]:
+        return []
+
+    @cached_property
+    def _unreadable_games(self) -> list[Game]:
+        """Valid ones that do not claim the block's true output in a form that is known."""
+        return []
+
+    def _find_claim(self) -> RollupClaim | None:
+        """The first valid game that covers the block."""
+        for page in self._pages_from(self.header.timestamp):
+            candidates = [game for game in page if game.covers(self.header)]
+            self._covering_games.extend(candidates)
+            for game in self._filter(VALID, candidates):
+                if claim := self._read_claim(game):
+                    return claim
+                self._unreadable_games.append(game)
         return None
 
-    def wait_reason(self) -> Reason:
-        """The reason why no valid game covers the block, with the time when one is expected.
+    def _read_claim(self, game: Game) -> RollupClaim | None:
+        try:
+            header = self._claimed_header(game)
+        except BlockUnknownError:
+            return None
+        if self.is_known(header):
+            return RollupClaim(header)
+        (passer,) = self.source.account_proofs(header, [(MESSAGE_PASSER, [])])
+        words = header.state_root, passer.state.storage_root, header.hash
+        root = game.super_root
+        claimed = output_in_super_root(root, self.registry.source) if root else game.root_claim
+        if output_root(*words) != claimed:
+            return None
+        signature = "recordOutput(address,bytes,bytes32,bytes32,bytes32)"
+        return RollupClaim(header, call_data(signature, game.address, root, *words))
 
-        This assumes that proposing a game and deciding it take at most the finality delay each.
+    def _claimed_header(self, game: Game) -> Header:
+        """The header of the block whose output is claimed: in a super root that of the last block
+        at its time.
         """
-        (delay,) = self._ask(self._anchors, "disputeGameFinalityDelaySeconds()", ["uint256"])
-        first = min(self._covering_games, key=lambda game: game.created_at, default=None)
-        due_at = first.created_at + 2 * delay if first else self._header.timestamp + 3 * delay
+        if not game.super_root:
+            return self._source_header(game.block)
+        blocks = range(self.header.number + 1, self.source_head + 1)
+        count = bisect_right(
+            blocks,
+            super_root_time(game.super_root),
+            key=lambda number: self._source_header(number).timestamp,
+        )
+        return self._source_header(self.header.number + count)
+
+    def wait_reason(self) -> Reason:
+        """It is expected to be valid as long after its begin as recent games took at most, and to
+        begin as long after the newest one as that after the one before.
+        """
+        games = [game for game in self._covering_games if game not in self._unreadable_games]
+        if not games and self._unreadable_games:
+            game = self._unreadable_games[0]
+            return Reason(
+                WaitCode.NO_VALID_OUTPUT,
+                f"The dispute game that covers the block ({game.address}, type {game.type}) does "
+                "not claim the block's output in a form that this version knows.",
+            )
+        first = min(games, key=lambda game: game.created_at, default=None)
         subject = f"{'The' if first else 'A'} dispute game that covers the block"
         for name, state in INVALID_STATES.items():
             if first and self._filter(name, [first]):
                 return Reason(WaitCode.NO_VALID_OUTPUT, f"{subject} is {state}.")
-        if self._destination.latest_head().timestamp > due_at:
+        duration = self._max_recent_duration()
+        if duration is None:
+            sentence = f"{subject} has to be decided first. How long that takes is not known yet."
+            return Reason(WaitCode.OUTPUT_NOT_RECORDED, sentence)
+        due_at = (first.created_at if first else self._next_creation()) + duration
+        if self.destination.latest_head().timestamp > due_at:
             sentence = f"{subject} should have been valid since {format_timestamp(due_at)}."
             return Reason(WaitCode.NO_VALID_OUTPUT, sentence)
         sentence = f"{subject} is expected to be valid from {format_timestamp(due_at)}."
         return Reason(WaitCode.OUTPUT_NOT_RECORDED, sentence)
 
-    def _pages_from(self, seconds: int) -> Iterator[list[Game]]:
-        """Pages of the games, of all types, that were created at this time or later."""
-        (factory,) = self._ask(self._anchors, "disputeGameFactory()", ["address"])
-        (count,) = self._ask(factory, "gameCount()", ["uint256"])
-        page_size = self._destination.chain.limits.max_batch_calls
-        signature, types = "gameAtIndex(uint256)", ["uint32", "uint64", "address"]
+    def _max_recent_duration(self) -> int | None:
+        """The longest time from the creation of a game until it was valid, of the last valid one
+        and those before it; None if no game has been valid.
+        """
+        (anchor,) = self._ask(self._anchors, "anchorGame()", ["address"])
+        if not int(anchor, 16):
+            return None
+        (created_at,) = self._ask(anchor, "createdAt()", ["uint64"])
+        last = self._first_index(created_at)
+        games = self._read_games(range(max(last - RECENT_GAMES + 1, 0), last + 1))
+        (delay,) = self._ask(self._anchors, "disputeGameFinalityDelaySeconds()", ["uint256"])
+        durations = [
+            self._ask(game.address, "resolvedAt()", ["uint64"])[0] - game.created_at
+            for game in self._filter(VALID, games)
+        ]
+        return max(durations) + delay if durations else None
+
+    def _next_creation(self) -> int:
+        """When to expect the next game, by the distance of the last two."""
+        newest = self._read_games(range(max(self._count - 2, 0), self._count))
+        times = [self.header.timestamp, *(game.created_at for game in newest)]
+        return max(times) + (newest[-1].created_at - newest[0].created_at if newest else 0)
+
+    def _first_index(self, seconds: int) -> int:
+        """The index of the first game that was created at this time or later."""
+        signature, types = _GAME_AT_INDEX
 
         def creation_time(index: int) -> int:
-            return int(self._ask(factory, signature, types, index)[1])
+            return int(self._ask(self._factory, signature, types, index)[1])
 
-        first = bisect_left(range(count), seconds, key=creation_time)
-        for start in range(first, count, page_size):
-            indices = range(start, min(start + page_size, count))
-            answers = self._call(factory, [call_data(signature, index) for index in indices])
-            rows = [self._decode_answer(signature, types, answer) for answer in answers]
-            blocks = self._destination.call_contracts(
-                [(address, call_data("extraData()")) for *_, address in rows]
-            )
-            yield [
-                Game(to_checksum_address(address), _block_number(extra), time)
-                for (_, time, address), extra in zip(rows, blocks, strict=True)
+        return bisect_left(range(self._count), seconds, key=creation_time)
+
+    def _pages_from(self, seconds: int) -> Iterator[list[Game]]:
+        """Pages of the games, of all types, that were created at this time or later."""
+        page_size = self.destination.chain.limits.max_batch_calls
+        for start in range(self._first_index(seconds), self._count, page_size):
+            yield self._read_games(range(start, min(start + page_size, self._count)))
+
+    def _read_games(self, indices: Sequence[int]) -> list[Game]:
+        signature, types = _GAME_AT_INDEX
+        answers = self._call(self._factory, [call_data(signature, index) for index in indices])
+        rows = [self._decode_answer(signature, types, answer) for answer in answers]
+        views = ("rootClaim()", "bytes32"), ("extraData()", "bytes")
+        claims, extras = (
+            [
+                self._decode_answer(view, [kind], answer)[0]
+                for answer in self.destination.call_contracts(
+                    [(address, call_data(view)) for *_, address in rows]
+                )
             ]
+            for view, kind in views
+        )
+        return [
+            Game(to_checksum_address(address), kind, time, claim, extra)
+            for (kind, time, address), claim, extra in zip(rows, claims, extras, strict=True)
+        ]
 
     def _filter(self, name: str, games: Sequence[Game]) -> list[Game]:
         """The games for which this function of the AnchorStateRegistry returns true."""
@@ -99,25 +219,3 @@ class Games:
             for game, answer in zip(games, answers, strict=True)
             if isinstance(answer, bytes) and any(answer)
         ]
-
-    def _call(self, contract: str, calls: Sequence[bytes]) -> Sequence[object]:
-        return self._destination.call_contract(contract, calls) if calls else []
-
-    def _ask(
-        self, contract: str, signature: str, types: list[str], *values: Any
-    ) -> tuple[Any, ...]:
-        (answer,) = self._call(contract, [call_data(signature, *values)])
-        return self._decode_answer(signature, types, answer)
-
-    def _decode_answer(self, signature: str, types: list[str], answer: object) -> tuple[Any, ...]:
-        try:
-            return decode(types, answer if isinstance(answer, bytes) else b"")
-        except DecodingError:
-            chain = self._destination.chain.name
-            sentence = f"The contracts of dispute games on {chain} do not answer {signature}."
-            raise GamesUnreadableError(sentence) from None
-
-
-def _block_number(extra: object) -> int:
-    """The first word of an ABI-encoded `bytes`; 0 if the game has none."""
-    return int.from_bytes(extra[64:96]) if isinstance(extra, bytes) else 0

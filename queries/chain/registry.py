@@ -168,9 +168,12 @@ class RegistryReader:
         """The leaf of each source block; 32 zeros if it is not accumulated."""
         return self._read([_leaf_call(block) for block in blocks], destination_block)
 
-    def is_recorded(self, block_hash: bytes) -> bool:
-        """Whether an output registry knows this hash."""
-        (word,) = self._read([call_data("recorded(bytes32)", block_hash)])
+    def is_known(self, header: Header) -> bool:
+        """Whether the registry of a rollup knows the header's hash."""
+        if self._registry.kind is RegistryKind.ARBITRUM:
+            call = call_data("roots(bytes32)", header.word(HeaderField.EXTRA_DATA))
+            return self._client.call_contract(self._registry.outbox, [call]) == [header.hash]
+        (word,) = self._read([call_data("recorded(bytes32)", header.hash)])
         return word != EMPTY_WORD
 
     def state_horizon(self) -> int:

@@ -1,6 +1,7 @@
 """Recognise a registry by its code, and check if a chain supports its kind."""
 
 import re
+from dataclasses import dataclass
 
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
@@ -102,37 +103,71 @@ def read_visible_l1_block(registry: Registry, source: Chain, destination: Chain)
         return visible_l1_block(registry, source_chain, destination_chain)
 
 
-def anchor_game(registry: Registry, destination: ChainClient) -> str | None:
-    """The anchor game of the AnchorStateRegistry that an output registry asks, if there is one.
+def newest_claim(registry: Registry, destination: ChainClient) -> str:
+    """What the rollup's contracts accepted last, in a few words.
 
-    Raises `SetupError` if the contract has no such games, or they are about another chain.
+    Raises `SetupError` if the registry cannot read them, or they are about another chain.
     """
-    anchors = registry.anchor_state_registry
+    if registry.kind is RegistryKind.ARBITRUM:
+        return _newest_assertion(registry, destination)
+    return _newest_game(registry, destination)
 
-    def ask(contract: str, call: bytes) -> bytes:
-        (answer,) = destination.call_contract(contract, [call])
-        if not isinstance(answer, bytes) or len(answer) != HASH_BYTES:
-            raise SetupError(
-                f"{anchors} on {destination.chain.name} has no games that a registry can ask."
-            )
-        return answer
 
-    address = ask(anchors, call_data("anchorGame()"))[12:]
-    if address == bytes(20):
-        return None
-    game = to_checksum_address(address)
-    if not any(ask(anchors, call_data("isGameClaimValid(address)", address))):
+def _newest_game(registry: Registry, destination: ChainClient) -> str:
+    reader = _WordReader(
+        destination, f"{registry.portal} on {{chain}} is not the portal of a chain"
+    )
+    config = reader.address(registry.portal, "systemConfig()")
+    _check_named_chain(registry, reader.number(config, "l2ChainId()"), "portal", registry.portal)
+    anchors = reader.address(registry.portal, "anchorStateRegistry()")
+    game = reader.address(anchors, "anchorGame()")
+    if not int(game, 16):
+        return "no game has been valid yet"
+    if not reader.number(anchors, "isGameClaimValid(address)", game):
         reasons = [
             f": it is {state}"
             for name, state in INVALID_STATES.items()
-            if any(ask(anchors, call_data(f"{name}(address)", address)))
+            if reader.number(anchors, f"{name}(address)", game)
         ]
         subject = f"The last game of {anchors}, {game}, is no longer valid"
         raise SetupError(f"{subject}{''.join(reasons)}. Blocks wait for a newer one.")
-    chain = int.from_bytes(ask(game, call_data("l2ChainId()")))
+    return f"the newest valid game is {game}"
+
+
+def _newest_assertion(registry: Registry, destination: ChainClient) -> str:
+    reader = _WordReader(
+        destination, f"{registry.outbox} on {{chain}} is not the outbox of a chain"
+    )
+    rollup = reader.address(registry.outbox, "rollup()")
+    _check_named_chain(registry, reader.number(rollup, "chainId()"), "outbox", registry.outbox)
+    assertion = reader.number(rollup, "latestConfirmed()")
+    if not assertion:
+        return "no assertion is confirmed yet"
+    reader.number(rollup, "confirmPeriodBlocks()")
+    return f"the newest confirmed assertion is 0x{assertion:064x}"
+
+
+def _check_named_chain(registry: Registry, chain: int, title: str, address: str) -> None:
     if chain != registry.source:
-        raise SetupError(f"The games of {anchors} are about chain {chain}, not {registry.source}.")
-    return game
+        raise SetupError(f"The {title} {address} is of chain {chain}, not {registry.source}.")
+
+
+@dataclass(frozen=True, slots=True)
+class _WordReader:
+    """Reads words from a rollup's contracts; `SetupError` if they do not answer as expected."""
+
+    destination: ChainClient
+    problem: str
+
+    def number(self, contract: str, signature: str, *values: object) -> int:
+        (answer,) = self.destination.call_contract(contract, [call_data(signature, *values)])
+        if not isinstance(answer, bytes) or len(answer) < HASH_BYTES:
+            problem = self.problem.format(chain=self.destination.chain.name)
+            raise SetupError(f"{problem} that a registry can read: {contract} has no {signature}.")
+        return int.from_bytes(answer[:HASH_BYTES])
+
+    def address(self, contract: str, signature: str) -> str:
+        return to_checksum_address(f"0x{self.number(contract, signature):040x}"[-40:])
 
 
 def visible_own_hashes(destination: ChainClient) -> int:

@@ -32,6 +32,9 @@ class Limits:
         120.0, 0, DAY, "Time after which a single node's answer counts, if no other node answers."
     )
     max_batch_calls: int = bounded(100, 1, 1000, "Maximum number of calls in a JSON-RPC batch.")
+    max_log_blocks: int = bounded(
+        500, 1, 100_000, "Maximum number of blocks in a request for logs (eth_getLogs)."
+    )
     max_answer_mib: int = bounded(64, 1, 1024, "Maximum size of a node's answer, in MiB.")
     gas_reserve: float = bounded(0.1, 0, 1, "Share of the gas estimate that is added as a reserve.")
     initial_retry_delay: float = bounded(0.25, 0.05, 60, "First pause before a retry; it doubles.")

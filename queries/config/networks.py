@@ -3,8 +3,10 @@
 Sources:
 - chain ids, explorers and Ethereum's ENS registry: ethereum-lists/chains, eth-clients/hoodi and
   base/docs; Sepolia's ENS registry: the deployments in ENS's documentation
-- AnchorStateRegistryProxy and block times of OP-stack chains: superchain-registry, August 2026
-- finality: the two epochs of Ethereum's consensus, and the documentation of the OP stack
+- OptimismPortalProxy and block times of OP-stack chains: superchain-registry, August 2026, and
+  base/contract-deployments; Base's blocks of 200 ms: base/docs (Denim, November 2026)
+- outboxes of Arbitrum chains: arbitrum-sdk, June 2026
+- finality: the two epochs of Ethereum's consensus, and the documentation of each chain
 - gas cap and gas of a slot: the product's defaults (Osaka), in use since Fusaka or Karst
 Fee limits are our choice.
 """
@@ -21,6 +23,7 @@ from queries.config.registries import Registry, RegistryKind, derived_address
 NETWORK_HORIZON = 1_924_992_000
 FINAL_L1, FINAL_L2 = "13 to 20 minutes", "20 to 30 minutes"
 ENS = "0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e"
+WEEK = "about a week"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +34,25 @@ class Network:
     chain: int
     title: str
     explorer: str
-    block_seconds: int
+    block_seconds: float
     final_after: str
     confirmations: int = 1
     max_gas_price_gwei: str = "50"
     daily_budget: str = "0.1"  # whole coins
+    currency: str = "ETH"
     ens_registry: str = ""
-    l1: int | None = None  # of an OP-stack chain, which has the predeploy L1Block
-    # Empty if OutputRegistry cannot read the chain's dispute games. Those of Base
-    # (AggregateVerifier, since May 2026) have L2_CHAIN_ID() instead of l2ChainId().
-    anchor_state_registry: str = ""
+    l1: int | None = None  # of a rollup
+    # Of a rollup, on its L1: the portal of an OP-stack chain, or the outbox of an Arbitrum chain.
+    portal: str = ""
+    outbox: str = ""
+    claims_after: str = WEEK  # until the rollup's contracts on its L1 accept a claim about a block
+    is_test: bool = False
+    remark: str = ""  # what an operator has to know
+
+    @property
+    def sees_own_hashes(self) -> bool:
+        """Whether contracts read its block hashes: Arbitrum's BLOCKHASH is that of its L1."""
+        return not self.outbox
 
 
 _NETWORKS = (
@@ -49,51 +61,131 @@ _NETWORKS = (
         confirmations=2, max_gas_price_gwei="30", daily_budget="0.05", ens_registry=ENS,
     ),
     Network(
-        "sepolia", 11_155_111, "Sepolia", "https://sepolia.etherscan.io", 12, FINAL_L1,
-        confirmations=2, ens_registry=ENS,
-    ),
-    Network("hoodi", 560_048, "Hoodi", "https://hoodi.etherscan.io", 12, FINAL_L1, confirmations=2),
-    Network(
         "optimism", 10, "OP Mainnet", "https://optimistic.etherscan.io", 2, FINAL_L2,
         max_gas_price_gwei="1", daily_budget="0.01", l1=1,
-        anchor_state_registry="0x23B2C62946350F4246f9f9D027e071f0264FD113",
+        portal="0xbEb5Fc579115071764c7423A4f12eDde41f106Ed",
     ),
     Network(
-        "base", 8453, "Base", "https://basescan.org", 2, FINAL_L2,
+        "base", 8453, "Base", "https://basescan.org", 0.2, FINAL_L2,
         max_gas_price_gwei="1", daily_budget="0.01", l1=1,
+        portal="0x49048044D57e1C92A77f79988d21Fa8fAF74E97e", claims_after="1 to 7 days",
+    ),
+    Network(
+        "unichain", 130, "Unichain", "https://uniscan.xyz", 1, FINAL_L2,
+        max_gas_price_gwei="1", daily_budget="0.01", l1=1,
+        portal="0x0bd48f6B86a26D3a217d0Fa6FfE2B491B956A7a2",
+    ),
+    Network(
+        "arbitrum", 42_161, "Arbitrum One", "https://arbiscan.io", 0.25, FINAL_L2,
+        max_gas_price_gwei="1", daily_budget="0.01", l1=1,
+        outbox="0x0B9857ae2D4A3DBe74ffE1d7DF045bb7F96E4840",
+        remark="Contracts there do not see its block hashes, so there is no `native` route.",
+    ),
+    Network(
+        "arbitrum-nova", 42_170, "Arbitrum Nova", "https://nova.arbiscan.io", 0.25, FINAL_L2,
+        max_gas_price_gwei="1", daily_budget="0.01", l1=1,
+        outbox="0xD4B80C3D7240325D18E645B49e6535A3Bf95cc58",
+    ),
+    Network(
+        "bnb", 56, "BNB Smart Chain", "https://bscscan.com", 0.45, "2 seconds",
+        max_gas_price_gwei="5", daily_budget="0.05", currency="BNB",
+        remark="Hosted nodes prove only tags such as `latest`, which is not enough: run an "
+        "archive.",
+    ),
+    Network(
+        "polygon", 137, "Polygon PoS", "https://polygonscan.com", 2, "5 seconds",
+        max_gas_price_gwei="1000", daily_budget="100", currency="POL",
+        remark="Bor proves 128 blocks, some 4 minutes, so ask at once.",
+    ),
+    Network(
+        "gnosis", 100, "Gnosis", "https://gnosisscan.io", 5, "3 minutes",
+        max_gas_price_gwei="50", daily_budget="5", currency="xDAI",
+    ),
+    Network(
+        "linea", 59_144, "Linea", "https://lineascan.build", 2, "some hours",
+        max_gas_price_gwei="5", daily_budget="0.01",
+        remark="Blocks are final only when they are proven on Ethereum, hours later. "
+        "`eth_getProof` proves against the header; `linea_getProof`, of another trie, "
+        "is not used.",
+    ),
+    Network(
+        "sepolia", 11_155_111, "Sepolia", "https://sepolia.etherscan.io", 12, FINAL_L1,
+        confirmations=2, ens_registry=ENS,
+        is_test=True,
+    ),
+    Network(
+        "hoodi", 560_048, "Hoodi", "https://hoodi.etherscan.io", 12, FINAL_L1, confirmations=2,
+        is_test=True,
     ),
     Network(
         "optimism-sepolia", 11_155_420, "OP Sepolia", "https://sepolia-optimism.etherscan.io",
         2, FINAL_L2, max_gas_price_gwei="1", l1=11_155_111,
-        anchor_state_registry="0xa1Cec548926eb5d69aa3B7B57d371EdBdD03e64b",
+        portal="0x16Fc5058F25648194471939df75CF27A2fdC48BC",
+        is_test=True,
     ),
     Network(
-        "base-sepolia", 84_532, "Base Sepolia", "https://sepolia.basescan.org", 2, FINAL_L2,
+        "base-sepolia", 84_532, "Base Sepolia", "https://sepolia.basescan.org", 0.2, FINAL_L2,
         max_gas_price_gwei="1", l1=11_155_111,
+        portal="0x49f53e41452C74589E85cA1677426Ba426459e85", claims_after="1 to 7 days",
+        is_test=True,
+    ),
+    Network(
+        "unichain-sepolia", 1301, "Unichain Sepolia", "https://sepolia.uniscan.xyz", 1, FINAL_L2,
+        max_gas_price_gwei="1", l1=11_155_111,
+        portal="0x0d83dab629f0e0F9d36c0Cbc89B69a489f0751bD",
+        is_test=True,
+    ),
+    Network(
+        "arbitrum-sepolia", 421_614, "Arbitrum Sepolia", "https://sepolia.arbiscan.io",
+        0.25, FINAL_L2, max_gas_price_gwei="1", l1=11_155_111,
+        outbox="0x65f07C7D521164a4d5DaC6eB8Fac8DA067A3B78F", claims_after="1 to 2 hours",
+        is_test=True,
     ),
 )  # fmt: skip
 NETWORKS: Mapping[str, Network] = {network.name: network for network in _NETWORKS}
+# Networks without a route, or with one that `init` does not know, and why.
+OTHER_NETWORKS: Mapping[str, str] = {
+    "other OP-stack chains": "As OP Mainnet: `optimism` from their L1, `output` to it. Their "
+    "OptimismPortalProxy is in ethereum-optimism/superchain-registry; contracts before "
+    "op-contracts 4 do not name their chain, and `deploy_registry` refuses them.",
+    "other Arbitrum chains": "As Arbitrum One, to the chain that they settle on, with their "
+    "rollup's outbox, if their contracts have assertions (BoLD).",
+    "Scroll": "`native` and `attested`: Ethereum's trie since April 2025, real BLOCKHASH and "
+    "EIP-2935 since August 2025. Older blocks have another trie and cannot be proven.",
+    "ZKsync Era": "Nothing can be proven: a header holds no state root of Ethereum's kind, and "
+    "contracts run in another virtual machine, with other gas costs.",
+    "Avalanche C-Chain": "No account can be proven: accounts have a fifth field in its trie. "
+    "Header fields and events can, with an `attested` registry.",
+    "Starknet": "Nothing can be proven: it has other contracts, headers and tries.",
+}
 
 
 def network_registry(source: Network, destination: Network, **options: Any) -> Registry:
     """This version's registry of the route; `options` are the signers and their threshold."""
     kind = route_kind(source, destination)
     registry = Registry(kind, source.chain, destination.chain, horizon=NETWORK_HORIZON)
-    if registry.kind is RegistryKind.OUTPUT:
-        registry = replace(registry, anchor_state_registry=source.anchor_state_registry)
-    elif registry.kind is RegistryKind.ATTESTED:
+    if registry.is_of_rollup:
+        registry = replace(registry, portal=source.portal, outbox=source.outbox)
+    elif kind is RegistryKind.ATTESTED:
         registry = replace(registry, **options)
     return replace(registry, address=derived_address(registry))
+
+
+def has_route(source: Network, destination: Network) -> bool:
+    """Whether there is a registry for the route."""
+    return source != destination or source.sees_own_hashes
 
 
 def route_kind(source: Network, destination: Network) -> RegistryKind:
     """The registry kind of the route that needs the least trust."""
     if source == destination:
         return RegistryKind.NATIVE
-    if destination.l1 == source.chain:
+    if destination.l1 == source.chain and destination.portal:
         return RegistryKind.OPTIMISM
-    if source.l1 == destination.chain and source.anchor_state_registry:
+    if source.l1 == destination.chain and source.portal:
         return RegistryKind.OUTPUT
+    if source.l1 == destination.chain and source.outbox:
+        return RegistryKind.ARBITRUM
     return RegistryKind.ATTESTED
 
 
@@ -101,9 +193,10 @@ def provable_after(source: Network, kind: RegistryKind) -> str:
     """The time from a block until its facts can be proven."""
     match kind:
         case RegistryKind.NATIVE:
-            return f"{2 * source.block_seconds} seconds"
-        case RegistryKind.OUTPUT:
-            return "about a week"
+            seconds = round(2 * source.block_seconds)
+            return f"{seconds} seconds" if seconds > 1 else "a second"
+        case RegistryKind.OUTPUT | RegistryKind.ARBITRUM:
+            return source.claims_after
         case RegistryKind.OPTIMISM | RegistryKind.ATTESTED:
             return source.final_after
 
@@ -118,12 +211,14 @@ def chain_lines(network: Network, nodes: Iterable[str], *, is_destination: bool)
         "]",
         f'explorer = "{network.explorer}"',
     ]
+    if network.currency != "ETH":
+        lines.append(f'currency = "{network.currency}"')
     if network.ens_registry:
         lines.append(f'ens_registry = "{network.ens_registry}"')
     if is_destination:
         lines += [
             f"confirmations = {network.confirmations}",
             f"max_gas_price_gwei = {network.max_gas_price_gwei}",
-            f"daily_budget = {network.daily_budget}  # ETH that a day's transactions may cost",
+            f"daily_budget = {network.daily_budget}  # {network.currency} that a day may cost",
         ]
     return lines

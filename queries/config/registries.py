@@ -21,7 +21,7 @@ from pydantic import Field, StrictInt
 from queries.config.routes_file import ContractAddress, Time
 from queries.contracts.abi import Artifact, load_artifact
 from queries.proving.keccak import keccak256
-from queries.proving.registry_calls import HORIZON
+from queries.proving.registry_calls import ARBITRUM_HISTORY_RING, HISTORY_RING, HORIZON
 
 # The deterministic deployment proxy. Its calldata is a salt of 32 bytes and the init code. Its
 # address is the same on every chain, because a signed transaction without a chain id deploys it.
@@ -47,7 +47,11 @@ class RegistryKind(StrEnum):
     NATIVE = "native"
     OPTIMISM = "optimism"
     OUTPUT = "output"
+    ARBITRUM = "arbitrum"
     ATTESTED = "attested"
+
+
+ROLLUP_KINDS = {RegistryKind.OUTPUT, RegistryKind.ARBITRUM}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,10 @@ class Registry:
     signers: Signers = ()
     threshold: Annotated[StrictInt, Field(description="a whole number")] = 0
     valid_until: Time = VALID_UNTIL
-    # Output: the contract that knows which dispute games are valid.
-    anchor_state_registry: ContractAddress = ""
+    # Output: the source's OptimismPortal, whose AnchorStateRegistry knows which games are valid.
+    portal: ContractAddress = ""
+    # Arbitrum: the outbox of the source, which has the hashes of confirmed blocks.
+    outbox: ContractAddress = ""
     horizon: Time = HORIZON  # Unix seconds; the registry refuses later headers
     # Gateways of its FactsLookup contract (ERC-3668). If empty, it has no such contract.
     lookup_urls: Annotated[
@@ -74,6 +80,16 @@ class Registry:
     def route_filter(self) -> dict[str, int]:
         """Arguments for `filter()` of rows that belong to this route."""
         return {"source": self.source, "destination": self.destination}
+
+    @property
+    def is_of_rollup(self) -> bool:
+        """Whether the source is a rollup whose contracts on the destination check its claims."""
+        return self.kind in ROLLUP_KINDS
+
+    @property
+    def history_ring(self) -> int:
+        """How many block hashes the source's history contract (EIP-2935) keeps."""
+        return ARBITRUM_HISTORY_RING if self.kind is RegistryKind.ARBITRUM else HISTORY_RING
 
     @property
     def events_verifier(self) -> str:
@@ -151,7 +167,12 @@ CONSTRUCTORS: dict[RegistryKind, tuple[tuple[str, str, str], ...]] = {
     RegistryKind.OUTPUT: (
         _HORIZON_ARGUMENT,
         ("source", "uint256", "sourceChainId()"),
-        ("anchor_state_registry", "address", "anchorStateRegistry()"),
+        ("portal", "address", "portal()"),
+    ),
+    RegistryKind.ARBITRUM: (
+        _HORIZON_ARGUMENT,
+        ("source", "uint256", "sourceChainId()"),
+        ("outbox", "address", "outbox()"),
     ),
 }
 
@@ -209,6 +230,6 @@ def route_lines(registry: Registry, *, with_defaults: bool = False) -> list[str]
         lines.append(f"signers = [{signers}]")
         lines.append(f"threshold = {registry.threshold}")
         lines.append(f"valid_until = {format_time(registry.valid_until)}")
-    if registry.kind is RegistryKind.OUTPUT:
-        lines.append(f'anchor_state_registry = "{registry.anchor_state_registry}"')
+    rollup_contracts = {"portal": registry.portal, "outbox": registry.outbox}
+    lines += [f'{name} = "{address}"' for name, address in rollup_contracts.items() if address]
     return lines

@@ -233,7 +233,7 @@ def read_registry(location: str, table: object, chains: Mapping[int, Chain]) -> 
             )
     if (registry.kind is RegistryKind.NATIVE) != (registry.source == registry.destination):
         raise_routes_error(location, "source and destination are equal for native registries only")
-    for key in ("signers", "threshold", "anchor_state_registry"):
+    for key in ("signers", "threshold", "portal", "outbox"):
         if key in arguments - table.keys():
             raise_routes_error(
                 f"{location}.{key}", f"it must be set, because the kind is {registry.kind}"

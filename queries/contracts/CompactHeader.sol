@@ -154,6 +154,16 @@ abstract contract CompactHeader is IFactsRegistry {
         }
     }
 
+    /// @dev A field of a sealed header, as a word.
+    function _headerWord(Header header, uint256 field) internal pure returns (uint256) {
+        unchecked {
+            (uint256 current, uint256 cursor, uint256 end) = _firstField(header, 1 << field);
+            for (; current < field; ++current) (, cursor) = _item(cursor, end);
+            (uint256 start, uint256 next) = _item(cursor, end);
+            return _fieldWord(start, next);
+        }
+    }
+
     /// @dev A field as a word: up to 32 bytes as a number, more by hash.
     function _fieldWord(uint256 start, uint256 end) internal pure returns (uint256 word) {
         assembly ("memory-safe") {

@@ -5,15 +5,15 @@ import {uint8At, uint16At, uint64At, wordAt} from "./Calldata.sol";
 import {FactStore} from "./FactStore.sol";
 import {Facts, IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
 import {
-    ANSWERS,
-    ASKED,
+    ACCOUNTS,
     FLAGS,
     HASH,
     Header,
     NUMBER,
     PARENT,
     PREVIOUS,
-    TIMESTAMP
+    TIMESTAMP,
+    VALUES
 } from "./Header.sol";
 import {wordIn} from "./Memory.sol";
 import {ProvenFacts} from "./ProvenFacts.sol";
@@ -54,10 +54,10 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
     ///     block. Of several hops before it, the last one counts.
     function prove() external {
         uint256 cursor = 4;
-        Hop memory hop;
+        bytes32 hop = 0;
         while (cursor < msg.data.length) {
             Header last = Header.wrap(0);
-            (last, cursor) = _readSection(cursor, hop, last);
+            (last, cursor, hop) = _readSection(cursor, hop, last);
             _store(last);
         }
         if (cursor != msg.data.length) revert ProofEndMismatch(cursor, msg.data.length);
@@ -66,21 +66,20 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
     /// @inheritdoc IFactsRegistry
     function verify(bytes calldata proof) external view returns (Facts memory) {
         (uint256 cursor, uint256 end) = _bounds(proof);
-        Hop memory hop;
+        bytes32 hop = 0;
         Header last = Header.wrap(0);
         while (cursor < end) {
-            (last, cursor) = _readSection(cursor, hop, last);
+            (last, cursor, hop) = _readSection(cursor, hop, last);
         }
         if (cursor != end) revert ProofEndMismatch(cursor, end);
         _returnFacts(last);
     }
 
     /// @inheritdoc IFactsRegistry
-    function endedBy(bytes calldata section) external {
+    function lowerHorizon(bytes calldata section) external {
         (uint256 cursor, uint256 end) = _bounds(section);
-        Hop memory hop;
         Header header;
-        (header, cursor) = _readSection(cursor, hop, Header.wrap(0));
+        (header, cursor,) = _readSection(cursor, 0, Header.wrap(0));
         if (cursor != end) revert ProofEndMismatch(cursor, end);
         _checkContradiction(header);
         uint256 timestamp = header.get(TIMESTAMP);
@@ -128,8 +127,8 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
         unchecked {
             _checkState(header);
             uint256 number = header.get(NUMBER);
-            uint256 cursor = header.get(ASKED);
-            uint256 answer = header.get(ANSWERS);
+            uint256 cursor = header.get(ACCOUNTS);
+            uint256 answer = header.get(VALUES);
             for (uint256 count = uint16At(cursor - 2); count > 0; --count) {
                 address account = address(bytes20(wordAt(cursor)));
                 cursor += _nameLength();

@@ -4,18 +4,18 @@ pragma solidity 0.8.37;
 import {NumberTooLong, numberAt, uint8At, uint16At, uint64At, wordAt} from "./Calldata.sol";
 import {CompactHeader} from "./CompactHeader.sol";
 import {
-    ANSWERS,
-    ASKED,
+    ACCOUNTS,
     EXTRAS,
     FLAGS,
     HASH,
     Header,
+    newHeader,
     NUMBER,
     PARENT,
     PREVIOUS,
     STATE_ROOT,
     TIMESTAMP,
-    newHeader
+    VALUES
 } from "./Header.sol";
 import {IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
 import {newList, putWord, reserve, wordIn} from "./Memory.sol";
@@ -39,8 +39,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     /// @notice A time needs the parent's header in the same section; this is the section's first.
     /// @param blockNumber The header's number.
     error NoParentProvided(uint256 blockNumber);
-    /// @notice A hop's witness must be of exactly one slot, below 8191, of the history contract, and of
-    /// nothing else.
+    /// @notice A hop's witness must be of exactly one slot of the history contract, and of nothing else.
     /// @param blockNumber The block from which the hop starts.
     error HopMalformed(uint256 blockNumber);
     /// @notice The history contract holds no hash in this slot at this block.
@@ -68,20 +67,12 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     uint256 private constant HEADERS = 2;
     uint256 private constant ACCUMULATED_HOP = 3;
 
-    /// @dev EIP-2935: after a block, slot n % RING holds the hash of block n, for each n of the RING
-    /// blocks before it.
+    /// @dev EIP-2935: its slots hold the hashes of the blocks before: of 8,191 on Ethereum, of 393,168 on
+    /// Arbitrum. Nobody else writes to it.
     address private constant HISTORY = 0x0000F90827F1C53a10cb7A02335B175320002935;
-    uint256 private constant RING = 8191;
 
     // Of an account in `answers`: nonce, balance, storage root, code hash; then its slots' values.
     uint256 internal constant ACCOUNT_WORDS = 4;
-
-    /// @dev A hash that a section has proven; the next HEADERS section may end with its header. That
-    /// section replaces it with its own hop, or clears it. A section ACCUMULATED_BLOCK keeps it.
-    struct Hop {
-        uint256 number;
-        bytes32 hash;
-    }
 
     /// @inheritdoc IFactsRegistry
     mapping(uint256 blockNumber => bytes32) public accumulated;
@@ -92,18 +83,20 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
         stateHorizon = HORIZON;
     }
 
-    /// @dev Whether the registry's own source of hashes has this hash.
-    function _isKnown(uint256 number, bytes32 hash) internal view virtual returns (bool) {
-        return _knownHash(number) == hash;
+    /// @dev Whether the registry's own source of hashes has this header's hash.
+    function _isKnown(Header header) internal view virtual returns (bool) {
+        return _knownHash(header.get(NUMBER)) == bytes32(header.get(HASH));
     }
 
     /// @dev Reads the section at `cursor`. Headers that have facts or are to be accumulated are kept in
-    /// a list, whose newest entry is `last`, or zero while the list is empty. Returns its newest entry
-    /// after this section, and the section's end.
-    function _readSection(uint256 cursor, Hop memory hop, Header last)
+    /// a list, whose newest entry is `last`, or zero while the list is empty. `hop` is the hash to which
+    /// a section before it has hopped, or zero: a section HEADERS may end with its header. Returns the
+    /// list's newest entry after this section, the section's end, and the hop for the next section. A
+    /// section HEADERS replaces the hop by its own, or clears it; ACCUMULATED_BLOCK keeps it.
+    function _readSection(uint256 cursor, bytes32 hop, Header last)
         internal
         view
-        returns (Header, uint256)
+        returns (Header, uint256, bytes32)
     {
         unchecked {
             uint256 kind = uint8At(cursor);
@@ -116,10 +109,10 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
         }
     }
 
-    function _readAccumulated(uint256 cursor, Hop memory hop, Header last, uint256 flags)
+    function _readAccumulated(uint256 cursor, bytes32 hop, Header last, uint256 flags)
         private
         view
-        returns (Header, uint256)
+        returns (Header, uint256, bytes32)
     {
         unchecked {
             Header header = newHeader(flags);
@@ -133,26 +126,22 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
                     number, bytes32(header.get(HASH)), bytes32(header.get(STATE_ROOT))
                 );
             }
-            if ((flags & HOP) != 0) {
-                (hop.number, hop.hash) = _hopOf(header);
-                return (last, cursor);
-            }
+            if ((flags & HOP) != 0) return (last, cursor, _hopOf(header));
             header.set(PREVIOUS, Header.unwrap(last));
-            return (header, cursor);
+            return (header, cursor, hop);
         }
     }
 
-    function _readHeaders(uint256 cursor, Hop memory hop, Header last)
+    function _readHeaders(uint256 cursor, bytes32 hop, Header last)
         private
         view
-        returns (Header, uint256)
+        returns (Header, uint256, bytes32)
     {
         unchecked {
             uint256 count = uint16At(cursor);
             if (count == 0) revert NoHeader(cursor);
             cursor += 2;
-            uint256 hopNumber = 0;
-            bytes32 hopHash = 0;
+            bytes32 nextHop = 0;
             Header header = Header.wrap(0);
             for (uint256 i = 0; i < count; ++i) {
                 uint256 flags = uint8At(cursor);
@@ -161,7 +150,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
                 (header, cursor) = _readHeader(cursor + 1, flags, parentHash);
                 if ((flags & (WITNESS | HOP)) != 0) cursor = _readWitness(cursor, header);
                 _seal(header);
-                if ((flags & HOP) != 0) (hopNumber, hopHash) = _hopOf(header);
+                if ((flags & HOP) != 0) nextHop = _hopOf(header);
                 if ((flags & (ACCUMULATE | WITNESS | FIELDS | TIMESTAMPS)) != 0) {
                     header.set(EXTRAS, cursor);
                     header.set(PREVIOUS, Header.unwrap(last));
@@ -175,12 +164,10 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
             }
             uint256 number = header.get(NUMBER);
             bytes32 hash = bytes32(header.get(HASH));
-            if (
-                !(hop.number == number && hop.hash == hash)
-                    && !_isKnown(number, hash) && accumulated[number] != header.leaf()
-            ) revert BlockNotKnown(number, hash);
-            (hop.number, hop.hash) = (hopNumber, hopHash);
-            return (last, cursor);
+            if (hop != hash && !_isKnown(header) && accumulated[number] != header.leaf()) {
+                revert BlockNotKnown(number, hash);
+            }
+            return (last, cursor, nextHop);
         }
     }
 
@@ -200,18 +187,13 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
         }
     }
 
-    /// @dev The target of a hop: of the RING blocks before `header`, the one whose number is `slot`
-    /// modulo RING.
-    function _hopOf(Header header) private view returns (uint256 number, bytes32 hash) {
-        unchecked {
-            number = header.get(NUMBER) - 1;
-            (bool found, uint256 cursor, uint256 answers) = _historySlots(header, 1);
-            uint256 slot = uint256(wordAt(cursor));
-            if (!found || slot >= RING) revert HopMalformed(number + 1);
-            hash = bytes32(wordIn(answers));
-            if (hash == 0) revert HopToNothing(number + 1, slot);
-            number -= (number % RING + RING - slot) % RING;
-        }
+    /// @dev The hash in the slot of the history contract that the witness of `header` is of: that of a
+    /// block before it.
+    function _hopOf(Header header) private view returns (bytes32 hash) {
+        (bool found, uint256 cursor, uint256 answers) = _historySlots(header, 1);
+        if (!found) revert HopMalformed(header.get(NUMBER));
+        hash = bytes32(wordIn(answers));
+        if (hash == 0) revert HopToNothing(header.get(NUMBER), uint256(wordAt(cursor)));
     }
 
     /// @dev Whether the witness of `header` is of `count` slots of the history contract, and of nothing
@@ -222,20 +204,20 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
         returns (bool found, uint256 cursor, uint256 answers)
     {
         unchecked {
-            uint256 entry = header.get(ASKED);
+            uint256 entry = header.get(ACCOUNTS);
             cursor = entry + _nameLength(); // a mask, the count of slots, the slots
             found = uint16At(entry - 2) == 1 && address(bytes20(wordAt(entry))) == HISTORY
                 && uint16At(cursor + 1) == count;
             cursor += 3;
-            answers = header.get(ANSWERS) + 32 * ACCOUNT_WORDS;
+            answers = header.get(VALUES) + 32 * ACCOUNT_WORDS;
         }
     }
 
     /// @dev Reverts unless the witness of `header` shows that its state root is not that of the state
-    /// after it. Let `first`, a header before it, be that of block n. If the slot of block n - 1 holds the
-    /// hash of that block, the history contract wrote it and then, in a block after n, the hash of block n
-    /// into the slot behind it, whatever the size of its ring; unless its ring ends there, and the slot
-    /// holds nothing. So another hash there is from a state before the block after n.
+    /// after it. Let `first`, a header before it, be that of block n. If a slot holds the hash of block
+    /// n - 1, the history contract wrote it and then, in a block after n, the hash of block n into the slot
+    /// behind it, whatever the size of its ring; unless its ring ends there, and the slot behind holds
+    /// nothing. So another hash there is from a state before the block after n.
     function _checkContradiction(Header header) internal view {
         unchecked {
             if (Header.unwrap(header) == 0) revert EvidenceMalformed();
@@ -243,12 +225,10 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
             if (Header.unwrap(first) == 0 || !_hasWitness(header)) revert EvidenceMalformed();
             (bool found, uint256 cursor, uint256 answers) = _historySlots(header, 2);
             // Slots ascend by their hashes, so either of the two may be named first.
-            uint256 slot = (first.get(NUMBER) - 1) % RING;
-            uint256 offset = uint256(wordAt(cursor)) == slot ? 0 : 32;
-            if (
-                !found || uint256(wordAt(cursor + offset)) != slot
-                    || uint256(wordAt(cursor + (offset ^ 32))) != slot + 1
-            ) revert EvidenceMalformed();
+            uint256 slot = uint256(wordAt(cursor));
+            uint256 other = uint256(wordAt(cursor + 32));
+            if (!found || (other != slot + 1 && slot != other + 1)) revert EvidenceMalformed();
+            uint256 offset = slot < other ? 0 : 32;
             uint256 held = wordIn(answers + offset);
             uint256 next = wordIn(answers + (offset ^ 32));
             if (
@@ -291,7 +271,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
         unchecked {
             uint256 count = uint16At(cursor);
             cursor += 2;
-            header.set(ASKED, cursor);
+            header.set(ACCOUNTS, cursor);
             Walk memory walk;
             (walk.keys, walk.entries) = (newList(count), reserve(32 * count));
             uint256 words = 0; // before the answer to account i
@@ -304,7 +284,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
                 cursor += 3 + 32 * slots;
             }
             walk.answers = reserve(32 * words);
-            header.set(ANSWERS, walk.answers);
+            header.set(VALUES, walk.answers);
             walk.cursor = cursor;
             walk.fullBranch = newFullBranch();
             header.set(STATE_ROOT, uint256(_root(walk)));

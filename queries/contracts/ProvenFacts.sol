@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 import {uint16At, uint64At, wordAt} from "./Calldata.sol";
-import {ANSWERS, ASKED, FLAGS, Header, NUMBER, PARENT, PREVIOUS} from "./Header.sol";
+import {ACCOUNTS, FLAGS, Header, NUMBER, PARENT, PREVIOUS, VALUES} from "./Header.sol";
 import {freeMemory, putWord, reserve, wordIn} from "./Memory.sol";
 import {ProofReader} from "./ProofReader.sol";
 
@@ -73,7 +73,7 @@ abstract contract ProvenFacts is ProofReader {
     function _count(Header header, Lists memory lists) private view {
         unchecked {
             if (_hasWitness(header)) {
-                uint256 cursor = header.get(ASKED);
+                uint256 cursor = header.get(ACCOUNTS);
                 uint256 count = uint16At(cursor - 2);
                 lists.accounts += count;
                 for (; count > 0; --count) {
@@ -99,8 +99,8 @@ abstract contract ProvenFacts is ProofReader {
         unchecked {
             _checkState(header);
             uint256 number = header.get(NUMBER);
-            uint256 cursor = header.get(ASKED);
-            uint256 answer = header.get(ANSWERS);
+            uint256 cursor = header.get(ACCOUNTS);
+            uint256 answer = header.get(VALUES);
             (uint256 target, uint256 slotTarget) = (lists.accounts, lists.slots);
             for (uint256 count = uint16At(cursor - 2); count > 0; --count) {
                 uint256 account = uint256(wordAt(cursor)) >> 96;

@@ -18,6 +18,7 @@ SOURCES = {
     "NativeRegistry": "NativeRegistry.sol",
     "OptimismRegistry": "OptimismRegistry.sol",
     "OutputRegistry": "OutputRegistry.sol",
+    "ArbitrumRegistry": "ArbitrumRegistry.sol",
     "AttestedRegistry": "AttestedRegistry.sol",
     "FactsRouter": "compat/FactsRouter.sol",
     "EventsRouter": "compat/EventsRouter.sol",
@@ -25,6 +26,7 @@ SOURCES = {
     "SignatureCheck": "SignatureCheck.sol",
     "L1BlockStandIn": "demo/L1BlockStandIn.sol",
     "DisputeGamesStandIn": "demo/DisputeGamesStandIn.sol",
+    "RollupStandIn": "demo/RollupStandIn.sol",
     "DemoToken": "demo/DemoToken.sol",
 }
 

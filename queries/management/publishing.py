@@ -170,8 +170,7 @@ def _find_publish_anchor(
         registry_block,
         registry,
         context.destination,
-        chain.headers,
-        chain.proofs,
+        chain,
         head,
         KnownBlocks(registry, RegistryReader(context.destination, registry)),
     )
@@ -238,10 +237,18 @@ class ProofFileChain:
             )
         return self.source.headers(first, last)
 
-    def proofs(self, header: Header, requests: Sequence[AccountSlots]) -> Sequence[AccountProof]:
+    def header_by_hash(self, block_hash: bytes) -> Header:
+        return self._required_source("A later block").header_by_hash(block_hash)
+
+    def account_proofs(
+        self, header: Header, requested_slots: Sequence[AccountSlots]
+    ) -> Sequence[AccountProof]:
+        return self._required_source("A hop").account_proofs(header, requested_slots)
+
+    def _required_source(self, subject: str) -> ChainClient:
         if self.source is None:
-            raise NotPublishedError(f"A hop is missing: {_source_node_hint(self.block.chain)}")
-        return self.source.account_proofs(header, requests)
+            raise NotPublishedError(f"{subject} is missing: {_source_node_hint(self.block.chain)}")
+        return self.source
 
 
 def _source_node_hint(chain: int) -> str:

@@ -31,16 +31,17 @@ from queries.chain.registry import RegistryReader
 from queries.chain.registry_checks import (
     HISTORY_WINDOW,
     SetupError,
-    anchor_game,
     check_chain,
     deployed_registry,
     has_built_code,
+    newest_claim,
     visible_l1_block,
 )
 from queries.chain.signer import Signer
 from queries.config.limits import DAY, Limits
 from queries.config.measured_costs import account_cost
 from queries.config.registries import (
+    ROLLUP_KINDS,
     Registry,
     RegistryKind,
     constructor_arguments,
@@ -55,7 +56,7 @@ from queries.config.routes import Chain, NodeAddress, Routes
 from queries.contracts.abi import call_data
 from queries.proving.headers import HeaderField
 
-OUTPUT_DELAY = 7 * DAY  # seconds: a game runs for half of it, and is final after the other half
+CLAIM_DELAY = 7 * DAY  # seconds until a rollup's contracts accept a claim about a block
 
 # Distances from the head at which receipts are probed; the first block is probed last.
 RECEIPT_PROBES = (0, 1_000, HISTORY_WINDOW, *(10**power for power in range(5, 10)))
@@ -117,7 +118,7 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
         nodes = yield from _check_nodes(checked_chain, windows if kinds else None)
         chains[chain.id] = replace(chain, nodes=nodes)
         if windows:
-            delay = OUTPUT_DELAY if kinds == {RegistryKind.OUTPUT} else 0
+            delay = CLAIM_DELAY if kinds <= ROLLUP_KINDS else 0
             check = partial(_provable_blocks, max(windows), delay)
             yield _run_check(f"{chain.name}, provable", check)
     for registry in registries:
@@ -264,8 +265,8 @@ def _provable_blocks(window: ProofWindow, delay: int) -> str:
     is_pruned, duration = not window.has_first_block, format_duration(window.seconds)
     if is_pruned and window.seconds < delay:
         raise SetupError(
-            f"A dispute game is final {format_duration(delay)} after its block, but the nodes "
-            f"prove only blocks of the last {duration}. {MORE_STATE}"
+            f"The rollup's contracts accept a block {format_duration(delay)} after it was made, "
+            f"but the nodes prove only blocks of the last {duration}. {MORE_STATE}"
         )
     if is_pruned and window.blocks < HISTORY_WINDOW:
         return (
@@ -383,10 +384,11 @@ def _check_hash_source(registry: Registry, source: ChainClient, destination: Cha
             threshold, signers = registry.threshold, len(registry.signers)
             return f"takes attestations by {threshold} of {signers} signers until {valid_until}"
         case RegistryKind.OUTPUT:
-            game = anchor_game(registry, destination)
-            newest = f"the newest is {game}" if game else "there is none yet"
-            anchors = registry.anchor_state_registry
-            return f"asks the AnchorStateRegistry {anchors} which games are valid; {newest}"
+            newest = newest_claim(registry, destination)
+            return f"asks the portal {registry.portal} which games are valid; {newest}"
+        case RegistryKind.ARBITRUM:
+            newest = newest_claim(registry, destination)
+            return f"asks the outbox {registry.outbox} for confirmed blocks; {newest}"
         case RegistryKind.NATIVE:
             has_history = visible_blocks == HISTORY_WINDOW
             remark = "" if has_history else " (the chain has no history contract, EIP-2935)"

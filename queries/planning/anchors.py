@@ -2,17 +2,16 @@
 own hash, or headers or a hop from a later block. Without one, a transaction may have to prepare it.
 
 Hops prove an older block's hash in the state of a newer block, which holds the hashes of the 8,191
-blocks before it (EIP-2935). For older blocks several hops follow one another.
+blocks before it (EIP-2935; on Arbitrum 393,168). For older blocks several hops follow one another.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 from accounts.wording import format_count
-from queries.chain.answers import AccountSlots
+from queries.chain.assertions import Assertions
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     PROOF_TOO_OLD_ERRORS,
@@ -22,19 +21,18 @@ from queries.chain.errors import (
     SourceReorgError,
     StateNotAvailableError,
 )
-from queries.chain.games import Game, Games
+from queries.chain.games import Games
 from queries.chain.registry import EMPTY_WORD, HASH_HISTORY, RegistryBlock, RegistryReader
 from queries.chain.registry_checks import BLOCKHASH_WINDOW, HISTORY_WINDOW
+from queries.chain.rollup_claims import RollupClaims, SourceChain
 from queries.config.registries import Registry, RegistryKind
-from queries.contracts.abi import call_data, selector
+from queries.contracts.abi import selector
 from queries.planning.calls import Anchor, Hops, Preparation
 from queries.planning.known_blocks import KnownBlocks
-from queries.proving.accounts import AccountProof
-from queries.proving.headers import Header, HeaderField
+from queries.proving.headers import ARBOS_WITH_HISTORY, Header, HeaderField, arbos_version
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.packing import CALLDATA_BYTES, HEADERS_PER_HOP
 from queries.proving.registry_calls import (
-    HISTORY_RING,
     HeaderStep,
     accumulated_section,
     headers_section,
@@ -46,15 +44,9 @@ from queries.wait_reasons import Reason, WaitCode
 
 # Two epochs: this many blocks may leave the windows before the transaction is mined and final.
 MARGIN = 2 * 32
-MESSAGE_PASSER = bytes.fromhex("4200000000000000000000000000000000000016")  # of an OP-stack chain
 
 HASH_HISTORY_BYTES = bytes.fromhex(HASH_HISTORY[2:])
 NO_PROOF_ERRORS = (BlockUnknownError, *PROOF_TOO_OLD_ERRORS)
-
-# Fetches the headers from one block to another, child after child.
-FetchHeaders = Callable[[int, int], Sequence[Header]]
-# Fetches proofs of the state of accounts at a block.
-FetchProofs = Callable[[Header, Sequence[AccountSlots]], Sequence[AccountProof]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +67,13 @@ class OutOfReach(HashNotKnown):
 AnchorResult = Anchor | Preparation | HashNotKnown
 
 
+def has_hash_history(header: Header, registry: Registry) -> bool:
+    """Whether the source had the contract of EIP-2935 at this block."""
+    if registry.kind is RegistryKind.ARBITRUM and arbos_version(header) >= ARBOS_WITH_HISTORY:
+        return True
+    return header.has_field(HeaderField.REQUESTS_HASH)  # both came with Prague
+
+
 @dataclass(frozen=True)
 class AnchorSearch:
     """Searches for a known block at or above a block, and for headers or hops from there to it."""
@@ -83,8 +82,7 @@ class AnchorSearch:
     registry_block: RegistryBlock
     registry: Registry
     destination: ChainClient
-    fetch_headers: FetchHeaders
-    fetch_proofs: FetchProofs
+    source: SourceChain
     source_head: int  # no block above it is known
     known_blocks: KnownBlocks
 
@@ -99,8 +97,15 @@ class AnchorSearch:
         return (self.header, *self._fetch_newer_headers(last))[-1]
 
     @cached_property
-    def games(self) -> Games:
-        return Games(self.registry, self.destination, self.target)
+    def claims(self) -> RollupClaims:
+        """The claims about the target, if the source is a rollup."""
+        kind = Assertions if self.registry.kind is RegistryKind.ARBITRUM else Games
+        is_known, head = self.registry_reader.is_known, self.source_head
+        return kind(self.registry, self.destination, self.source, self.target, head, is_known)
+
+    @property
+    def history_ring(self) -> int:
+        return self.registry.history_ring
 
     def find(self) -> AnchorResult:
         """Find how the missing facts can be proven now, or the reason why they cannot yet."""
@@ -114,8 +119,7 @@ class AnchorSearch:
         first, window = self.target.number, self.hash_window
         if window and first >= window.stop:
             return HashNotKnown(WaitCode.NEXT_BLOCK_MISSING.reason)
-        # The field and the history of hashes came with the same fork, Prague.
-        has_history = self.target.has_field(HeaderField.REQUESTS_HASH)
+        has_history = has_hash_history(self.target, self.registry)
         # Without hops half of a transaction is for headers, and half for proofs.
         headers_per_half_call = CALLDATA_BYTES // 2 // len(header.rlp)
         max_headers = HEADERS_PER_HOP if has_history else headers_per_half_call
@@ -130,7 +134,7 @@ class AnchorSearch:
 
     def _find_hops(self, anchor: Anchor) -> AnchorResult:
         first, starts = self.target.number, self._hop_starts()
-        near_starts = [start for start in starts if start <= first + HISTORY_RING]
+        near_starts = [start for start in starts if start <= first + self.history_ring]
         if near_starts:
             start = max(near_starts)  # more nodes have the state of newer blocks
             header, is_accumulated = self._fetch_header(start), starts[start]
@@ -144,13 +148,13 @@ class AnchorSearch:
         return self._hash_preparation(later_blocks) or self._hash_not_known()
 
     def _fetch_header(self, number: int) -> Header:
-        return self.fetch_headers(number, number)[0]
+        return self.source.headers(number, number)[0]
 
     def _fetch_newer_headers(self, last: int) -> tuple[Header, ...]:
         """The headers after the block, up to the last one."""
         if last == self.header.number:
             return ()
-        current_header, *newer_headers = self.fetch_headers(self.header.number, last)
+        current_header, *newer_headers = self.source.headers(self.header.number, last)
         if current_header.hash != self.header.hash:
             raise SourceReorgError(SourceReorgError.template)
         return tuple(newer_headers)
@@ -160,10 +164,10 @@ class AnchorSearch:
         """The blocks whose hashes the registry knows although `known_blocks` does not list them:
         it can look them up, or has recorded the hash without the number.
 
-        Native route: the chain's latest blocks. Output route: the block recorded from a game.
+        Native route: the chain's latest blocks. From a rollup: the block that a claim is about.
         """
-        if self.registry.kind is RegistryKind.OUTPUT:
-            return self._known_output_window()
+        if self.registry.is_of_rollup:
+            return self._known_claim_window()
         if self.registry.kind is not RegistryKind.NATIVE:
             return range(0)
         head, reach = self.source_head, BLOCKHASH_WINDOW - MARGIN
@@ -180,12 +184,12 @@ class AnchorSearch:
         has_short_extra = len(header.payload(HeaderField.EXTRA_DATA)) <= HASH_BYTES
         return is_native and header.number - 1 in self.hash_window and has_root and has_short_extra
 
-    def _known_output_window(self) -> range:
-        if self.registry_reader.is_recorded(self.target.hash):
+    def _known_claim_window(self) -> range:
+        if self.registry_reader.is_known(self.target):
             return range(self.target.number, self.target.number + 1)
-        game = self.games.valid_game
-        if game and self.registry_reader.is_recorded(self._fetch_header(game.block).hash):
-            return range(game.block, game.block + 1)
+        claim = self.claims.covering_claim
+        if claim and not claim.record_call:
+            return range(claim.header.number, claim.header.number + 1)
         return range(0)
 
     def _nearest_known_block(self, nearby_blocks: range) -> int | None:
@@ -203,14 +207,15 @@ class AnchorSearch:
             l1_block, _ = self.registry_reader.latest_l1_block()
             candidates |= {*range(max(l1_block - BLOCKHASH_WINDOW, first), l1_block + 1)}
         starts = self.known_blocks.find(sorted(candidates - {first}))
-        # Hops stop at multiples of 8,191; the lowest known one is enough.
-        stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
+        # Hops stop at multiples of the ring's size; the lowest known one is enough.
+        ring = self.history_ring
+        stops = range((first // ring + 1) * ring, self.source_head, ring)
         for offset in range(0, min(len(stops), limit * limit), limit):
             if known_stops := self.known_blocks.find(stops[offset : offset + limit]):
                 starts[min(known_stops)] = known_stops[min(known_stops)]
                 break
         if window := self.hash_window:
-            last = min(first + HISTORY_RING, window.stop - MARGIN)
+            last = min(first + ring, window.stop - MARGIN)
             starts.setdefault(max(last, window.start), False)
         return starts
 
@@ -219,9 +224,8 @@ class AnchorSearch:
     ) -> bytes:
         """The section that proves a block, and in its state the hash of an older block."""
         try:
-            (proof,) = self.fetch_proofs(
-                start, [(HASH_HISTORY_BYTES, [history_slot(target.number)])]
-            )
+            slot = history_slot(target.number, self.history_ring)
+            (proof,) = self.source.account_proofs(start, [(HASH_HISTORY_BYTES, [slot])])
         except NO_PROOF_ERRORS as error:
             raise type(error)(
                 f"A hop to block {target.number:,} needs a proof of the state of block "
@@ -242,11 +246,10 @@ class AnchorSearch:
     def _prepare_hops(self, start: int, *, is_accumulated: bool) -> Preparation:
         """Prepare as many hops from `start` towards the target as fit into one transaction.
 
-        Hops stop at multiples of 8,191. Proofs of all older blocks can start there.
+        Hops stop at multiples of the ring's size. Proofs of all older blocks can start there.
         """
-        rules = self.destination.chain.gas_rules
-        first_stop = (start - 1) // HISTORY_RING * HISTORY_RING
-        stops = range(first_stop, self.target.number - 1, -HISTORY_RING)
+        rules, ring = self.destination.chain.gas_rules, self.history_ring
+        stops = range((start - 1) // ring * ring, self.target.number - 1, -ring)
         sections, call, header = list[bytes](), b"", self._fetch_header(start)
         for number in stops:
             stop, is_first = self._fetch_header(number), not sections
@@ -281,9 +284,11 @@ class AnchorSearch:
         """A transaction that makes the hash of one of these blocks known, if there is one."""
         if self.registry.kind is RegistryKind.ATTESTED:
             return self.known_blocks.attestation(blocks)
-        if self.registry.kind is RegistryKind.OUTPUT:
-            game = self.games.valid_game
-            return self._output_preparation(game) if game and game.block in blocks else None
+        if self.registry.is_of_rollup:
+            claim = self.claims.covering_claim
+            if claim and claim.record_call and claim.header.number in blocks:
+                return Preparation(claim.record_call, claim.header.number)
+            return None
         if self.registry.kind is not RegistryKind.OPTIMISM:
             return None
         # Anyone can have the registry record the L1 hash that an OP-stack chain holds now.
@@ -292,16 +297,9 @@ class AnchorSearch:
             return None
         return Preparation(selector("recordHash()"), number)
 
-    def _output_preparation(self, game: Game) -> Preparation:
-        header = self._fetch_header(game.block)
-        (passer_proof,) = self.fetch_proofs(header, [(MESSAGE_PASSER, [])])
-        words = (header.state_root, passer_proof.state.storage_root, header.hash)
-        call = call_data("recordOutput(address,bytes32,bytes32,bytes32)", game.address, *words)
-        return Preparation(call, game.block)
-
     def _hash_not_known(self) -> HashNotKnown:
-        if self.registry.kind is RegistryKind.OUTPUT:
-            return HashNotKnown(self.games.wait_reason())
+        if self.registry.is_of_rollup:
+            return HashNotKnown(self.claims.wait_reason())
         is_attested = self.registry.kind is RegistryKind.ATTESTED
         code = WaitCode.NOT_ATTESTED if is_attested else WaitCode.HASH_NOT_RECORDED
         return HashNotKnown(code.reason)
@@ -309,20 +307,20 @@ class AnchorSearch:
     def _check_reach(self, nearby_blocks: range) -> HashNotKnown:
         """For a block too old for hops: return `OutOfReach` if no hash near it can become known.
 
-        Native and OP-stack routes learn only newer hashes. Signers and games may still provide
-        older ones.
+        Native and OP-stack routes learn only newer hashes. Signers and a rollup's contracts may
+        still provide older ones.
         """
         nearest = self.hash_window.start
         if self.registry.kind is RegistryKind.OPTIMISM:
             nearest, _ = self.registry_reader.latest_l1_block()
-        if self.registry.kind is RegistryKind.OUTPUT and (game := self.games.valid_game):
-            nearest = game.block
+        if self.registry.is_of_rollup and (claim := self.claims.covering_claim):
+            nearest = claim.header.number
         if nearest < nearby_blocks.stop:
             return self._hash_not_known()
 
         def has_history(number: int) -> bool:
             try:
-                return self._fetch_header(number).has_field(HeaderField.REQUESTS_HASH)
+                return has_hash_history(self._fetch_header(number), self.registry)
             except (BlockUnknownError, StateNotAvailableError):  # dropped by the nodes (EIP-4444)
                 return False
 

@@ -8,28 +8,30 @@ from collections.abc import Sequence
 from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient
 from queries.chain.registry import EMPTY_WORD
+from queries.config.registries import Registry
 from queries.contracts.abi import call_data
-from queries.planning.anchors import HASH_HISTORY_BYTES
+from queries.planning.anchors import HASH_HISTORY_BYTES, has_hash_history
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section, history_slot
 from queries.proving.witnesses import AccountToStore, build_witness
 
 
-def history_request(header: Header) -> list[AccountSlots]:
+def history_request(header: Header, registry: Registry) -> list[AccountSlots]:
     """The slots of the grandparent's and parent's hash in the history contract (EIP-2935).
 
     Empty if the chain cannot have that contract at this block.
     """
-    if header.number <= 1 or not header.has_field(HeaderField.REQUESTS_HASH):
+    if header.number <= 1 or not has_hash_history(header, registry):
         return []
-    return [(HASH_HISTORY_BYTES, [history_slot(header.number - back) for back in (2, 1)])]
+    slots = [history_slot(header.number - back, registry.history_ring) for back in (2, 1)]
+    return [(HASH_HISTORY_BYTES, slots)]
 
 
 def horizon_evidence(
-    source: ChainClient, headers: Sequence[Header], history: AccountProof
+    source: ChainClient, registry: Registry, headers: Sequence[Header], history: AccountProof
 ) -> bytes | None:
-    """The `endedBy` call if the first header holds the state root from before its block: its
+    """The `lowerHorizon` call if the first header holds the state root from before its block: its
     history has the grandparent's hash and lacks the parent's. The registry knows the last header.
     """
     header = headers[0]
@@ -39,10 +41,11 @@ def horizon_evidence(
     parent = source.header_by_hash(header.parent_hash)
     if grandparent_hash != parent.parent_hash:  # a history of another size
         return None
-    if history_slot(parent.number) == 0:  # `endedBy` takes no slots around the end of the ring
-        (history,) = source.account_proofs(parent, history_request(parent))
-        return horizon_evidence(source, (parent, *headers), history)
+    # `lowerHorizon` takes no slots around the end of the ring.
+    if history_slot(parent.number, registry.history_ring) == 0:
+        (history,) = source.account_proofs(parent, history_request(parent, registry))
+        return horizon_evidence(source, registry, (parent, *headers), history)
     witness = build_witness([AccountToStore(history, frozenset())])
     first = HeaderStep(parent, fields=frozenset({HeaderField.PARENT_HASH}))
     steps = [first, HeaderStep(header, witness), *map(HeaderStep, headers[1:])]
-    return call_data("endedBy(bytes)", headers_section(steps))
+    return call_data("lowerHorizon(bytes)", headers_section(steps))

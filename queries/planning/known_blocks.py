@@ -11,7 +11,6 @@ from queries.config.limits import ROWS_PER_PASS
 from queries.config.registries import Registry
 from queries.models import Attestation, BlockJob, NodeRecord
 from queries.planning.calls import Preparation
-from queries.proving.registry_calls import HISTORY_RING
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class RecordedBlocks(KnownBlocks):
         ones.
         """
         jobs = BlockJob.objects.filter(
-            **self.registry.route_filter, block__range=(first, first + HISTORY_RING)
+            **self.registry.route_filter, block__range=(first, first + self.registry.history_ring)
         )
         jobs = jobs.exclude(header=b"").order_by("-block")
         rows = Attestation.objects.filter(

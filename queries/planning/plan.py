@@ -73,8 +73,7 @@ class BlockPlan:
             self.registry_block,
             registry,
             destination,
-            self.content.source.headers,
-            self.content.source.account_proofs,
+            self.content.source,
             head.number,
             RecordedBlocks(registry, RegistryReader(destination, registry), assumed or {}),
         )

@@ -42,7 +42,7 @@ from queries.transactions.follow import unconfirmed_transactions
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
-ENDED_BY_SELECTOR = selector("endedBy(bytes)")
+LOWER_HORIZON_SELECTOR = selector("lowerHorizon(bytes)")
 # A block that the call relies on is gone: plan the job again, and reject no batch.
 REPLAN_SELECTORS = (
     selector("BlockNotKnown(uint256,bytes32)"),
@@ -95,7 +95,7 @@ def fetch_proofs(
             preparation = Preparation(evidence, plan.header.number, pending_reason=reason)
             unpaid_pass = replace(job_pass, queries=[])  # the operator pays
             return plan_preparation(unpaid_pass, preparation, is_needed)
-        # `endedBy` takes no hop: accumulate the block first.
+        # `lowerHorizon` takes no hop: accumulate the block first.
         missing_facts, proofs = group_facts(()), []
     try:
         pieces = plan.cut_into_pieces(job_pass.job.pk, anchor, missing_facts, proofs)
@@ -120,11 +120,14 @@ def _account_proofs(
     own_proofs, accounts_to_fetch = stored_proofs.read_accounts(
         job_pass.job, header, accounts, job_pass.lease.extend
     )
-    history = history_request(header)
+    history = history_request(header, job_pass.registry)
     fetched_proofs = fetch_account_proofs(job_pass, accounts_to_fetch, *history)
     measure_again_if_beyond(source.chain.id, header.number)
     headers = header, *anchor.newer_headers
-    evidence = horizon_evidence(source, headers, fetched_proofs.pop()) if history else None
+    evidence = None
+    if history:
+        proof = fetched_proofs.pop()
+        evidence = horizon_evidence(source, job_pass.registry, headers, proof)
     by_account = {proof.address: proof for proof in (*own_proofs, *fetched_proofs)}
     return [by_account[account] for account, _ in accounts], evidence
 
@@ -165,8 +168,8 @@ def _is_preparation_pending(job: BlockJob, preparation: Preparation) -> bool:
     ).exclude(succeeded=False)  # mined ones count too: a node that is behind may not know them yet
     if preparation.hops:
         return rows.filter(hops__gt=0).exists()
-    lowers_horizon = preparation.calldata.startswith(ENDED_BY_SELECTOR)
-    calldata_prefix = ENDED_BY_SELECTOR if lowers_horizon else preparation.calldata
+    lowers_horizon = preparation.calldata.startswith(LOWER_HORIZON_SELECTOR)
+    calldata_prefix = LOWER_HORIZON_SELECTOR if lowers_horizon else preparation.calldata
     return any(decode_transaction(row.raw).data.startswith(calldata_prefix) for row in rows)
 
 

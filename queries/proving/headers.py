@@ -57,6 +57,9 @@ class HeaderField(IntEnum):
     REQUESTS_HASH = 20
 
 
+ARBOS_WITH_HISTORY = 40  # the version of Arbitrum that brought EIP-2935
+
+
 class FieldFormat(Enum):
     """The bytes that a field may have."""
 
@@ -190,6 +193,11 @@ def decode_header(rlp: bytes, expected_hash: bytes | None = None) -> Header:
             f"the header hashes to 0x{actual_hash.hex()}, not to 0x{expected_hash.hex()}"
         )
     return Header(rlp, actual_hash, payloads)
+
+
+def arbos_version(header: "Header") -> int:
+    """The version of ArbOS in the header of an Arbitrum block."""
+    return int.from_bytes(header.payload(HeaderField.MIX_HASH)[16:24])
 
 
 def header_from_json(block: object, expected_hash: bytes | None = None) -> Header:

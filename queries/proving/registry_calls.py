@@ -22,7 +22,8 @@ from queries.proving.keccak import EMPTY_UNCLES_HASH, keccak256, number_word
 from queries.proving.rlp_items import split_list
 
 PROVE_SELECTOR = keccak256(b"prove()")[:4]
-HISTORY_RING = 8191  # block hashes that the contract of EIP-2935 keeps
+# Block hashes that the contract of EIP-2935 keeps: on Arbitrum as many as in 27 hours.
+HISTORY_RING, ARBITRUM_HISTORY_RING = 8191, 393_168
 HORIZON = 4_102_444_800  # 2100-01-01: the default time from which registries refuse headers
 MAX_BEACON_OFFSET = 255  # exceeded by the long extra data of a proof-of-authority chain
 
@@ -72,12 +73,12 @@ def accumulated_section(
     return b"".join(parts)
 
 
-def history_slot(number: int) -> int:
+def history_slot(number: int, ring: int = HISTORY_RING) -> int:
     """The slot of the history contract that holds the block's hash.
 
-    The hash of the block 8,191 later replaces it.
+    The hash of the block `ring` later replaces it.
     """
-    return number % HISTORY_RING
+    return number % ring
 
 
 def headers_section(steps: Sequence[HeaderStep]) -> bytes:

@@ -25,15 +25,14 @@ from queries.config.routes import Chain, Routes
 from queries.error_codes import RequestCode
 from queries.intake.submit import reason_beyond_head
 from queries.models import Attestation, BlockJob, Query
-from queries.proving.registry_calls import HISTORY_RING
 from queries.reading.chain_heads import HeadView, known_block_times, last_final_block, state_horizon
 from queries.reading.service_status import chain_statuses
 from queries.schema.checked_batch import Selector
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
 
-# Until a dispute game is decided and valid, with the delays of OP Mainnet.
-OUTPUT_DELAY = 7 * 86_400
+# Until a dispute game or an assertion is decided, with the delays of OP Mainnet and Arbitrum One.
+CLAIM_DELAY = 7 * 86_400
 MAX_JOBS = 20  # that are read to find a proven one
 
 
@@ -178,7 +177,7 @@ class _RouteState:
         if head.proof_window is None:
             name = self.source.name
             yield answer(None, "", f"How far back the nodes prove {name} is not measured yet.")
-        if block < head.number - HISTORY_RING:
+        if block < head.number - self.registry.history_ring:
             sentence = (
                 "The block is beyond what one proof reaches. Hops lead further back, if a node "
                 "has the state of the blocks between."
@@ -188,7 +187,7 @@ class _RouteState:
     def _known_hash(self, block: int, last: int) -> BlockReadiness:
         """The readiness of a final, provable block: once a hash at or above it is known."""
         registry, time, answer = self.registry, self.time(block), partial(self._answer, block=block)
-        is_known = registry.kind not in {RegistryKind.ATTESTED, RegistryKind.OUTPUT}
+        is_known = registry.kind is not RegistryKind.ATTESTED and not registry.is_of_rollup
         if is_known or self._has_proven_block(last) or self._is_attested(last):
             sentence = f"The block is final, and {self.destination.name} can know its hash."
             return answer(Readiness.READY, "", sentence)
@@ -198,10 +197,11 @@ class _RouteState:
                 "Signers sign what batches wait for; how soon is not known here."
             )
             return answer(Readiness.NOT_KNOWN, WaitCode.NOT_ATTESTED, sentence)
-        seconds = None if time is None else OUTPUT_DELAY - (self.head.timestamp - time)
+        claim = "An assertion" if registry.outbox else "A dispute game"
+        seconds = None if time is None else CLAIM_DELAY - (self.head.timestamp - time)
         if (seconds or 0) < 0:
-            return answer(None, "", "A dispute game that covers the block should be valid by now.")
-        sentence = "A dispute game that covers the block has to be decided first."
+            return answer(None, "", f"{claim} that covers the block should be accepted by now.")
+        sentence = f"{claim} that covers the block has to be decided first."
         code = WaitCode.OUTPUT_NOT_RECORDED
         return answer(Readiness.NOT_KNOWN, code, sentence, seconds=seconds)
 
@@ -235,7 +235,9 @@ class _RouteState:
         return any(flags[:MAX_JOBS])
 
     def _rows_at_or_above(self, rows: QuerySet[Any], block: int) -> QuerySet[Any]:
-        return rows.filter(**self.registry.route_filter, block__range=(block, block + HISTORY_RING))
+        return rows.filter(
+            **self.registry.route_filter, block__range=(block, block + self.registry.history_ring)
+        )
 
 
 def _interpolate(points: Sequence[tuple[float, float]], x: float) -> int:

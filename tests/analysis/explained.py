@@ -23,7 +23,7 @@ EXPLAINED = (
         "Starting at zero is intended: the first signer must be above the zero address."),
     Explained("uninitialized-local", "Medium", (
         "ProofReader._readWitness.walk", "ProofReader._readStorage.walk",
-        "FactsRegistry.endedBy.hop", "FactsRegistry.verify.hop"),
+        "RollupStandIn.create.assertion"),
         "A struct in memory starts as zeros. Other members are set below, before the walk."),
     Explained("uninitialized-local", "Medium", ("FactStore._storeAccount.written",),
         "It starts as false: nothing is written yet."),
@@ -33,9 +33,10 @@ EXPLAINED = (
         "Every field of an account is stored in one of two ways, and each way is a condition."),
     Explained("calls-loop", "Low", ("FactsRegistry.multicall",),
         "All calls succeed or none, which is its purpose. The caller pays for them."),
-    Explained("calls-loop", "Low", ("OptimismRegistry._knownHash",),
-        "A static call to a system contract for a section or header of a proof. The caller "
-        "pays, and if it fails the proof is refused."),
+    Explained("calls-loop", "Low", (
+        "OptimismRegistry._knownHash", "ArbitrumRegistry._isKnown"),
+        "A static call to a contract of the chain or the rollup for a section or header of a "
+        "proof. The caller pays, and if it fails the proof is refused."),
     Explained("calls-loop", "Low", ("FactsRouter.constructor", "EventsRouter.constructor"),
         "The deployer chooses the registries and pays for the calls. A registry that reverts "
         "has no source."),
@@ -104,6 +105,11 @@ EXPLAINED = (
         "The demo's token; as storage variables, its slots are those of most tokens."),
     Explained("immutable-states", "Optimization", ("DemoToken.totalSupply",),
         "As above: the demo proves the token's storage."),
+    Explained("immutable-states", "Optimization", (
+        "DisputeGamesStandIn.l2ChainId", "RollupStandIn.chainId"),
+        "Tests put the stand-ins' code at the addresses of public networks, and set this slot."),
+    Explained("missing-inheritance", "Informational", ("DisputeGamesStandIn",),
+        "The interfaces name what a registry asks; the stand-in is several contracts in one."),
     Explained("costly-loop", "Informational", ("DemoToken.constructor",),
         "As above; it runs once, for a few holders."),
 )  # fmt: skip

@@ -49,12 +49,14 @@ def polls(seconds: float) -> Iterator[bool]:
         pause = min(1.2 * pause, 0.3)
 
 
-def wait_until(ready: Callable[[], T], seconds: float = MAX_WAIT, what: str = "") -> T:
-    """Poll until the result is true; return it."""
+def wait_until(
+    ready: Callable[[], T], seconds: float = MAX_WAIT, what: str | Callable[[], str] = ""
+) -> T:
+    """Poll until the result is true; return it. `what` is expected, or what there is instead."""
     for is_over in polls(seconds):
         if result := ready():
             return result
-        assert not is_over, f"not within {seconds} s: {what or ready}"
+        assert not is_over, f"not within {seconds} s: {what() if callable(what) else what or ready}"
     raise AssertionError
 
 
@@ -218,9 +220,9 @@ class Service:
         if kind == "attested":
             types += ["uint256", "address[]", "uint256", "uint256"]
             values += [source.id, settings["signers"], settings["threshold"], VALID_UNTIL]
-        if kind == "output":
+        if kind in {"output", "arbitrum"}:
             types += ["uint256", "address"]
-            values += [source.id, settings["anchor_state_registry"]]
+            values += [source.id, settings["portal" if kind == "output" else "outbox"]]
         contract = f"{kind.capitalize()}Registry"
         address: str = settings.get("address", "")
         if not address:
@@ -427,13 +429,15 @@ class Service:
             assert status["queryStatus"] == "IN_PROGRESS", status
             return status if status["waitCode"] == code else {}
 
-        return wait_until(status_if_waiting, seconds, f"waitCode {code}: {self.status(batch)}")
+        return wait_until(
+            status_if_waiting, seconds, lambda: f"waitCode {code}: {self.status(batch)}"
+        )
 
     def wait_for_sentence(self, batch: str, sentence: str) -> None:
         """Poll until the batch's `waitsFor` contains this."""
         wait_until(
             lambda: sentence in (self.status(batch)["waitsFor"] or ""),
-            what=f"{sentence}: {self.status(batch)}",
+            what=lambda: f"{sentence}: {self.status(batch)}",
         )
 
     def logs(self, *, whole: bool = False) -> str:

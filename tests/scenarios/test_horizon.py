@@ -31,7 +31,7 @@ ATTESTER = f"0x{32 * '01'}"
 HISTORY, RING = "0x0000F90827F1C53a10cb7A02335B175320002935", 8191
 OLDER = 2**255  # the earlier content of the ring
 TIMESTAMP = 11
-ENDED_BY = f"0x{function_signature_to_4byte_selector('endedBy(bytes)').hex()}"
+ENDED_BY = f"0x{function_signature_to_4byte_selector('lowerHorizon(bytes)').hex()}"
 
 
 class Fork:
@@ -145,7 +145,7 @@ def test_delayed_state_roots_end_account_proofs_but_not_header_fields(
 def test_a_block_behind_a_hop_is_accumulated_before_its_state_root_is_reported(
     new_service: NewService, new_chain: NewChain, new_node: NewNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`endedBy` takes no hop, so it needs the header first."""
+    """`lowerHorizon` takes no hop, so it needs the header first."""
     source, to, service = new_chain(L1), new_chain(L2), new_service()
     service.set_limits(max_retry_delay=1, poll_interval=1, check_interval=1)
     node, route = new_node(source), (L1, L2)

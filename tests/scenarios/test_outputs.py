@@ -27,6 +27,7 @@ from tests.scenarios.fixtures import Install, NewChain
 pytestmark = pytest.mark.either_database
 
 L2, L1 = 31337, 1337
+SUPER_CANNON_KONA, SUPER_CANNON, AGGREGATE_VERIFIER = 9, 4, 621  # types of games
 MESSAGE_PASSER = "0x4200000000000000000000000000000000000016"
 
 
@@ -40,14 +41,33 @@ class Rollup:
     games: str
     registry: str
 
-    def propose(self, block: int) -> str:
-        """Start a dispute game for this block; return its address."""
+    def output(self, block: int) -> bytes:
+        """The hash of the block's output."""
         header = self.l2.header(block)
         passer = self.l2.rpc("eth_getProof", MESSAGE_PASSER, [], hex(block))["storageHash"]
         words = (header["stateRoot"], passer, header["hash"])
-        claim = keccak(bytes(32) + b"".join(bytes.fromhex(word[2:]) for word in words))
+        return keccak(bytes(32) + b"".join(bytes.fromhex(word[2:]) for word in words))
+
+    def propose(self, block: int) -> str:
+        """Start a dispute game for this block; return its address."""
+        return self.start_game(self.output(block), block.to_bytes(32))
+
+    def propose_super_root(self, time: int, outputs: list[tuple[int, bytes]]) -> str:
+        """Start one about the outputs of these chains at this time."""
+        entries = b"".join(chain.to_bytes(32) + output for chain, output in outputs)
+        super_root = b"\1" + time.to_bytes(8) + entries
+        return self.start_game(keccak(super_root), super_root, SUPER_CANNON_KONA)
+
+    def propose_segment(self, first: int, last: int) -> str:
+        """Start one as Base does: about the last block, with an output for each ten before it."""
+        outputs = [self.output(block) for block in range(first + 10, last + 1, 10)]
+        extra = last.to_bytes(32) + bytes(20) + b"".join(outputs)
+        return self.start_game(outputs[-1], extra, AGGREGATE_VERIFIER)
+
+    def start_game(self, claim: bytes, extra: bytes, game_type: int = 0) -> str:
         count = int.from_bytes(self.l1.call(self.games, "gameCount()"))
-        self.l1.send(self.games, call_data("proposeAt(bytes32,uint256,uint256)", claim, L2, block))
+        call = call_data("propose(uint32,bytes32,bytes)", game_type, claim, extra)
+        self.l1.send(self.games, call)
         return to_checksum_address(self.l1.call(self.games, "games(uint256)", count)[12:])
 
     def resolve(self, game: str, *, valid: bool) -> None:
@@ -64,10 +84,10 @@ class Rollup:
 def rollup(install: Install, module_chain: NewChain) -> Iterator[Rollup]:
     l2, l1 = module_chain(L2), module_chain(L1)
     with install() as service:
-        games = l1.deploy("DisputeGamesStandIn")
+        games = l1.deploy("DisputeGamesStandIn", ["uint256"], [L2])
         service.add_chain(l1)
         service.add_chain(l2, finality=2)
-        registry = service.add_registry("output", l2, l1, anchor_state_registry=games)
+        registry = service.add_registry("output", l2, l1, portal=games)
         l2.set_slot(MESSAGE_PASSER, 0, 1)
         with service.serve(), service.prove():
             yield Rollup(service, l2, l1, games, registry)
@@ -82,8 +102,11 @@ def test_an_l2_block_is_proven_once_a_dispute_game_covers_it(
     block = rollup.l2.mine(60) - 50
     batch = rollup.submit(block)
     status = rollup.service.wait_for(batch, "output_not_recorded")
-    assert "A dispute game that covers the block is expected to be valid from" in status["waitsFor"]
+    assert "How long that takes is not known yet." in status["waitsFor"]
     rollup.resolve(rollup.propose(block - 1), valid=True)
+    rollup.service.wait_for_sentence(
+        batch, "A dispute game that covers the block is expected to be valid from"
+    )
     near, far = rollup.propose(block + 20), rollup.propose(block + 40)
     rollup.resolve(rollup.propose(block - 2), valid=True)
     rollup.service.wait_for_sentence(batch, "The dispute game that covers the block is expected")
@@ -129,17 +152,13 @@ def test_the_registrys_page_names_the_contract_it_trusts(rollup: Rollup) -> None
 
 
 def test_the_output_of_a_lying_game_is_never_recorded(rollup: Rollup) -> None:
-    """The game claims a fork, so the registry refuses the output of the true block."""
+    """The game claims a fork, so it is passed over, and the next one counts."""
     block = rollup.l2.mine(10) - 5
-    rollup.l1.send(
-        rollup.games, call_data("proposeAt(bytes32,uint256,uint256)", keccak(b"a lie"), L2, block)
-    )
-    count = int.from_bytes(rollup.l1.call(rollup.games, "gameCount()"))
-    lying = to_checksum_address(rollup.l1.call(rollup.games, "games(uint256)", count - 1)[12:])
+    lying = rollup.start_game(keccak(b"a lie"), block.to_bytes(32))
     rollup.resolve(lying, valid=True)
     batch = rollup.submit(block)
-    rollup.service.wait_for(batch, "call_reverted")
-    rollup.resolve(lying, valid=False)
+    status = rollup.service.wait_for(batch, "no_valid_output")
+    assert f"({lying}, type 0) does not claim the block's output" in status["waitsFor"]
     rollup.resolve(rollup.propose(block + 1), valid=True)
     rollup.service.wait(batch)
     assert rollup.proven_balance(block) == HOLDER_BALANCE
@@ -164,8 +183,9 @@ def test_an_estimate_prices_the_record_the_hop_and_the_proof(rollup: Rollup) -> 
 def test_a_late_or_blacklisted_game_is_named_and_raises_an_alert(rollup: Rollup) -> None:
     block = rollup.l2.mine(10) - 5
     game = rollup.propose(block)
+    rollup.resolve(rollup.propose(block - 1), valid=True)
     rollup.l1.send(rollup.games, call_data("setDelay(uint256)", 1))
-    rollup.l1.mine(3)
+    rollup.l1.mine(100)
     batch = rollup.submit(block)
     status = rollup.service.wait_for(batch, "no_valid_output")
     assert "The dispute game that covers the block should have been valid" in status["waitsFor"]
@@ -179,6 +199,75 @@ def test_a_late_or_blacklisted_game_is_named_and_raises_an_alert(rollup: Rollup)
     rollup.service.wait(batch)
     assert rollup.proven_balance(block) == HOLDER_BALANCE
     # The same if there are no new games.
+    rollup.l1.mine(400)
     batch = rollup.submit(rollup.l2.mine(10) - 2)
     status = rollup.service.wait_for(batch, "no_valid_output")
     assert "A dispute game that covers the block should have been valid" in status["waitsFor"]
+    rollup.l1.send(rollup.games, call_data("setDelay(uint256)", 302_400))
+    rollup.resolve(rollup.propose(rollup.l2.head), valid=True)
+    rollup.service.wait(batch)
+
+
+OTHER_CHAINS = (7, 40_000)  # their ids are before and behind the L2's
+OTHER_OUTPUT = keccak(b"an output of another chain")
+
+
+@pytest.mark.parametrize("others", [(), OTHER_CHAINS], ids=["alone", "of three chains"])
+def test_a_super_root_covers_the_last_block_at_its_time(
+    rollup: Rollup, others: tuple[int, ...]
+) -> None:
+    """Its time lies between two blocks of the L2: the earlier one's output counts."""
+    block = rollup.l2.mine(20) - 15
+    covered = block + 5
+    outputs = {L2: rollup.output(covered), **dict.fromkeys(others, OTHER_OUTPUT)}
+    time = int(rollup.l2.header(covered)["timestamp"], 16) + 1
+    assert time < int(rollup.l2.header(covered + 1)["timestamp"], 16)
+    rollup.resolve(rollup.propose_super_root(time, sorted(outputs.items())), valid=True)
+    rollup.service.wait(rollup.submit(block))
+    assert rollup.proven_balance(block) == HOLDER_BALANCE
+
+
+def test_super_roots_that_prove_nothing_are_passed_over_and_named(rollup: Rollup) -> None:
+    """Another chain's output, an L2 that is missing, chains out of order, and a game whose form is
+    not known. A block waits until one is valid that counts.
+    """
+    block = rollup.l2.mine(20) - 15
+    time, output = int(rollup.l2.header(block)["timestamp"], 16), rollup.output(block)
+    swapped = rollup.propose_super_root(time, [(L2, OTHER_OUTPUT), (40_000, output)])
+    games = [
+        swapped,
+        rollup.propose_super_root(time, [(40_000, output)]),
+        rollup.propose_super_root(time, [(40_000, OTHER_OUTPUT), (L2, output)]),
+        rollup.start_game(keccak(b"unknown"), time.to_bytes(32), SUPER_CANNON),
+    ]
+    for game in games:
+        rollup.resolve(game, valid=True)
+    batch = rollup.submit(block)
+    status = rollup.service.wait_for(batch, "no_valid_output")
+    assert f"({swapped}, type {SUPER_CANNON_KONA}) does not claim the" in status["waitsFor"]
+    rollup.resolve(rollup.propose_super_root(time, [(L2, output)]), valid=True)
+    rollup.service.wait(batch)
+    assert rollup.proven_balance(block) == HOLDER_BALANCE
+
+
+@pytest.mark.parametrize("distance", [0, 10, 14], ids=["its end", "an output", "between outputs"])
+def test_a_game_of_base_covers_the_blocks_of_its_segment(rollup: Rollup, distance: int) -> None:
+    """Base's games name no chain, and begin with the block as all games about an output do."""
+    first = rollup.l2.mine(40) - 35
+    game = rollup.propose_segment(first, first + 30)
+    batch = rollup.submit(first + 30 - distance)
+    rollup.service.wait_for(batch, "output_not_recorded")
+    rollup.resolve(game, valid=True)
+    rollup.service.wait(batch)
+    assert rollup.proven_balance(first + 30 - distance) == HOLDER_BALANCE
+
+
+def test_a_blacklisted_game_of_base_is_named(rollup: Rollup) -> None:
+    first = rollup.l2.mine(40) - 35
+    game = rollup.propose_segment(first, first + 30)
+    batch = rollup.submit(first + 25)
+    rollup.service.wait_for(batch, "output_not_recorded")
+    rollup.l1.send(rollup.games, call_data("blacklist(address)", game))
+    rollup.service.wait_for_sentence(batch, "is blacklisted")
+    rollup.resolve(rollup.propose_segment(first + 5, first + 35), valid=True)
+    rollup.service.wait(batch)

@@ -2,31 +2,36 @@
 pragma solidity 0.8.37;
 
 /// @title A dispute game of an OP-stack chain, as far as it is asked
-/// @notice For tests and the demo.
+/// @notice For tests and the demo. Like a game about a super root, and like Base's AggregateVerifier, it
+/// does not name its chain.
 contract DisputeGameStandIn {
-    /// @notice What it claims: the hash of an output.
+    /// @notice What it claims: the hash of an output, or of a super root.
     bytes32 public immutable rootClaim;
-    /// @notice The chain it is about.
-    uint256 public immutable l2ChainId;
+    /// @notice When it began.
+    uint64 public immutable createdAt = uint64(block.timestamp);
+    /// @notice When it ended.
+    uint64 public resolvedAt;
+    /// @notice What it is about: a block and what follows it, or a super root.
+    bytes public extraData;
 
-    uint256 private immutable _l2Block;
-
-    /// @notice All are fixed.
-    constructor(bytes32 rootClaim_, uint256 chainId, uint256 l2Block) {
+    /// @notice Both are fixed.
+    constructor(bytes32 rootClaim_, bytes memory extraData_) {
         rootClaim = rootClaim_;
-        l2ChainId = chainId;
-        _l2Block = l2Block;
+        extraData = extraData_;
     }
 
-    /// @notice The block that it is about.
-    function extraData() external view returns (bytes memory) {
-        return abi.encode(_l2Block);
+    /// @notice Ends it.
+    function resolve() external {
+        resolvedAt = uint64(block.timestamp);
     }
 }
 
-/// @title An AnchorStateRegistry, and the factory of its games, which are won by hand
-/// @notice For tests and the demo, where no proposer and no challenger is.
+/// @title The contracts of an OP-stack chain on its L1, in one; its games are won by hand
+/// @notice For tests and the demo, where no proposer and no challenger is: the portal, its
+/// AnchorStateRegistry and SystemConfig, and the factory of games.
 contract DisputeGamesStandIn {
+    /// @notice The chain whose games these are.
+    uint256 public l2ChainId;
     /// @notice All games, in their order.
     DisputeGameStandIn[] public games;
     /// @notice Whether the guardian has blacklisted a game.
@@ -38,25 +43,26 @@ contract DisputeGamesStandIn {
     /// @notice Games created until then are retired.
     uint64 public retirementTimestamp;
 
-    mapping(DisputeGameStandIn game => uint64) private _created;
+    mapping(DisputeGameStandIn game => uint32) private _types;
     mapping(DisputeGameStandIn game => bool) private _isWon;
 
-    /// @notice Begins a game about block 0.
-    function propose(bytes32 rootClaim, uint256 chainId) external {
-        proposeAt(rootClaim, chainId, 0);
+    /// @notice The chain is fixed.
+    constructor(uint256 chainId) {
+        l2ChainId = chainId;
     }
 
-    /// @notice Begins a game about a block.
-    function proposeAt(bytes32 rootClaim, uint256 chainId, uint256 l2Block) public {
-        DisputeGameStandIn game = new DisputeGameStandIn(rootClaim, chainId, l2Block);
+    /// @notice Begins a game.
+    function propose(uint32 gameType, bytes32 rootClaim, bytes calldata extraData) external {
+        DisputeGameStandIn game = new DisputeGameStandIn(rootClaim, extraData);
         games.push(game);
-        _created[game] = uint64(block.timestamp);
+        _types[game] = gameType;
     }
 
     /// @notice Ends one.
     function settle(DisputeGameStandIn game, bool valid) external {
         _isWon[game] = valid;
         if (valid) anchorGame = game;
+        game.resolve();
     }
 
     /// @notice The guardian takes a game out.
@@ -81,7 +87,17 @@ contract DisputeGamesStandIn {
 
     /// @notice Whether the guardian has retired a game.
     function isGameRetired(DisputeGameStandIn game) public view returns (bool) {
-        return _created[game] <= retirementTimestamp;
+        return game.createdAt() <= retirementTimestamp;
+    }
+
+    /// @notice It is its own AnchorStateRegistry.
+    function anchorStateRegistry() external view returns (address) {
+        return address(this);
+    }
+
+    /// @notice It is its own SystemConfig.
+    function systemConfig() external view returns (address) {
+        return address(this);
     }
 
     /// @notice It is its own factory.
@@ -99,6 +115,6 @@ contract DisputeGamesStandIn {
         uint256 index
     ) external view returns (uint32 gameType, uint64 timestamp, DisputeGameStandIn game) {
         game = games[index];
-        return (0, _created[game], game);
+        return (_types[game], game.createdAt(), game);
     }
 }

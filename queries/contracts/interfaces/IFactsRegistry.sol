@@ -251,7 +251,7 @@ interface IFactsRegistry {
     function HORIZON() external view returns (uint256 timestamp);
 
     /// @notice Of blocks with this timestamp or a later one, no account and no slot can be proven, though
-    /// their headers can. It is `HORIZON` until `endedBy` lowers it. What is stored stays readable.
+    /// their headers can. It is `HORIZON` until `lowerHorizon` lowers it. What is stored stays readable.
     /// @return timestamp The time, in seconds.
     function stateHorizon() external view returns (uint256 timestamp);
 
@@ -287,9 +287,9 @@ interface IFactsRegistry {
     /// @param section One section of headers, as `prove` takes it, in which something is requested
     /// of two headers, which marks them; nothing of it is stored. The first is the header of a block n, with
     /// any field. The other is a later one, with a witness of two slots of the history contract (EIP-2935):
-    /// (n - 1) % 8191, which holds the hash of block n - 1, and the one behind it, which holds neither zero
-    /// nor the hash of block n.
-    function endedBy(bytes calldata section) external;
+    /// the one that holds the hash of block n - 1, and the one behind it, which holds neither zero nor the
+    /// hash of block n.
+    function lowerHorizon(bytes calldata section) external;
 
     /// @notice Makes several calls of this registry in one transaction, all of them or none.
     /// @param calls Their calldata.

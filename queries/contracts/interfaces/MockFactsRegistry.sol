@@ -6,7 +6,7 @@ import {AccountField, Facts, IFactsRegistry} from "./IFactsRegistry.sol";
 /// @title A registry whose facts are set by hand, for tests of contracts that read one
 /// @notice Its reading functions behave as a registry's. Unlike a registry, its facts can be replaced,
 /// and setting one field proves no other. `verify` accepts only bytes set with `setProof`; even the
-/// empty proof, which a registry accepts, must be set first. `prove`, `endedBy` and `multicall` revert;
+/// empty proof, which a registry accepts, must be set first. `prove`, `lowerHorizon` and `multicall` revert;
 /// `accumulated` is always zero. Never deploy it where money depends on it: anyone can set any fact.
 contract MockFactsRegistry is IFactsRegistry {
     /// @notice The mock proves nothing. Set its facts by the functions below.
@@ -219,7 +219,7 @@ contract MockFactsRegistry is IFactsRegistry {
     }
 
     /// @inheritdoc IFactsRegistry
-    function endedBy(bytes calldata) external pure override {
+    function lowerHorizon(bytes calldata) external pure override {
         revert MockProvesNothing();
     }
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -59,24 +60,21 @@ def _addresses(contracts: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _addresses_until(horizon: int, contracts: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Registries' addresses: without other arguments by kind, of outputs by source."""
+    """Registries' addresses: without other arguments by kind, of rollups by source."""
 
     def address(registry: Registry) -> str:
         code = bytes.fromhex(contracts[f"{registry.kind.capitalize()}Registry"]["bytecode"])
         return create2_address(code + constructor_arguments(registry))
 
     kinds = (RegistryKind.NATIVE, RegistryKind.OPTIMISM)
-    outputs = {
-        str(network.chain): address(
-            Registry(
-                RegistryKind.OUTPUT, network.chain, network.l1 or 0, horizon=horizon,
-                anchor_state_registry=network.anchor_state_registry,
-            )
-        )
-        for network in NETWORKS.values()
-        if network.anchor_state_registry
-    }  # fmt: skip
+    rollups: dict[str, dict[str, str]] = {"output": {}, "arbitrum": {}}
+    for network in NETWORKS.values():
+        if network.l1:
+            kind = RegistryKind.OUTPUT if network.portal else RegistryKind.ARBITRUM
+            registry = Registry(kind, network.chain, network.l1, horizon=horizon)
+            registry = replace(registry, portal=network.portal, outbox=network.outbox)
+            rollups[kind][str(network.chain)] = address(registry)
     return {
         **{kind.value: address(Registry(kind, 0, 0, horizon=horizon)) for kind in kinds},
-        "output": outputs,
+        **rollups,
     }

@@ -19,7 +19,7 @@ from django.db import DatabaseError
 from queries.amounts import gwei, short_amount
 from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError, ChainError
-from queries.chain.registry_checks import SetupError, anchor_game, check_chain
+from queries.chain.registry_checks import SetupError, check_chain, newest_claim
 from queries.chain.signer import Signer
 from queries.config.registries import (
     FACTORY,
@@ -79,10 +79,9 @@ class Command(OperatorCommand):
             type=utc_time,
             help=f"when it stops taking attestations (attested; {format_time(VALID_UNTIL)})",
         )
+        parser.add_argument("--portal", metavar="0x…", help="the source's OptimismPortal (output)")
         parser.add_argument(
-            "--anchor-state-registry",
-            metavar="0x…",
-            help="the rollup's contract that knows which games are valid (output)",
+            "--outbox", metavar="0x…", help="the outbox of an Arbitrum source (arbitrum)"
         )
         parser.add_argument(
             "--lookup-urls",
@@ -207,8 +206,8 @@ def _check_deployable(registry: Registry, destination: ChainClient) -> None:
     if registry.kind is RegistryKind.ATTESTED and registry.valid_until <= time.time():
         raise CommandError("`valid_until` is past: the registry would accept no attestation.")
     check_chain(destination, registry.kind)
-    if registry.kind is RegistryKind.OUTPUT:
-        anchor_game(registry, destination)
+    if registry.is_of_rollup:
+        newest_claim(registry, destination)
     for signer in registry.signers:
         code = destination.code(signer)
         if code and not code.startswith(DELEGATION_PREFIX):

@@ -17,7 +17,14 @@ from eth_utils.address import is_checksum_address
 
 from queries.chain.errors import NodesUnreachableError
 from queries.chain.signer import SignerUnusableError
-from queries.config.networks import NETWORKS, Network, chain_lines, network_registry, provable_after
+from queries.config.networks import (
+    NETWORKS,
+    Network,
+    chain_lines,
+    has_route,
+    network_registry,
+    provable_after,
+)
 from queries.config.registries import Registry, RegistryKind, route_lines
 from queries.config.routes import Routes, read_routes
 from queries.management.base import OperatorCommand, configured_signer, node_chain, whole_number
@@ -30,18 +37,35 @@ NetworkPair = tuple[Network, Network]
 class InitArguments:
     """The operator's arguments."""
 
-    routes: list[NetworkPair] = field(default_factory=list)
+    pairs: list[NetworkPair] = field(default_factory=list)  # named one by one
+    group: list[Network] = field(default_factory=list)  # all routes between these are wanted
     nodes: dict[str, list[str]] = field(default_factory=dict)  # by network, as TOML values
     signers: tuple[str, ...] = ()
     threshold: int = 0
 
     @property
     def networks(self) -> list[Network]:
-        return list(dict.fromkeys(network for pair in self.routes for network in pair))
+        pairs = (*self.pairs, self.group)
+        return list(dict.fromkeys(network for networks in pairs for network in networks))
+
+    @property
+    def destinations(self) -> list[Network]:
+        return list(dict.fromkeys(destination for (_, destination), _ in self.registries()))
 
     def registries(self) -> Iterator[tuple[NetworkPair, Registry]]:
-        for pair in self.routes:
-            yield pair, network_registry(*pair, signers=self.signers, threshold=self.threshold)
+        for pair in self._possible_pairs():
+            registry = network_registry(*pair, signers=self.signers, threshold=self.threshold)
+            if pair in self.pairs or registry.kind is not RegistryKind.ATTESTED or self.signers:
+                yield pair, registry
+
+    def left_out(self) -> Iterator[NetworkPair]:
+        """Pairs of the group that need signers, which were not named."""
+        pairs = {pair for pair, _ in self.registries()}
+        return (pair for pair in self._possible_pairs() if pair not in pairs)
+
+    def _possible_pairs(self) -> Iterator[NetworkPair]:
+        pairs = (*self.pairs, *((a, b) for a in self.group for b in self.group))
+        return (pair for pair in dict.fromkeys(pairs) if has_route(*pair))
 
 
 class Command(OperatorCommand):
@@ -51,8 +75,9 @@ class Command(OperatorCommand):
         parser.add_argument(
             "routes",
             nargs="*",
-            metavar="SOURCE:DESTINATION",
-            help=f"source and destination; one name for a chain's own past ({NETWORK_NAMES})",
+            metavar="NETWORK",
+            help="a network, or SOURCE:DESTINATION. Networks get all routes between them, and to "
+            f"their own past ({NETWORK_NAMES})",
         )
         parser.add_argument(
             "--node",
@@ -76,7 +101,11 @@ class Command(OperatorCommand):
         if file.exists() and not options["force"]:
             raise CommandError(f"{file} is there already. Name another one, or use --force.")
         arguments = InitArguments()
-        arguments.routes += dict.fromkeys(map(_parse_pair, options["routes"]))
+        for text in dict.fromkeys(options["routes"]):
+            if ":" in text:
+                arguments.pairs.append(_parse_pair(text))
+            else:
+                arguments.group.append(_parse_network(text))
         for text in options["node"]:
             name, separator, node = text.partition("=")
             if not separator:
@@ -99,6 +128,8 @@ class Command(OperatorCommand):
             )
             delay = provable_after(source, registry.kind)
             write(f"  A block can be proven {delay} after it was made.")
+        for source, destination in arguments.left_out():
+            write(f"{source.title} → {destination.title}: left out, because it needs --signers.")
         single = [net.title for net in arguments.networks if len(arguments.nodes[net.name]) == 1]
         if single:
             write(
@@ -107,7 +138,7 @@ class Command(OperatorCommand):
         write("\nNext:")
         if settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file:
             write(f"  export ROUTES_FILE={file}")
-        titles = dict.fromkeys(destination.title for _, destination in arguments.routes)
+        titles = [network.title for network in arguments.destinations]
         try:
             signer = configured_signer().address
         except SignerUnusableError:
@@ -131,7 +162,7 @@ def _parse_network(text: str) -> Network:
 
 def _parse_pair(text: str) -> NetworkPair:
     source, _, destination = text.partition(":")
-    return _parse_network(source), _parse_network(destination or source)
+    return _parse_network(source), _parse_network(destination)
 
 
 def _parse_node(text: str) -> str:
@@ -150,11 +181,17 @@ def _parse_signers(text: str) -> tuple[str, ...]:
 
 
 def _check_arguments(arguments: InitArguments) -> None:
-    if not arguments.routes:
-        raise CommandError(f"Name routes, like sepolia or ethereum:base. Known: {NETWORK_NAMES}.")
+    if not arguments.networks:
+        raise CommandError(f"Name networks, like sepolia or ethereum:base. Known: {NETWORK_NAMES}.")
     for network in arguments.networks:
         if network.name not in arguments.nodes:
             raise CommandError(f"Name a node of {network.title}: --node {network.name}=URL.")
+    for pair in arguments.pairs:
+        if not has_route(*pair):
+            raise CommandError(f"Contracts on {pair[0].title} do not see its block hashes.")
+    if not arguments.destinations:
+        titles = " and ".join(network.title for network in arguments.networks)
+        raise CommandError(f"There is no route for {titles} alone. Name another network with it.")
     for pair, registry in arguments.registries():
         if registry.kind is RegistryKind.ATTESTED and not arguments.signers:
             source, destination = (network.title for network in pair)
@@ -169,7 +206,7 @@ def _check_arguments(arguments: InitArguments) -> None:
 
 
 def _file_content(arguments: InitArguments) -> str:
-    destinations = {destination for _, destination in arguments.routes}
+    destinations = arguments.destinations
     tables = [
         chain_lines(network, arguments.nodes[network.name], is_destination=network in destinations)
         for network in arguments.networks

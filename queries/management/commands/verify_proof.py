@@ -105,7 +105,9 @@ def _registry_assumption(block: BlockProof) -> str:
     if kind is RegistryKind.OPTIMISM:
         return f"{line}\n  that the L1 of chain {block.destination} is chain {block.chain}"
     if kind is RegistryKind.OUTPUT:
-        return f"{line},\n    and that it asks {registry.anchor_state_registry} about valid games"
+        return f"{line},\n    and that it asks the portal {registry.portal} about valid games"
+    if kind is RegistryKind.ARBITRUM:
+        return f"{line},\n    and that it asks the outbox {registry.outbox} for confirmed blocks"
     if kind is RegistryKind.ATTESTED:
         signers = f"{registry.threshold} of {', '.join(registry.signers)}"
         return f"{line},\n    and that these must sign: {signers}"

@@ -10,7 +10,7 @@ from eth_account.messages import encode_typed_data
 from eth_account.signers.local import LocalAccount
 
 from queries.contracts.abi import call_data
-from queries.proving.keccak import keccak256
+from queries.proving.outputs import output_root
 from queries.proving.registry_calls import HORIZON
 from tests.rigs.deployed_contracts import DeployedContract
 
@@ -80,7 +80,7 @@ class Output:
 
     @property
     def root(self) -> bytes:
-        return keccak256(bytes(32) + self.state_root + self.message_passer + self.block_hash)
+        return output_root(self.state_root, self.message_passer, self.block_hash)
 
 
 OUTPUT = Output(bytes([1]) * 32, bytes([2]) * 32, bytes([3]) * 32)
@@ -93,31 +93,51 @@ def output_with_hash(block_hash: bytes) -> Output:
 class Games:
     """The games of a chain, and registries that read them."""
 
-    def __init__(self, deploy: Deploy) -> None:
+    def __init__(self, deploy: Deploy, chain: int = SOURCE_CHAIN) -> None:
         self._deploy = deploy
-        self._anchors = deploy("DisputeGamesStandIn")
-        self.address = self._anchors.address
+        self._contracts = deploy("DisputeGamesStandIn", encode(["uint256"], [chain]))
+        self.address = self._contracts.address
         self._count = 0
 
     def registry(self, source: int = SOURCE_CHAIN) -> DeployedContract:
         arguments = encode(["uint256", "uint256", "address"], [HORIZON, source, self.address])
         return self._deploy("OutputRegistry", arguments)
 
-    def propose(self, root: bytes, chain: int = SOURCE_CHAIN) -> str:
-        self._anchors.send(call_data("propose(bytes32,uint256)", root, chain))
-        word = self._anchors.ask(call_data("games(uint256)", self._count))
+    def propose(self, claim: bytes, extra: bytes = b"") -> str:
+        self._contracts.send(call_data("propose(uint32,bytes32,bytes)", 0, claim, extra))
+        word = self._contracts.ask(call_data("games(uint256)", self._count))
         self._count += 1
         return f"0x{word[12:].hex()}"
 
     def settle(self, game: str, *, valid: bool) -> None:
-        self._anchors.send(call_data("settle(address,bool)", game, valid))
+        self._contracts.send(call_data("settle(address,bool)", game, valid))
 
 
-def record_output(game: str, output: Output) -> bytes:
+def record_output(game: str, output: Output, super_root: bytes = b"") -> bytes:
     return call_data(
-        "recordOutput(address,bytes32,bytes32,bytes32)",
+        "recordOutput(address,bytes,bytes32,bytes32,bytes32)",
         game,
+        super_root,
         output.state_root,
         output.message_passer,
         output.block_hash,
     )
+
+
+class Rollup:
+    """The outbox of an Arbitrum chain, and registries that ask it."""
+
+    def __init__(self, deploy: Deploy, chain: int = SOURCE_CHAIN) -> None:
+        self._deploy = deploy
+        self._contract = deploy("RollupStandIn", encode(["uint256"], [chain]))
+        self.address = self._contract.address
+
+    def registry(self, source: int = SOURCE_CHAIN) -> DeployedContract:
+        arguments = encode(["uint256", "uint256", "address"], [HORIZON, source, self.address])
+        return self._deploy("ArbitrumRegistry", arguments)
+
+    def create(self, send_root: bytes, block_hash: bytes) -> None:
+        self._contract.send(call_data("create(bytes32,bytes32)", send_root, block_hash))
+
+    def confirm(self, send_root: bytes, block_hash: bytes) -> None:
+        self._contract.send(call_data("confirm(bytes32,bytes32)", send_root, block_hash))

@@ -9,6 +9,7 @@ from eth_abi.abi import encode
 from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.keccak import keccak256
+from queries.proving.outputs import encode_super_root
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
 from tests.queries.attacks.forgery import NUMBER, OWNER
 from tests.queries.attacks.hash_sources import (
@@ -21,6 +22,7 @@ from tests.queries.attacks.hash_sources import (
     SOURCE_CHAIN,
     Games,
     Output,
+    Rollup,
     attest,
     high_s_signature,
     record_output,
@@ -194,15 +196,49 @@ def a_zero_hash_recorded(deploy: Deploy) -> str:
 
 # Output
 
+SUPER_TIME = 1_700_000_000
+# This chain's output and another's.
+SUPER_ROOT = encode_super_root(
+    SUPER_TIME, {SOURCE_CHAIN: OUTPUT.root, OTHER_SOURCE: keccak256(b"another output")}
+)
+OTHER_OUTPUT = replace(OUTPUT, block_hash=SECOND)
+
 
 def _record(
-    deploy: Deploy, claim: bytes, output: Output, *, chain: int = SOURCE_CHAIN, valid: bool = True
+    deploy: Deploy, claim: bytes, output: Output, super_root: bytes = b"", *, valid: bool = True
 ) -> str:
     games = Games(deploy)
-    game = games.propose(claim, chain)
+    game = games.propose(claim)
     if valid:
         games.settle(game, valid=True)
-    return simulated_error(games.registry(), record_output(game, output))
+    return simulated_error(games.registry(), record_output(game, output, super_root))
+
+
+def _record_from(super_root: bytes, output: Output = OUTPUT) -> Run:
+    """Record the output from a valid game about this super root."""
+    return lambda deploy: _record(deploy, keccak256(super_root), output, super_root)
+
+
+def _swapped(super_root: bytes) -> bytes:
+    """The super root with its first two chains in the other order."""
+    head, first, second, rest = (
+        super_root[:9], super_root[9:73], super_root[73:137], super_root[137:],
+    )  # fmt: skip
+    return head + second + first + rest
+
+
+def _deploy_by_factory_of(contract: str, deploy: Deploy, stand_in: str) -> str:
+    arguments = encode(["uint256", "uint256", "address"], [HORIZON, SOURCE_CHAIN, stand_in])
+    try:
+        deploy(contract, arguments)
+    except TransactionRevertedError as error:
+        return error_name(contract, error.data)
+    return ""
+
+
+@attack("OutputRegistry", "PortalOfAnotherChain")
+def a_portal_of_another_chain(deploy: Deploy) -> str:
+    return _deploy_by_factory_of("OutputRegistry", deploy, Games(deploy, OTHER_SOURCE).address)
 
 
 @attack("OutputRegistry", "GameNotValid")
@@ -220,14 +256,9 @@ def an_address_that_is_not_a_game(deploy: Deploy) -> str:
     return refusals.pop() if len(refusals) == 1 else ""
 
 
-@attack("OutputRegistry", "GameOfAnotherChain")
-def a_game_about_another_chain(deploy: Deploy) -> str:
-    return _record(deploy, OUTPUT.root, OUTPUT, chain=OTHER_SOURCE)
-
-
 @attack("OutputRegistry", "NotTheClaimedOutput")
 def an_output_that_no_game_claims(deploy: Deploy) -> str:
-    return _record(deploy, OUTPUT.root, replace(OUTPUT, block_hash=SECOND))
+    return _record(deploy, OUTPUT.root, OTHER_OUTPUT)
 
 
 @attack("OutputRegistry", "NotTheClaimedOutput")
@@ -247,10 +278,105 @@ def an_output_of_another_version(deploy: Deploy) -> str:
     return _record(deploy, keccak256((1).to_bytes(32, "big") + words), OUTPUT)
 
 
+@attack("OutputRegistry", "NotTheClaimedOutput")
+def a_super_root_taken_for_an_output(deploy: Deploy) -> str:
+    return _record(deploy, keccak256(SUPER_ROOT), OUTPUT)
+
+
 @attack("OutputRegistry", "BlockNotKnown")
 def a_header_that_no_game_claims(deploy: Deploy) -> str:
     call = prove_call([raw_headers(HEADER.compact(HeaderFlag.ACCUMULATE))])
     return simulated_error(Games(deploy).registry(), call)
+
+
+@attack("OutputRegistry", "NotTheClaimedSuperRoot")
+def a_super_root_that_no_game_claims(deploy: Deploy) -> str:
+    super_root = encode_super_root(SUPER_TIME, {SOURCE_CHAIN: OTHER_OUTPUT.root})
+    return _record(deploy, keccak256(SUPER_ROOT), OTHER_OUTPUT, super_root)
+
+
+_SUPER_ROOT_ATTACKS: dict[str, tuple[str, Run]] = {
+    "another_output_than_in_the_super_root": (
+        "NotTheClaimedOutput", _record_from(SUPER_ROOT, OTHER_OUTPUT),
+    ),
+    "another_chains_output_of_a_super_root": (
+        "NotTheClaimedOutput",
+        _record_from(
+            encode_super_root(
+                SUPER_TIME, {SOURCE_CHAIN: OTHER_OUTPUT.root, OTHER_SOURCE: OUTPUT.root}
+            )
+        ),
+    ),
+    "a_super_root_without_the_chain": (
+        "NoOutputOfChain",
+        _record_from(encode_super_root(SUPER_TIME, {OTHER_SOURCE: OUTPUT.root})),
+    ),
+    "a_super_root_out_of_order": ("SuperRootMalformed", _record_from(_swapped(SUPER_ROOT))),
+    "a_chain_twice_in_a_super_root": (
+        "SuperRootMalformed",
+        _record_from(
+            encode_super_root(SUPER_TIME, {SOURCE_CHAIN: OTHER_OUTPUT.root}) + SUPER_ROOT[9:73]
+        ),
+    ),
+    "a_super_root_of_another_version": (
+        "SuperRootMalformed", _record_from(b"\2" + SUPER_ROOT[1:]),
+    ),
+    "a_super_root_with_a_byte_more": ("SuperRootMalformed", _record_from(SUPER_ROOT + b"\0")),
+    "a_super_root_with_a_byte_less": ("SuperRootMalformed", _record_from(SUPER_ROOT[:-1])),
+    "a_super_root_of_one_byte": ("SuperRootMalformed", _record_from(b"\1")),
+}  # fmt: skip
+for _name, (_error, _run) in _SUPER_ROOT_ATTACKS.items():
+    ATTACKS[_name] = Attack("OutputRegistry", _run, _error)
+
+
+# Arbitrum
+
+SEND_ROOT, OTHER_SEND_ROOT = bytes([8]) * 32, bytes([9]) * 32
+ASSERTED = FakeHeader(header_tail(NUMBER, 1_700_000_000, SEND_ROOT))
+ACCUMULATE_ASSERTED = prove_call([raw_headers(ASSERTED.compact(HeaderFlag.ACCUMULATE))])
+
+
+def _prove_asserted(
+    deploy: Deploy, send_root: bytes = SEND_ROOT, block_hash: bytes = ASSERTED.hash
+) -> str:
+    rollup = Rollup(deploy)
+    rollup.create(send_root, block_hash)
+    rollup.confirm(send_root, block_hash)
+    return simulated_error(rollup.registry(), ACCUMULATE_ASSERTED)
+
+
+@attack("ArbitrumRegistry", "OutboxOfAnotherChain")
+def an_outbox_of_another_chain(deploy: Deploy) -> str:
+    return _deploy_by_factory_of("ArbitrumRegistry", deploy, Rollup(deploy, OTHER_SOURCE).address)
+
+
+@attack("ArbitrumRegistry", "BlockNotKnown")
+def a_header_of_an_assertion_that_is_not_confirmed(deploy: Deploy) -> str:
+    rollup = Rollup(deploy)
+    rollup.create(SEND_ROOT, ASSERTED.hash)
+    return simulated_error(rollup.registry(), ACCUMULATE_ASSERTED)
+
+
+@attack("ArbitrumRegistry", "BlockNotKnown")
+def a_header_with_the_send_root_of_another_block(deploy: Deploy) -> str:
+    return _prove_asserted(deploy, block_hash=SECOND)
+
+
+@attack("ArbitrumRegistry", "BlockNotKnown")
+def a_header_with_a_forged_send_root(deploy: Deploy) -> str:
+    """It names the send root of a confirmed block, whose hash is not its own."""
+    rollup = Rollup(deploy)
+    rollup.create(OTHER_SEND_ROOT, ASSERTED.hash)
+    rollup.confirm(OTHER_SEND_ROOT, ASSERTED.hash)
+    forged = FakeHeader(header_tail(NUMBER, 1_700_000_000, OTHER_SEND_ROOT))
+    call = prove_call([raw_headers(forged.compact(HeaderFlag.ACCUMULATE))])
+    return simulated_error(rollup.registry(), call)
+
+
+@attack("ArbitrumRegistry", "BlockNotKnown")
+def a_header_with_another_send_root(deploy: Deploy) -> str:
+    """The outbox has its hash, but under another send root than the header's."""
+    return _prove_asserted(deploy, OTHER_SEND_ROOT)
 
 
 # Attested

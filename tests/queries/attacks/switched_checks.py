@@ -16,8 +16,10 @@ from explorer.demo.local_node import LocalNode
 from queries.contracts.compiler import SETTINGS, SOURCES, CompilerError
 from tests.builds import SETTABLE, SETTABLE_FILE, compile_cached, sources_with_settable
 
-REGISTRIES = ("NativeRegistry", "OptimismRegistry", "OutputRegistry", "AttestedRegistry")
-ATTACKED = (*REGISTRIES, "FactsRouter", "DisputeGamesStandIn")
+REGISTRIES = (
+    "NativeRegistry", "OptimismRegistry", "OutputRegistry", "ArbitrumRegistry", "AttestedRegistry",
+)  # fmt: skip
+ATTACKED = (*REGISTRIES, "FactsRouter", "DisputeGamesStandIn", "RollupStandIn")
 CONTRACT_FILES = {name: SOURCES[name] for name in ATTACKED} | {SETTABLE: SETTABLE_FILE}
 SWITCH = "0x00000000000000000000000000000000c4Ec0ff0"
 _SWITCH_SOURCE = f"""

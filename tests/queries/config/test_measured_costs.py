@@ -15,11 +15,19 @@ from tests.queries.attacks.hash_sources import (
     SIGNERS,
     SOURCE_CHAIN,
     Games,
+    Rollup,
     attest,
+    output_with_hash,
     record_output,
     signed_by,
 )
-from tests.queries.attacks.registry_attacks import put_predeploy, set_l1_block
+from tests.queries.attacks.registry_attacks import (
+    ACCUMULATE_ASSERTED,
+    ASSERTED,
+    SEND_ROOT,
+    put_predeploy,
+    set_l1_block,
+)
 from tests.rigs.deployed_contracts import DeployedContract
 
 pytestmark = pytest.mark.no_database
@@ -49,6 +57,20 @@ def test_gas_of_recording_an_output(deploy: Deploy) -> None:
     registry, game = games.registry(), games.propose(OUTPUT.root)
     games.settle(game, valid=True)
     assert_measured("recordOutput", registry, record_output(game, OUTPUT))
+
+
+def test_gas_of_asking_the_outbox_of_a_rollup(deploy: Deploy) -> None:
+    """What the header of a confirmed block costs more than one of which the hash is recorded."""
+    rollup, games = Rollup(deploy), Games(deploy)
+    rollup.create(SEND_ROOT, ASSERTED.hash)
+    rollup.confirm(SEND_ROOT, ASSERTED.hash)
+    output = output_with_hash(ASSERTED.hash)
+    game, recorded = games.propose(output.root), games.registry()
+    games.settle(game, valid=True)
+    recorded.send(record_output(game, output))
+    asked = rollup.registry().send(ACCUMULATE_ASSERTED) - recorded.send(ACCUMULATE_ASSERTED)
+    gas = pytest.approx(asked, rel=0.005)
+    assert MEASUREMENTS["gas"]["outbox"] == {"gas": gas, "bytes": 0}
 
 
 def test_gas_of_attesting_a_block(deploy: Deploy) -> None:

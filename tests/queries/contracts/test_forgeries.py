@@ -127,7 +127,7 @@ def test_a_false_hash_ends_a_registry_for_its_whole_past(registry: DeployedContr
     """The time in a header that a liar makes up is the liar's choice."""
     later_fact = EVIDENCE["a_fact_of_an_ended_block_accumulated_before"]
     section, false_hash = evidence_section(delayed_state(), time=12)
-    lowered = call_data("endedBy(bytes)", section)
+    lowered = call_data("lowerHorizon(bytes)", section)
     *_, accepted, horizon, refused = registry.simulate(
         [later_fact.setup[-1], false_hash, lowered, STATE_HORIZON, later_fact.calldata]
     )

@@ -8,16 +8,18 @@ from functools import partial
 import pytest
 from eth_abi.abi import decode, encode
 
-from explorer.demo.local_node import LocalNode
+from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from queries.contracts.abi import call_data
+from queries.proving.keccak import keccak256
+from queries.proving.outputs import encode_super_root
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
 from tests.queries.attacks.hash_sources import (
     DESTINATION_CHAIN,
     OTHER_SIGNER,
-    OUTPUT,
     SIGNERS,
     SOURCE_CHAIN,
     Games,
+    Rollup,
     attest,
     output_with_hash,
     record_output,
@@ -25,7 +27,10 @@ from tests.queries.attacks.hash_sources import (
 )
 from tests.queries.attacks.header_forgeries import FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.registry_attacks import (
+    ACCUMULATE_ASSERTED,
+    ASSERTED,
     RECORD,
+    SEND_ROOT,
     deploy_attested,
     put_predeploy,
     set_l1_block,
@@ -96,12 +101,44 @@ def test_the_hash_of_a_valid_game_stays_known(shared_node: LocalNode) -> None:
     assert accumulates(registry)
 
 
-def test_without_an_anchor_state_registry_nothing_is_recorded(shared_node: LocalNode) -> None:
+def test_the_output_of_a_super_root_becomes_known(shared_node: LocalNode) -> None:
+    games = Games(partial(DeployedContract, shared_node))
+    output, others = output_with_hash(HEADER.hash), (SOURCE_CHAIN - 2, SOURCE_CHAIN + 2)
+    for chains in ((), others[:1], others[1:], others):
+        registry = games.registry()
+        outputs = {SOURCE_CHAIN: output.root} | dict.fromkeys(chains, OTHER_HASH)
+        super_root = encode_super_root(TIME, outputs)
+        game = games.propose(keccak256(super_root), super_root)
+        games.settle(game, valid=True)
+        assert events(registry, record_output(game, output, super_root)) == 1
+        with reverted_at_end(shared_node):
+            assert accumulates(registry), chains
+
+
+@pytest.mark.parametrize("name", ["OutputRegistry", "ArbitrumRegistry"])
+def test_a_registry_of_a_rollup_needs_its_contracts(shared_node: LocalNode, name: str) -> None:
     arguments = encode(
         ["uint256", "uint256", "address"], [HORIZON, SOURCE_CHAIN, OTHER_SIGNER.address]
     )
-    registry = DeployedContract(shared_node, "OutputRegistry", arguments)
-    assert registry.refusal(record_output(OTHER_SIGNER.address, OUTPUT)) == "0x"
+    with pytest.raises(TransactionRevertedError):
+        DeployedContract(shared_node, name, arguments)
+
+
+# An Arbitrum chain, on its L1
+
+
+def test_a_block_is_known_once_an_assertion_is_confirmed(shared_node: LocalNode) -> None:
+    """Until a later one with the same send root is: then the outbox has that one's hash."""
+    rollup = Rollup(partial(DeployedContract, shared_node))
+    registry = rollup.registry()
+    rollup.create(SEND_ROOT, ASSERTED.hash)
+    assert registry.refusal(ACCUMULATE_ASSERTED) == "BlockNotKnown"
+    rollup.confirm(SEND_ROOT, ASSERTED.hash)
+    rollup.confirm(OTHER_HASH, OTHER_HASH)
+    with reverted_at_end(shared_node):
+        assert events(registry, ACCUMULATE_ASSERTED) == 1
+    rollup.confirm(SEND_ROOT, OTHER_HASH)
+    assert registry.refusal(ACCUMULATE_ASSERTED) == "BlockNotKnown"
 
 
 # Attested by signers

@@ -25,7 +25,15 @@ from tests.queries.sequences.calls import (
     sequences,
 )
 from tests.queries.sequences.checker import UntrueFactError
-from tests.queries.sequences.registries import Target, Trial, attested, native, optimism, output
+from tests.queries.sequences.registries import (
+    Target,
+    Trial,
+    arbitrum,
+    attested,
+    native,
+    optimism,
+    output,
+)
 from tests.queries.tries.fuzzing import CASES, IS_FUZZ_RUN, for_each, report
 from tests.rigs.deployed_contracts import signature_of
 from tests.verified import VERIFY
@@ -43,15 +51,17 @@ TRIALS: dict[str, Callable[..., Trial]] = {
     "optimism": optimism,
     "optimism of an L1 that contradicts itself": partial(optimism, contradicts_itself=True),
     "output": output,
+    "arbitrum": arbitrum,
     "attested": attested,
 }
 REGISTRIES = {
     "native": "NativeRegistry",
     "optimism": "OptimismRegistry",
     "output": "OutputRegistry",
+    "arbitrum": "ArbitrumRegistry",
     "attested": "AttestedRegistry",
 }
-ENDING = "endedBy(bytes)"
+ENDING = "lowerHorizon(bytes)"
 SEQUENCES = max(CASES // 3, 1)
 
 
@@ -100,7 +110,7 @@ def test_every_function_is_called_and_every_reading_is_checked(
         "multicall(bytes[])",
         ENDING,
         "recordHash()",
-        "recordOutput(address,bytes32,bytes32,bytes32)",
+        "recordOutput(address,bytes,bytes32,bytes32,bytes32)",
         "attest(uint256,bytes32,bytes[])",
     }
     assert set(writing_functions(trial)) <= known
@@ -134,10 +144,12 @@ FOUND_SLOWLY = (
     ("ProofReader", "_readAccumulated", "accumulated[number]", native),
     ("TrieWitness", "_other", "if (_part(", native),
     ("OptimismRegistry", "recordHash", "recorded[number]", contradicting),
-    ("ProofReader", "_readHeaders", "hop.hash", native),
+    ("ProofReader", "_readHeaders", "hop != hash", native),
     ("ProofReader", "_hopOf", "address(bytes20", native),
-    ("OutputRegistry", "recordOutput", "!anchorStateRegistry", output),
+    ("OutputRegistry", "recordOutput", "!portal", output),
     ("OutputRegistry", "_isKnown", "recorded", output),
+    ("OutputRegistry", "_outputIn", "chainId == sourceChainId", output),
+    ("ArbitrumRegistry", "_isKnown", "outbox", arbitrum),
     ("AttestedRegistry", "attest", "!isSigner", attested),
 )
 MISSING_CHECKS = FOUND_FAST + (FOUND_SLOWLY if IS_FUZZ_RUN else ())

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from eth_abi.abi import encode
 from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import LocalNode, local_node
@@ -173,32 +174,35 @@ def deploy_attested(node: LocalNode) -> str:
 
 
 def deploy_games(node: LocalNode, chain: int) -> str:
-    """Deploy an AnchorStateRegistry with a valid game about this chain."""
-    anchors = DeployedContract(node, "DisputeGamesStandIn")
-    anchors.send(call_data("propose(bytes32,uint256)", bytes(32), chain))
-    game = anchors.ask(call_data("games(uint256)", 0))[12:]
-    anchors.send(call_data("settle(address,bool)", game, True))
-    return str(to_checksum_address(anchors.address))
+    """Deploy the portal of this chain, with a valid game."""
+    portal = DeployedContract(node, "DisputeGamesStandIn", encode(["uint256"], [chain]))
+    portal.send(call_data("propose(uint32,bytes32,bytes)", 0, bytes(32), b""))
+    game = portal.ask(call_data("games(uint256)", 0))[12:]
+    portal.send(call_data("settle(address,bool)", game, True))
+    return str(to_checksum_address(portal.address))
 
 
-def deploy_output(node: LocalNode, anchors: str) -> str:
-    return deploy_by_factory(node, RegistryKind.OUTPUT, SOURCE, anchor_state_registry=anchors)
+def deploy_output(node: LocalNode, portal: str) -> str:
+    return deploy_by_factory(node, RegistryKind.OUTPUT, SOURCE, portal=portal)
 
 
 def test_proof_windows_shorter_than_a_dispute_game_are_reported(
     setup: LocalSetup, node: LocalNode, source: LocalNode
 ) -> None:
-    anchors = deploy_games(node, SOURCE)
-    address = deploy_output(node, anchors)
+    portal = deploy_games(node, SOURCE)
+    address = deploy_output(node, portal)
     change = with_proof_window(3, LiveChain(source).newest())
     with changed_responses(source, "eth_getProof", change) as pruned:
         setup.add_chain(CHAIN_ID, "Local", [node.url])
         setup.add_chain(SOURCE, "Elsewhere", [pruned])
-        line = f'anchor_state_registry = "{anchors}"'
+        line = f'portal = "{portal}"'
         setup.add_registry("output", SOURCE, CHAIN_ID, address, line)
         failure = failed_check(setup)
     assert "Elsewhere, provable " in failure
-    assert "A dispute game is final 7 days after its block, but the nodes prove only" in failure
+    assert (
+        "The rollup's contracts accept a block 7 days after it was made, but the nodes prove only"
+        in failure
+    )
     assert failure.endswith("Use a node that keeps more state.")
 
 
@@ -206,31 +210,60 @@ def test_proof_windows_shorter_than_a_dispute_game_are_reported(
 def test_an_anchor_game_that_is_not_valid_any_more_is_reported(
     two_chains: LocalSetup, node: LocalNode, state: str
 ) -> None:
-    anchors = deploy_games(node, SOURCE)
-    game = node.call(anchors, call_data("games(uint256)", 0))[12:]
+    portal = deploy_games(node, SOURCE)
+    game = node.call(portal, call_data("games(uint256)", 0))[12:]
     calls = {"blacklisted": call_data("blacklist(address)", game), "retired": call_data("retire()")}
-    node.send(anchors, calls[state])
-    line = f'anchor_state_registry = "{anchors}"'
-    two_chains.add_registry("output", SOURCE, CHAIN_ID, deploy_output(node, anchors), line)
+    node.send(portal, calls[state])
+    line = f'portal = "{portal}"'
+    two_chains.add_registry("output", SOURCE, CHAIN_ID, deploy_output(node, portal), line)
     failure = failed_check(two_chains)
     assert f"it is {state}. Blocks wait for a newer one." in failure
 
 
-@pytest.mark.parametrize("case", ["another chain's games", "no contract", "other arguments"])
-def test_an_output_registry_with_wrong_games_is_reported(
+@pytest.mark.parametrize("case", ["another chain's portal", "no contract", "other arguments"])
+def test_an_output_registry_with_a_wrong_portal_is_reported(
     two_chains: LocalSetup, node: LocalNode, case: str
 ) -> None:
-    chain = SOURCE + 1 if case == "another chain's games" else SOURCE
-    anchors = "0x" + "66" * 20 if case == "no contract" else deploy_games(node, chain)
-    in_file = "0x" + "65" * 20 if case == "other arguments" else anchors
-    line = f'anchor_state_registry = "{in_file}"'
-    two_chains.add_registry("output", SOURCE, CHAIN_ID, deploy_output(node, anchors), line)
+    portal = deploy_games(node, SOURCE)
+    address = deploy_output(node, portal)
+    in_file = "0x" + "65" * 20 if case == "other arguments" else portal
+    line = f'portal = "{in_file}"'
+    two_chains.add_registry("output", SOURCE, CHAIN_ID, address, line)
     sentence = {
-        "another chain's games": f"are about chain {SOURCE + 1}, not {SOURCE}.",
-        "no contract": "has no games that a registry can ask",
-        "other arguments": f'= 2100-01-01T00:00:00Z, anchor_state_registry = "{anchors}"). Leave',
+        "another chain's portal": f"The portal {portal} is of chain {SOURCE + 1}, not {SOURCE}.",
+        "no contract": "is not the portal of a chain that a registry can read",
+        "other arguments": f'= 2100-01-01T00:00:00Z, portal = "{portal}"). Leave',
     }[case]
-    assert sentence in failed_check(two_chains)
+    # An upgrade of the rollup's contracts, since the registry was deployed.
+    with reverted_at_end(node):
+        if case == "another chain's portal":
+            node.rpc.ask("anvil_setStorageAt", portal, "0x0", f"0x{SOURCE + 1:064x}")
+        if case == "no contract":
+            node.rpc.ask("anvil_setCode", portal, "0x")
+        assert sentence in failed_check(two_chains)
+
+
+def deploy_outbox(node: LocalNode, chain: int) -> str:
+    rollup = DeployedContract(node, "RollupStandIn", encode(["uint256"], [chain]))
+    return str(to_checksum_address(rollup.address))
+
+
+def test_an_arbitrum_registry_names_the_newest_confirmed_assertion(
+    two_chains: LocalSetup, node: LocalNode
+) -> None:
+    outbox = deploy_outbox(node, SOURCE)
+    address = deploy_by_factory(node, RegistryKind.ARBITRUM, SOURCE, outbox=outbox)
+    two_chains.add_registry("arbitrum", SOURCE, CHAIN_ID, address, f'outbox = "{outbox}"')
+    assert f"asks the outbox {outbox} for confirmed blocks; no assertion" in two_chains.run(
+        "check_setup"
+    )
+    for name in ("create", "confirm"):
+        node.send(outbox, call_data(f"{name}(bytes32,bytes32)", bytes(32), bytes([7]) * 32))
+    assert "the newest confirmed assertion is 0x" in two_chains.run("check_setup")
+    with reverted_at_end(node):
+        node.rpc.ask("anvil_setStorageAt", outbox, "0x0", f"0x{SOURCE + 1:064x}")
+        sentence = f"The outbox {outbox} is of chain {SOURCE + 1}, not {SOURCE}."
+        assert sentence in failed_check(two_chains)
 
 
 def test_a_registry_whose_constructor_stored_a_fact_is_unverifiable(

@@ -37,7 +37,7 @@ NATIVE = ("--source", str(CHAIN_ID), "--destination", str(CHAIN_ID), "--kind", "
 OPTIMISM = ("--source", str(SOURCE), "--destination", str(CHAIN_ID), "--kind", "optimism")
 ATTESTED = ("--source", str(SOURCE), "--destination", str(CHAIN_ID), "--kind", "attested")
 GAMES = SIGNERS[2].address
-OUTPUT = (*OPTIMISM[:5], "output", "--anchor-state-registry", GAMES)
+OUTPUT = (*OPTIMISM[:5], "output", "--portal", GAMES)
 TWO_SIGNERS = ",".join(signer.address for signer in reversed(SIGNERS[:2]))
 SIGNER_OPTIONS = ("--signers", TWO_SIGNERS, "--threshold", "2")
 
@@ -116,16 +116,20 @@ def test_a_signer_may_be_a_delegated_account_but_not_a_contract(
         add_deployed(setup, setup.run("deploy_registry", *options))
 
 
-def test_an_output_registry_needs_the_rollups_contract(setup: LocalSetup, node: LocalNode) -> None:
+def test_an_output_registry_needs_the_rollups_portal(setup: LocalSetup, node: LocalNode) -> None:
     printed = setup.run("deploy_registry", *OUTPUT)
-    assert f"FAILED: {GAMES} on Local has no games that a registry can ask" in printed
+    assert f"FAILED: {GAMES} on Local is not the portal of a chain that a registry can" in printed
     games = load_artifact("DisputeGamesStandIn").deployed_bytecode
     node.rpc.ask("anvil_setCode", GAMES, f"0x{games.hex()}")
+    assert f"FAILED: The portal {GAMES} is of chain 0, not {SOURCE}." in setup.run(
+        "deploy_registry", *OUTPUT
+    )
+    node.rpc.ask("anvil_setStorageAt", GAMES, "0x0", f"0x{SOURCE:064x}")
     address = add_deployed(setup, setup.run("deploy_registry", *OUTPUT))
     assert has_genuine_code(node, RegistryKind.OUTPUT, address)
     assert node.call(address, call_data("sourceChainId()")) == SOURCE.to_bytes(32, "big")
-    anchors = node.call(address, call_data("anchorStateRegistry()"))
-    assert anchors[12:] == bytes.fromhex(GAMES[2:])
+    portal = node.call(address, call_data("portal()"))
+    assert portal[12:] == bytes.fromhex(GAMES[2:])
 
 
 def test_a_deployed_registry_costs_nothing_and_needs_no_key(
@@ -148,12 +152,13 @@ def test_a_deployed_registry_costs_nothing_and_needs_no_key(
 def test_every_constructor_argument_changes_the_address() -> None:
     signers = tuple(signer.address for signer in SIGNERS[:3])
     attested = Registry(RegistryKind.ATTESTED, SOURCE, CHAIN_ID, signers=signers, threshold=2)
-    output = Registry(RegistryKind.OUTPUT, SOURCE, CHAIN_ID, anchor_state_registry=signers[0])
+    output = Registry(RegistryKind.OUTPUT, SOURCE, CHAIN_ID, portal=signers[0])
     registries = [
         attested, replace(attested, source=SOURCE + 1), replace(attested, threshold=3),
         replace(attested, signers=signers[:2]), replace(attested, valid_until=HORIZON - 1),
         replace(attested, horizon=HORIZON - 1), output, replace(output, source=SOURCE + 1),
-        replace(output, anchor_state_registry=signers[1]),
+        replace(output, portal=signers[1]),
+        replace(output, kind=RegistryKind.ARBITRUM, outbox=signers[0]),
     ]  # fmt: skip
     assert len(set(map(derived_address, registries))) == len(registries)
     assert derived_address(replace(attested, signers=signers[::-1])) == derived_address(attested)
@@ -273,8 +278,8 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
             [*ATTESTED, *SIGNER_OPTIONS, "--valid-until", "2020-01-01"],
             "`valid_until` is past",
         ),
-        ([*OUTPUT[:-2]], "the new registry.anchor_state_registry: it must be set"),
-        ([*NATIVE, *OUTPUT[-2:]], "the new registry: anchor_state_registry is unknown"),
+        ([*OUTPUT[:-2]], "the new registry.portal: it must be set"),
+        ([*NATIVE, *OUTPUT[-2:]], "the new registry: portal is unknown"),
         ([*NATIVE, "--wait", "nan"], "argument --wait: 'nan'; use a whole number from 1"),
     ],
 )  # fmt: skip

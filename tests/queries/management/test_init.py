@@ -30,16 +30,31 @@ NOWHERE = "http://127.0.0.1:1/hunter2"
 TWO_SIGNERS = ",".join(signer.address for signer in SIGNERS[:2])
 BASE_SEPOLIA = 84_532
 FIVE_YEARS = 5 * 365 * DAY
-GAMES = "0xa1Cec548926eb5d69aa3B7B57d371EdBdD03e64b"  # of OP Sepolia, on Sepolia
+# The rollups' contracts on Sepolia
+STAND_INS = {
+    "base-sepolia": "DisputeGamesStandIn",
+    "optimism-sepolia": "DisputeGamesStandIn",
+    "arbitrum-sepolia": "RollupStandIn",
+}
 # All other pairs of different networks need an attested registry.
 KINDS = {
     ("ethereum", "optimism"): RegistryKind.OPTIMISM,
     ("ethereum", "base"): RegistryKind.OPTIMISM,
     ("sepolia", "optimism-sepolia"): RegistryKind.OPTIMISM,
     ("sepolia", "base-sepolia"): RegistryKind.OPTIMISM,
+    ("ethereum", "unichain"): RegistryKind.OPTIMISM,
+    ("sepolia", "unichain-sepolia"): RegistryKind.OPTIMISM,
     ("optimism", "ethereum"): RegistryKind.OUTPUT,
+    ("base", "ethereum"): RegistryKind.OUTPUT,
+    ("unichain", "ethereum"): RegistryKind.OUTPUT,
     ("optimism-sepolia", "sepolia"): RegistryKind.OUTPUT,
+    ("base-sepolia", "sepolia"): RegistryKind.OUTPUT,
+    ("unichain-sepolia", "sepolia"): RegistryKind.OUTPUT,
+    ("arbitrum", "ethereum"): RegistryKind.ARBITRUM,
+    ("arbitrum-nova", "ethereum"): RegistryKind.ARBITRUM,
+    ("arbitrum-sepolia", "sepolia"): RegistryKind.ARBITRUM,
 }
+WITHOUT_NATIVE = {"arbitrum", "arbitrum-nova", "arbitrum-sepolia"}
 
 
 @pytest.fixture
@@ -55,20 +70,40 @@ def written_routes(setup: LocalSetup, *arguments: str) -> Routes:
     return read_routes(setup.file)
 
 
-@pytest.mark.parametrize(("source", "destination"), list(product(NETWORKS, NETWORKS)))
-def test_every_pair_of_networks_gets_its_kind_of_registry(
-    setup: LocalSetup, source: str, destination: str
-) -> None:
-    nodes = (f"--node={name}={NOWHERE}" for name in dict.fromkeys((source, destination)))
+def test_every_pair_of_networks_gets_its_kind_of_registry(setup: LocalSetup) -> None:
+    nodes = (f"--node={name}={NOWHERE}" for name in NETWORKS)
     signers = ("--signers", TWO_SIGNERS, "--threshold", "2")
-    routes = written_routes(setup, f"{source}:{destination}", *nodes, *signers)
-    (registry,) = routes.registries.values()
-    default = RegistryKind.NATIVE if source == destination else RegistryKind.ATTESTED
-    assert registry.kind is KINDS.get((source, destination), default)
-    assert has_derived_address(registry)
-    assert registry.horizon < time.time() + FIVE_YEARS  # logs carry value
-    assert routes.chains[registry.destination].daily_budget
+    routes = written_routes(setup, *NETWORKS, *nodes, *signers)
+    for source, destination in product(NETWORKS, NETWORKS):
+        pair = NETWORKS[source].chain, NETWORKS[destination].chain
+        if source == destination and source in WITHOUT_NATIVE:
+            assert pair not in routes.registries
+            continue
+        registry = routes.registries[pair]
+        default = RegistryKind.NATIVE if source == destination else RegistryKind.ATTESTED
+        assert registry.kind is KINDS.get((source, destination), default), pair
+        assert has_derived_address(registry)
+        assert registry.horizon < time.time() + FIVE_YEARS  # logs carry value
+        assert routes.chains[registry.destination].daily_budget
     assert all(chain.explorer for chain in routes.chains.values())
+
+
+def test_networks_get_all_routes_between_them_that_need_no_signers(setup: LocalSetup) -> None:
+    networks = ("ethereum", "base", "arbitrum")
+    nodes = (f"--node={name}={NOWHERE}" for name in networks)
+    _, printed = setup.run_apart("init", *networks, *nodes)
+    registries = read_routes(setup.file).registries
+    kinds = {route: registry.kind for route, registry in registries.items()}
+    ethereum, base, arbitrum = (NETWORKS[name].chain for name in networks)
+    assert kinds == {
+        (ethereum, ethereum): RegistryKind.NATIVE,
+        (base, base): RegistryKind.NATIVE,
+        (ethereum, base): RegistryKind.OPTIMISM,
+        (base, ethereum): RegistryKind.OUTPUT,
+        (arbitrum, ethereum): RegistryKind.ARBITRUM,
+    }
+    for route in ("Ethereum → Arbitrum One", "Base → Arbitrum One", "Arbitrum One → Base"):
+        assert f"{route}: left out, because it needs --signers." in printed
 
 
 def test_a_new_file_is_private_and_force_replaces_it_atomically(
@@ -96,8 +131,8 @@ def test_a_new_file_is_private_and_force_replaces_it_atomically(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "Name routes, like sepolia or ethereum:base. Known: ethereum, sepolia,"),
-        (["goerli"], "goerli is not a known network. Known are ethereum, sepolia,"),
+        ([], "Name networks, like sepolia or ethereum:base. Known: ethereum, optimism,"),
+        (["goerli"], "goerli is not a known network. Known are ethereum, optimism,"),
         (["sepolia"], "Name a node of Sepolia: --node sepolia=URL."),
         (["sepolia", "--node", NOWHERE], "--node takes NAME=URL; the names are ethereum,"),
         (["sepolia", "--node", f"{NOWHERE}?key=1"], "FAILED: That is not a known network."),
@@ -106,15 +141,20 @@ def test_a_new_file_is_private_and_force_replaces_it_atomically(
         (["sepolia", "--node", "sepolia=@nowhere"], "entry 1: the file it names cannot be read"),
         (["sepolia", *["--node", f"sepolia={NOWHERE}"] * 2], "the same address is listed twice"),
         (
-            ["base:ethereum", f"--node=base={NOWHERE}", f"--node=ethereum={NOWHERE}"],
+            ["base:arbitrum", f"--node=base={NOWHERE}", f"--node=arbitrum={NOWHERE}"],
             "signers vouch for block hashes. Name them: --signers 0x…,0x… --threshold N.",
+        ),
+        (["arbitrum", f"--node=arbitrum={NOWHERE}"], "There is no route for Arbitrum One alone."),
+        (
+            ["arbitrum:arbitrum", f"--node=arbitrum={NOWHERE}"],
+            "Contracts on Arbitrum One do not see its block hashes.",
         ),
         (["sepolia", "--signers", "0x12"], "--signers takes different checksummed addresses"),
         (
             [
-                "base:ethereum",
+                "base:arbitrum",
                 f"--node=base={NOWHERE}",
-                f"--node=ethereum={NOWHERE}1",
+                f"--node=arbitrum={NOWHERE}1",
                 "--signers",
                 TWO_SIGNERS,
                 "--threshold",
@@ -134,17 +174,17 @@ def test_missing_and_invalid_arguments_are_reported(
 
 
 def test_single_and_silent_nodes_are_warned_of(setup: LocalSetup) -> None:
-    nodes = [f"--node=base={NOWHERE}", f"--node=ethereum={NOWHERE}", f"--node=ethereum={NOWHERE}2"]
+    nodes = [f"--node=base={NOWHERE}", f"--node=gnosis={NOWHERE}", f"--node=gnosis={NOWHERE}2"]
     progress, printed = setup.run_apart(
-        "init", "base:ethereum", *nodes, "--signers", TWO_SIGNERS, "--threshold", "2"
+        "init", "base:gnosis", *nodes, "--signers", TWO_SIGNERS, "--threshold", "2"
     )
-    assert "Node 2 of Ethereum does not answer, so it is not checked." in progress
-    assert "Base → Ethereum: attested registry 0x" in printed
+    assert "Node 2 of Gnosis does not answer, so it is not checked." in progress
+    assert "Base → Gnosis: attested registry 0x" in printed
     assert "One node only: Base." in printed
     routes = read_routes(setup.file)
     (registry,) = routes.registries.values()
     assert (registry.kind, registry.threshold) == (RegistryKind.ATTESTED, 2)
-    assert len(routes.chains[1].nodes) == 2
+    assert len(routes.chains[100].nodes) == 2
 
 
 def on_a_terminal(folder: Path, answers: str, *arguments: str, **variables: str) -> str:
@@ -166,19 +206,23 @@ def on_a_terminal(folder: Path, answers: str, *arguments: str, **variables: str)
 
 @pytest.fixture(scope="module")
 def chains() -> Iterator[dict[str, LocalNode]]:
-    """Local chains with the ids of Sepolia and its OP-stack chains."""
+    """Local chains with the ids of Sepolia and of rollups on it."""
     with ExitStack() as stack:
         nodes = {
             name: stack.enter_context(
                 local_node("--slots-in-an-epoch", "1", "--chain-id", str(NETWORKS[name].chain))
             )
-            for name in ("sepolia", "base-sepolia", "optimism-sepolia")
+            for name in ("sepolia", "base-sepolia", "optimism-sepolia", "arbitrum-sepolia")
         }
         for node in nodes.values():
             put_predeploy(node)
             node.rpc.ask("anvil_mine", hex(10))
-        games = load_artifact("DisputeGamesStandIn").deployed_bytecode
-        nodes["sepolia"].rpc.ask("anvil_setCode", GAMES, f"0x{games.hex()}")
+        for name, stand_in in STAND_INS.items():
+            network, ask = NETWORKS[name], nodes["sepolia"].rpc.ask
+            contract = network.portal or network.outbox
+            code = load_artifact(stand_in).deployed_bytecode
+            ask("anvil_setCode", contract, f"0x{code.hex()}")
+            ask("anvil_setStorageAt", contract, "0x0", f"0x{network.chain:064x}")
         nodes["sepolia"].rpc.ask("evm_mine")
         for name in ("base-sepolia", "optimism-sepolia"):
             set_l1_block(nodes[name], 7, LiveChain(nodes["sepolia"]).header(7).hash)
@@ -195,8 +239,9 @@ def test_a_node_of_another_chain_is_refused(
 
 
 ROUTES = (
-    "sepolia", "base-sepolia", "sepolia:base-sepolia", "sepolia:optimism-sepolia",
-    "optimism-sepolia:sepolia", "base-sepolia:sepolia",
+    "sepolia:sepolia", "base-sepolia:base-sepolia", "sepolia:base-sepolia",
+    "sepolia:optimism-sepolia", "optimism-sepolia:sepolia", "base-sepolia:sepolia",
+    "arbitrum-sepolia:sepolia", "base-sepolia:optimism-sepolia",
 )  # fmt: skip
 
 

@@ -282,7 +282,7 @@ def _argument(kind: str, actions: Actions) -> st.SearchStrategy[Any]:
         "uint8": st.integers(0, 22) | st.just(255),
         "address": st.sampled_from(ACCOUNTS) | st.binary(min_size=20, max_size=20),
         "bytes32": st.sampled_from((*_hashes, *SLOTS)) | st.binary(min_size=32, max_size=32),
-        # Of `verify` and `endedBy`
+        # Of `verify` and `lowerHorizon`
         "bytes": actions.proofs.map(lambda call: call[4:]) | evidence(),
         "bytes[]": st.lists(actions.proofs | actions.signatures, max_size=3),
     }[kind]
@@ -332,7 +332,7 @@ def _sequences(
             step = Step(draw(actions.proofs))
             steps.append(Step(call_data("verify(bytes)", step.call[4:])))
         elif kind == "e":
-            step = Step(call_data("endedBy(bytes)", draw(evidence())))
+            step = Step(call_data("lowerHorizon(bytes)", draw(evidence())))
         else:
             step = draw(single) if kind == "s" else multicall_step(draw(several))
         steps.append(Step(step.call, draw(st.sampled_from(CALLERS)), step.to, step.known_blocks))

@@ -1,4 +1,4 @@
-"""Trials of the four registries with their sources of hashes."""
+"""Trials of the registries with their sources of hashes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data, load_artifact
-from queries.proving.headers import Header
+from queries.proving.headers import Header, HeaderField
+from queries.proving.keccak import keccak256
+from queries.proving.outputs import encode_super_root
 from queries.proving.registry_calls import HORIZON
 from tests.queries.attacks.hash_sources import (
     OTHER_DESTINATION,
@@ -19,6 +21,7 @@ from tests.queries.attacks.hash_sources import (
     SIGNERS,
     SOURCE_CHAIN,
     Games,
+    Rollup,
     attest,
     output_with_hash,
     record_output,
@@ -165,19 +168,20 @@ def _hashes_of_number(number: int) -> dict[str, bytes]:
 
 
 def output(target: Target) -> Trial:
-    """The games of the true chain are won and those of the abandoned chain lost; those of the
-    foreign chain are about another chain.
+    """The games of the true chain are won and those of the abandoned chain lost. Every second one
+    claims a super root, which also has the foreign chain's output, as another chain's.
     """
     games = Games(partial(DeployedContract, target.node))
     arguments = encode(["uint256", "uint256", "address"], [HORIZON, SOURCE_CHAIN, games.address])
     registry = target.deploy("OutputRegistry", arguments)
     steps = {
-        chain.name: [_game_step(games, chain, block) for block in chain.blocks] for chain in CHAINS
+        chain.name: [step for block in chain.blocks for step in _game_steps(games, chain, block)]
+        for chain in (TRUE, ABANDONED)
     }
     games_word = bytes.fromhex(games.address[2:].rjust(64, "0"))
     questions = [
         constant_question(call_data("sourceChainId()"), SOURCE_CHAIN.to_bytes(32, "big"), "any"),
-        constant_question(call_data("anchorStateRegistry()"), games_word, "any"),
+        constant_question(call_data("portal()"), games_word, "any"),
         *(_recorded_question(block) for chain in CHAINS for block in chain.blocks),
     ]
     sources = st.sampled_from([step for chain_steps in steps.values() for step in chain_steps])
@@ -190,11 +194,41 @@ def _recorded_question(block: SourceBlock) -> Question:
     return Question(call, truths, zero_is_nothing=True)
 
 
-def _game_step(games: Games, chain: SourceChain, block: SourceBlock) -> Step:
-    output = output_with_hash(block.header.hash)
-    game = games.propose(output.root, SOURCE_CHAIN if chain != FOREIGN else OTHER_SOURCE)
+def _game_steps(games: Games, chain: SourceChain, block: SourceBlock) -> list[Step]:
+    output, super_root = output_with_hash(block.header.hash), b""
+    foreign_block = FOREIGN.numbered(block.number)
+    outputs = [output]
+    if block.number % 2 and foreign_block:
+        outputs.append(output_with_hash(foreign_block.header.hash))
+        chains = dict(zip((SOURCE_CHAIN, OTHER_SOURCE), (out.root for out in outputs), strict=True))
+        super_root = encode_super_root(block.header.timestamp, chains)
+    game = games.propose(keccak256(super_root) if super_root else output.root, super_root)
     games.settle(game, valid=chain != ABANDONED)
-    return Step(record_output(game, output))
+    return [Step(record_output(game, claimed, super_root)) for claimed in outputs]
+
+
+def arbitrum(target: Target) -> Trial:
+    """Assertions about the true chain are confirmed one after another; all its blocks have the same
+    send root, so the outbox has the newest. Those about the other chains are only made.
+    """
+    rollup = Rollup(partial(DeployedContract, target.node))
+    arguments = encode(["uint256", "uint256", "address"], [HORIZON, SOURCE_CHAIN, rollup.address])
+    registry = target.deploy("ArbitrumRegistry", arguments)
+    outbox_word = bytes.fromhex(rollup.address[2:].rjust(64, "0"))
+    questions = [
+        constant_question(call_data("sourceChainId()"), SOURCE_CHAIN.to_bytes(32, "big"), "any"),
+        constant_question(call_data("outbox()"), outbox_word, "any"),
+    ]
+    steps = [_assertion_step(rollup, chain, block) for chain in CHAINS for block in chain.blocks]
+    return target.trial(registry, questions, st.sampled_from(steps), _some_of(steps), {})
+
+
+def _assertion_step(rollup: Rollup, chain: SourceChain, block: SourceBlock) -> Step:
+    send_root = block.header.word(HeaderField.EXTRA_DATA)
+    name = "confirm" if chain == TRUE else "create"
+    call = call_data(f"{name}(bytes32,bytes32)", send_root, block.header.hash)
+    known_blocks = {chain.name: block.number} if chain == TRUE else {}
+    return Step(call, to=rollup.address, known_blocks=known_blocks)
 
 
 def attested(target: Target) -> Trial:

@@ -75,8 +75,8 @@ export const factsRegistryAbi = [
   {"inputs":[{"name":"account","type":"address"},{"name":"blockNumber","type":"uint256"},{"name":"slot","type":"bytes32"}],"name":"accountStorageSlotValues","outputs":[{"name":"value","type":"bytes32"}],"stateMutability":"view","type":"function"},
   {"inputs":[{"name":"blockNumber","type":"uint256"}],"name":"accumulated","outputs":[{"name":"","type":"bytes32"}],"stateMutability":"view","type":"function"},
   {"inputs":[{"name":"timestamp","type":"uint256"}],"name":"blockNumberAt","outputs":[{"name":"blockNumber","type":"uint256"}],"stateMutability":"view","type":"function"},
-  {"inputs":[{"name":"section","type":"bytes"}],"name":"endedBy","outputs":[],"stateMutability":"nonpayable","type":"function"},
   {"inputs":[{"name":"blockNumber","type":"uint256"},{"name":"field","type":"uint8"}],"name":"headerField","outputs":[{"name":"value","type":"bytes32"}],"stateMutability":"view","type":"function"},
+  {"inputs":[{"name":"section","type":"bytes"}],"name":"lowerHorizon","outputs":[],"stateMutability":"nonpayable","type":"function"},
   {"inputs":[{"name":"calls","type":"bytes[]"}],"name":"multicall","outputs":[{"name":"results","type":"bytes[]"}],"stateMutability":"nonpayable","type":"function"},
   {"inputs":[],"name":"prove","outputs":[],"stateMutability":"nonpayable","type":"function"},
   {"inputs":[],"name":"stateHorizon","outputs":[{"name":"","type":"uint256"}],"stateMutability":"view","type":"function"},
@@ -163,14 +163,16 @@ export const registryContracts = {
   "native": "NativeRegistry",
   "optimism": "OptimismRegistry",
   "output": "OutputRegistry",
+  "arbitrum": "ArbitrumRegistry",
   "attested": "AttestedRegistry"
 } as const;
 
 export const codeHashes = {
-  "NativeRegistry": "0x8a1b43f16c483609436c6ecec442c40b54c76fefd0c8602eb8722eaa82b3db43",
-  "OptimismRegistry": "0xadde3383174c214b03357838e3c58397bbd242c1d0b4a3a593f83c2c0abdaef0",
-  "OutputRegistry": "0x742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527",
-  "AttestedRegistry": "0xe70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711",
+  "NativeRegistry": "0x169afe1219316439489bbc518693211d8ceb83898acc9508ccc9b93c675d4b9a",
+  "OptimismRegistry": "0x7a6e187958a2df0e4af08b7303cb60d4d64f5f777e5a0a7c97ef2df7da85700d",
+  "OutputRegistry": "0x3aaf4e6eb7f663481935ccd3e98078c29e947aaa54bc1ec1eded3394bfc0cb29",
+  "ArbitrumRegistry": "0xa6ba634b54a04784f7c0fa195cff7d8f5fbd62e509c52105f7c94e8c9ad159c6",
+  "AttestedRegistry": "0x49f7fc272f3bbbbe3286cd4480863bf82ac7f9f2130ee6c0c6cf1e59e1547cd6",
   "EventsVerifier": "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4",
   "FactsLookup": "0x3b555f3db9229413fc2e17ce2363768e54a4ff3e9506a9b73ae6822b43564630"
 } as const;

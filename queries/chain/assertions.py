@@ -1,0 +1,118 @@
+"""Find the confirmed assertion of an Arbitrum chain that covers a block, or when to expect one."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from eth_utils.address import to_checksum_address
+
+from accounts.wording import format_timestamp
+from queries.chain.answers import ChainHead
+from queries.chain.errors import BlockUnknownError
+from queries.chain.rollup_claims import RollupClaim, RollupClaims
+from queries.proving.headers import Header
+from queries.proving.keccak import HASH_BYTES, keccak256
+from queries.wait_reasons import Reason, WaitCode
+
+_STATE = "((bytes32[2],uint64[2]),uint8,bytes32)"
+_CONFIGURATION = "(bytes32,uint256,address,uint64,uint64)"
+_INPUTS = f"((bytes32,bytes32,{_CONFIGURATION}),{_STATE},{_STATE})"
+ASSERTION_CREATED = keccak256(
+    f"AssertionCreated(bytes32,bytes32,{_INPUTS},bytes32,uint256,bytes32,uint256,address,uint64)"
+    .encode()
+)  # fmt: skip
+_SEND_ROOT_WORD = 14  # in the data of that event: of the state after the assertion
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmedBlock:
+    """The newest block of which an assertion is confirmed."""
+
+    header: Header
+    asserted_in: int  # the destination's block
+
+
+class Assertions(RollupClaims):
+    """The assertions that cover a block, for an Arbitrum registry."""
+
+    @cached_property
+    def _rollup(self) -> str:
+        (address,) = self._ask(self.registry.outbox, "rollup()", ["address"])
+        return to_checksum_address(address)
+
+    @cached_property
+    def _newest(self) -> ConfirmedBlock | None:
+        """None if no assertion has been confirmed, or if no node of the source has its block."""
+        (assertion,) = self._ask(self._rollup, "latestConfirmed()", ["bytes32"])
+        types = ["uint64", "uint64", "uint64", "bool", "uint8", "bytes32"]
+        created_at = self._ask(self._rollup, "getAssertion(bytes32)", types, assertion)[2]
+        headers = self._asserted_headers(created_at, created_at, assertion)
+        return next((ConfirmedBlock(header, created_at) for header in headers), None)
+
+    def _find_claim(self) -> RollupClaim | None:
+        """The first confirmed assertion that covers the block."""
+        newest = self._newest
+        if newest is None or newest.header.number < self.header.number:
+            return None
+        # An assertion about the block was made after it.
+        first = bisect_left(
+            range(newest.asserted_in),
+            self.header.timestamp,
+            key=lambda number: self.destination.header(number).timestamp,
+        )
+        for header in self._asserted_headers(first, newest.asserted_in):
+            if header.number >= self.header.number:
+                return RollupClaim(header)
+        return RollupClaim(newest.header)
+
+    def _asserted_headers(
+        self, first: int, last: int, assertion: bytes | None = None
+    ) -> Iterator[Header]:
+        """The blocks that assertions of these blocks of the destination are about, as far as they
+        are confirmed. Of those with the same send root the outbox keeps the newest.
+        """
+        step = self.destination.chain.limits.max_log_blocks
+        topics = [ASSERTION_CREATED, *([assertion] if assertion else [])]
+        for start in range(first, last + 1, step):
+            end = min(start + step - 1, last)
+            for data in self.destination.log_data(self._rollup, topics, start, end):
+                words = [data[at : at + HASH_BYTES] for at in range(0, len(data), HASH_BYTES)]
+                if len(words) <= _SEND_ROOT_WORD:
+                    continue
+                types = ["bytes32"]
+                (confirmed_hash,) = self._ask(
+                    self.registry.outbox, "roots(bytes32)", types, words[_SEND_ROOT_WORD]
+                )
+                if not any(confirmed_hash):
+                    continue
+                try:
+                    yield self.source.header_by_hash(confirmed_hash)
+                except BlockUnknownError:
+                    continue
+
+    def wait_reason(self) -> Reason:
+        """It is expected to be confirmed when the block is as old as the newest confirmed one is
+        now, or as the rollup's confirmation period. A challenge may take as long again.
+        """
+        subject = "An assertion that covers the block"
+        head = self.destination.latest_head()
+        period, newest = self._confirm_seconds(head), self._newest
+        overdue_at = self.header.timestamp + 2 * period
+        if newest and head.timestamp > overdue_at:
+            sentence = (
+                f"{subject} should have been confirmed since {format_timestamp(overdue_at)}; the "
+                f"newest confirmed block is of {format_timestamp(newest.header.timestamp)}."
+            )
+            return Reason(WaitCode.NO_VALID_OUTPUT, sentence)
+        age = head.timestamp - newest.header.timestamp if newest else 0
+        due_at = format_timestamp(self.header.timestamp + max(age, period))
+        sentence = f"{subject} is expected to be confirmed from {due_at}."
+        return Reason(WaitCode.OUTPUT_NOT_RECORDED, sentence)
+
+    def _confirm_seconds(self, head: ChainHead) -> int:
+        """For how long an assertion can be challenged, at the recent pace of the destination."""
+        (period,) = self._ask(self._rollup, "confirmPeriodBlocks()", ["uint64"])
+        blocks = min(period, head.number)
+        first = self.destination.header(head.number - blocks)
+        return int((head.timestamp - first.timestamp) * period // max(blocks, 1))
