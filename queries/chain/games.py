@@ -6,7 +6,7 @@ outputs of several chains at a time. Which types of games count is decided by th
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from eth_utils.address import to_checksum_address
@@ -57,8 +57,13 @@ class Game:
         return self.block >= header.number
 
 
+@dataclass(eq=False)
 class Games(RollupClaims):
     """The games that cover a block, for an output registry."""
+
+    _covering_games: list[Game] = field(default_factory=list, init=False)
+    # Valid ones that do not claim the block's true output in a form that is known.
+    _unreadable_games: list[Game] = field(default_factory=list, init=False)
 
     @cached_property
     def _anchors(self) -> str:
@@ -75,20 +80,11 @@ class Games(RollupClaims):
     def _count(self) -> int:
         return int(self._ask(self._factory, "gameCount()", ["uint256"])[0])
 
-    @cached_property
-    def _covering_games(self) -> list[Game]:
-        return []
-
-    @cached_property
-    def _unreadable_games(self) -> list[Game]:
-        """Valid ones that do not claim the block's true output in a form that is known."""
-        return []
-
     def _find_claim(self) -> RollupClaim | None:
         """The first valid game that covers the block."""
         for page in self._pages_from(self.header.timestamp):
             candidates = [game for game in page if game.covers(self.header)]
-            self._covering_games.extend(candidates)
+            self._covering_games += candidates
             for game in self._filter(VALID, candidates):
                 if claim := self._read_claim(game):
                     return claim
@@ -96,6 +92,9 @@ class Games(RollupClaims):
         return None
 
     def _read_claim(self, game: Game) -> RollupClaim | None:
+        """None if it does not claim the true output of a block."""
+        if not game.super_root and game.block > self.source_head:
+            return None
         try:
             header = self._claimed_header(game)
         except BlockUnknownError:
@@ -161,7 +160,7 @@ class Games(RollupClaims):
         if not int(anchor, 16):
             return None
         (created_at,) = self._ask(anchor, "createdAt()", ["uint64"])
-        last = self._first_index(created_at)
+        last = min(self._first_index(created_at), self._count - 1)
         games = self._read_games(range(max(last - RECENT_GAMES + 1, 0), last + 1))
         (delay,) = self._ask(self._anchors, "disputeGameFinalityDelaySeconds()", ["uint256"])
         durations = [

@@ -148,8 +148,8 @@ OTHER_NETWORKS: Mapping[str, str] = {
     "other OP-stack chains": "As OP Mainnet: `optimism` from their L1, `output` to it. Their "
     "OptimismPortalProxy is in ethereum-optimism/superchain-registry; contracts before "
     "op-contracts 4 do not name their chain, and `deploy_registry` refuses them.",
-    "other Arbitrum chains": "As Arbitrum One, to the chain that they settle on, with their "
-    "rollup's outbox, if their contracts have assertions (BoLD).",
+    "other Arbitrum chains": "As Arbitrum One, with their rollup's outbox, if they settle on "
+    "Ethereum and their contracts have assertions (BoLD).",
     "Scroll": "`native` and `attested`: Ethereum's trie since April 2025, real BLOCKHASH and "
     "EIP-2935 since August 2025. Older blocks have another trie and cannot be proven.",
     "ZKsync Era": "Nothing can be proven: a header holds no state root of Ethereum's kind, and "
