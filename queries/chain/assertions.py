@@ -9,7 +9,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.wording import format_timestamp
 from queries.chain.answers import ChainHead
-from queries.chain.errors import BlockUnknownError
+from queries.chain.errors import BlockUnknownError, StateNotAvailableError
 from queries.chain.rollup_claims import RollupClaim, RollupClaims
 from queries.proving.headers import Header
 from queries.proving.keccak import HASH_BYTES, keccak256
@@ -22,6 +22,7 @@ ASSERTION_CREATED = keccak256(
     f"AssertionCreated(bytes32,bytes32,{_INPUTS},bytes32,uint256,bytes32,uint256,address,uint64)"
     .encode()
 )  # fmt: skip
+MAX_LOG_REQUESTS = 20  # after a block: more than a day, where assertions are made every hour
 _SEND_ROOT_WORD = 14  # in the data of that event: of the state after the assertion
 
 
@@ -55,16 +56,22 @@ class Assertions(RollupClaims):
         newest = self._newest
         if newest is None or newest.header.number < self.header.number:
             return None
-        # An assertion about the block was made after it.
+        # An assertion about the block was made soon after it, if the rollup had assertions then.
         first = bisect_left(
-            range(newest.asserted_in),
-            self.header.timestamp,
-            key=lambda number: self.destination.header(number).timestamp,
+            range(newest.asserted_in), self.header.timestamp, key=self._destination_time
         )
-        for header in self._asserted_headers(first, newest.asserted_in):
+        span = MAX_LOG_REQUESTS * self.destination.chain.limits.max_log_blocks
+        for header in self._asserted_headers(first, min(first + span - 1, newest.asserted_in)):
             if header.number >= self.header.number:
                 return RollupClaim(header)
         return RollupClaim(newest.header)
+
+    def _destination_time(self, number: int) -> int:
+        """Treat blocks that nodes have dropped (EIP-4444) as earlier than any time."""
+        try:
+            return self.destination.header(number).timestamp
+        except (BlockUnknownError, StateNotAvailableError):  # nodes report either
+            return -1
 
     def _asserted_headers(
         self, first: int, last: int, assertion: bytes | None = None
@@ -99,15 +106,19 @@ class Assertions(RollupClaims):
         head = self.destination.latest_head()
         period, newest = self._confirm_seconds(head), self._newest
         overdue_at = self.header.timestamp + 2 * period
-        if newest and head.timestamp > overdue_at:
-            sentence = (
-                f"{subject} should have been confirmed since {format_timestamp(overdue_at)}; the "
-                f"newest confirmed block is of {format_timestamp(newest.header.timestamp)}."
-            )
+        if head.timestamp > overdue_at:
+            known = "the outbox has no block that a node of the source knows"
+            if newest:
+                known = (
+                    f"the newest confirmed block is of {format_timestamp(newest.header.timestamp)}"
+                )
+            time = format_timestamp(overdue_at)
+            sentence = f"{subject} should have been confirmed since {time}; {known}."
             return Reason(WaitCode.NO_VALID_OUTPUT, sentence)
         age = head.timestamp - newest.header.timestamp if newest else 0
-        due_at = format_timestamp(self.header.timestamp + max(age, period))
-        sentence = f"{subject} is expected to be confirmed from {due_at}."
+        due_at = self.header.timestamp + max(age, period)
+        time = format_timestamp(due_at if due_at > head.timestamp else overdue_at)
+        sentence = f"{subject} is expected to be confirmed from {time}."
         return Reason(WaitCode.OUTPUT_NOT_RECORDED, sentence)
 
     def _confirm_seconds(self, head: ChainHead) -> int:

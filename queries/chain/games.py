@@ -15,7 +15,7 @@ from accounts.wording import format_timestamp
 from queries.chain.errors import BlockUnknownError
 from queries.chain.rollup_claims import RollupClaim, RollupClaims
 from queries.contracts.abi import call_data
-from queries.proving.headers import Header
+from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import HASH_BYTES, keccak256
 from queries.proving.outputs import output_in_super_root, output_root, super_root_time
 from queries.wait_reasons import Reason, WaitCode
@@ -101,14 +101,21 @@ class Games(RollupClaims):
             return None
         if self.is_known(header):
             return RollupClaim(header)
-        (passer,) = self.source.account_proofs(header, [(MESSAGE_PASSER, [])])
-        words = header.state_root, passer.state.storage_root, header.hash
         root = game.super_root
         claimed = output_in_super_root(root, self.registry.source) if root else game.root_claim
-        if output_root(*words) != claimed:
-            return None
-        signature = "recordOutput(address,bytes,bytes32,bytes32,bytes32)"
-        return RollupClaim(header, call_data(signature, game.address, root, *words))
+        for passer_root in self._message_passer_roots(header):
+            words = header.state_root, passer_root, header.hash
+            if output_root(*words) == claimed:
+                signature = "recordOutput(address,bytes,bytes32,bytes32,bytes32)"
+                return RollupClaim(header, call_data(signature, game.address, root, *words))
+        return None
+
+    def _message_passer_roots(self, header: Header) -> Iterator[bytes]:
+        """The storage root of the message passer: since Isthmus the header has it."""
+        if header.has_field(HeaderField.WITHDRAWALS_ROOT):
+            yield header.word(HeaderField.WITHDRAWALS_ROOT)
+        (proof,) = self.source.account_proofs(header, [(MESSAGE_PASSER, [])])
+        yield proof.state.storage_root
 
     def _claimed_header(self, game: Game) -> Header:
         """The header of the block whose output is claimed: in a super root that of the last block
@@ -126,7 +133,7 @@ class Games(RollupClaims):
 
     def wait_reason(self) -> Reason:
         """It is expected to be valid as long after its begin as recent games took at most, and to
-        begin as long after the newest one as that after the one before.
+        begin as long after the newest one as that after the one before. It may take as long again.
         """
         games = [game for game in self._covering_games if game not in self._unreadable_games]
         if not games and self._unreadable_games:
@@ -146,7 +153,9 @@ class Games(RollupClaims):
             sentence = f"{subject} has to be decided first. How long that takes is not known yet."
             return Reason(WaitCode.OUTPUT_NOT_RECORDED, sentence)
         due_at = (first.created_at if first else self._next_creation()) + duration
-        if self.destination.latest_head().timestamp > due_at:
+        now = self.destination.latest_head().timestamp
+        due_at += duration if now > due_at else 0
+        if now > due_at:
             sentence = f"{subject} should have been valid since {format_timestamp(due_at)}."
             return Reason(WaitCode.NO_VALID_OUTPUT, sentence)
         sentence = f"{subject} is expected to be valid from {format_timestamp(due_at)}."

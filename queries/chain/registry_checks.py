@@ -140,10 +140,13 @@ def _newest_assertion(registry: Registry, destination: ChainClient) -> str:
     )
     rollup = reader.address(registry.outbox, "rollup()")
     _check_named_chain(registry, reader.number(rollup, "chainId()"), "outbox", registry.outbox)
+    if (outbox := reader.address(rollup, "outbox()")) != registry.outbox:
+        raise SetupError(f"The rollup uses another outbox now, {outbox}. Deploy a new registry.")
     assertion = reader.number(rollup, "latestConfirmed()")
+    reader.number(rollup, "getAssertion(bytes32)", assertion.to_bytes(32))  # none before BoLD
+    reader.number(rollup, "confirmPeriodBlocks()")
     if not assertion:
         return "no assertion is confirmed yet"
-    reader.number(rollup, "confirmPeriodBlocks()")
     return f"the newest confirmed assertion is 0x{assertion:064x}"
 
 

@@ -228,7 +228,7 @@ class ProofFileChain:
     source: ChainClient | None
 
     def headers(self, first: int, last: int) -> Sequence[Header]:
-        headers = [header for header in (self.block.header, self.block.next_header) if header]
+        headers = self._own_headers
         if headers[0].number <= first and last <= headers[-1].number:
             return [header for header in headers if first <= header.number <= last]
         if self.source is None:
@@ -238,7 +238,14 @@ class ProofFileChain:
         return self.source.headers(first, last)
 
     def header_by_hash(self, block_hash: bytes) -> Header:
+        for header in self._own_headers:
+            if header.hash == block_hash:
+                return header
         return self._required_source("A later block").header_by_hash(block_hash)
+
+    @property
+    def _own_headers(self) -> list[Header]:
+        return [header for header in (self.block.header, self.block.next_header) if header]
 
     def account_proofs(
         self, header: Header, requested_slots: Sequence[AccountSlots]

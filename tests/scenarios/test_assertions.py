@@ -52,6 +52,7 @@ def rollup(install: Install, module_chain: NewChain) -> Iterator[Rollup]:
     with install() as service:
         outbox = l1.deploy("RollupStandIn", ["uint256"], [L2])
         l1.send(outbox, call_data("setConfirmPeriod(uint64)", 1_000_000))
+        l1.mine(20)  # their pace tells how long that is
         service.add_chain(l1)
         service.add_chain(l2, finality=2)
         service.add_registry("arbitrum", l2, l1, outbox=outbox)
