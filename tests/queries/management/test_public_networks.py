@@ -26,7 +26,7 @@ pytestmark = pytest.mark.no_database
 def blocks(repository: Path) -> list[str]:
     text = (repository / "explorer" / "docs" / "public-networks.md").read_text()
     blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     return blocks
 
 
@@ -108,7 +108,7 @@ def at_localhost(node: LocalNode) -> str:
 
 
 def test_sepolia_proven_to_itself(blocks: list[str], repository: Path, tmp_path: Path) -> None:
-    prepare, init, deploy, check, start, _ = blocks
+    prepare, init, deploy, check, start, *_ = blocks
     with chain(11_155_111) as node:
         reader = GuideReader(
             tmp_path,
@@ -138,7 +138,7 @@ def test_sepolia_proven_to_itself(blocks: list[str], repository: Path, tmp_path:
 
 
 def test_ethereum_proven_to_base(blocks: list[str], repository: Path, tmp_path: Path) -> None:
-    prepare, _, deploy, check, _, init = blocks
+    prepare, _, deploy, check, _, init, _ = blocks
     with chain(1) as ethereum, chain(8453) as base:
         set_l1_block(base, 7, LiveChain(ethereum).header(7).hash)
         base.rpc.ask("anvil_mine", hex(40))
