@@ -94,9 +94,11 @@ class Assertions(RollupClaims):
                 if not any(confirmed_hash):
                     continue
                 try:
-                    yield self.source.header_by_hash(confirmed_hash)
+                    header = self.source.header_by_hash(confirmed_hash)
                 except BlockUnknownError:
                     continue
+                if self.is_known(header):
+                    yield header
 
     def wait_reason(self) -> Reason:
         """It is expected to be confirmed when the block is as old as the newest confirmed one is

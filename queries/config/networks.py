@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from queries.config.limits import DAY
 from queries.config.registries import Registry, RegistryKind, derived_address
 
 # 2031-01-01: the horizon of these networks' registries. A fork may change what a header says about
@@ -23,7 +24,7 @@ from queries.config.registries import Registry, RegistryKind, derived_address
 NETWORK_HORIZON = 1_924_992_000
 FINAL_L1, FINAL_L2 = "13 to 20 minutes", "20 to 30 minutes"
 ENS = "0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e"
-WEEK = "about a week"
+WEEK, CLAIM_DELAY = "about a week", 7 * DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Network:
     portal: str = ""
     outbox: str = ""
     claims_after: str = WEEK  # until the rollup's contracts on its L1 accept a claim about a block
+    claim_delay: int = CLAIM_DELAY  # the same as seconds, at most
     is_test: bool = False
     remark: str = ""  # what an operator has to know
 
@@ -139,7 +141,7 @@ _NETWORKS = (
         "arbitrum-sepolia", 421_614, "Arbitrum Sepolia", "https://sepolia.arbiscan.io",
         0.25, FINAL_L2, max_gas_price_gwei="1", l1=11_155_111,
         outbox="0x65f07C7D521164a4d5DaC6eB8Fac8DA067A3B78F", claims_after="1 to 2 hours",
-        is_test=True,
+        claim_delay=7_200, is_test=True,
     ),
 )  # fmt: skip
 NETWORKS: Mapping[str, Network] = {network.name: network for network in _NETWORKS}
@@ -199,6 +201,12 @@ def provable_after(source: Network, kind: RegistryKind) -> str:
             return source.claims_after
         case RegistryKind.OPTIMISM | RegistryKind.ATTESTED:
             return source.final_after
+
+
+def claim_delay(chain: int) -> int:
+    """Seconds until a rollup's contracts accept a claim about a block, if nobody disputes it."""
+    delays = (network.claim_delay for network in _NETWORKS if network.chain == chain)
+    return next(delays, CLAIM_DELAY)
 
 
 def chain_lines(network: Network, nodes: Iterable[str], *, is_destination: bool) -> list[str]:

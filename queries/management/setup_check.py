@@ -38,10 +38,10 @@ from queries.chain.registry_checks import (
     visible_l1_block,
 )
 from queries.chain.signer import Signer
-from queries.config.limits import DAY, Limits
+from queries.config.limits import Limits
 from queries.config.measured_costs import account_cost
+from queries.config.networks import claim_delay
 from queries.config.registries import (
-    ROLLUP_KINDS,
     Registry,
     RegistryKind,
     constructor_arguments,
@@ -55,8 +55,6 @@ from queries.config.registries import (
 from queries.config.routes import Chain, NodeAddress, Routes
 from queries.contracts.abi import call_data
 from queries.proving.headers import HeaderField
-
-CLAIM_DELAY = 7 * DAY  # seconds until a rollup's contracts accept a claim about a block
 
 # Distances from the head at which receipts are probed; the first block is probed last.
 RECEIPT_PROBES = (0, 1_000, HISTORY_WINDOW, *(10**power for power in range(5, 10)))
@@ -113,13 +111,15 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
         checked_chain = chain
         if chain.id not in cross_chain_sources:
             checked_chain = replace(chain, finality=chain.finality_for(chain.id))
-        kinds = {registry.kind for registry in registries if registry.source == chain.id}
+        its_registries = [registry for registry in registries if registry.source == chain.id]
         windows: list[ProofWindow] = []
-        nodes = yield from _check_nodes(checked_chain, windows if kinds else None)
+        nodes = yield from _check_nodes(checked_chain, windows if its_registries else None)
         chains[chain.id] = replace(chain, nodes=nodes)
         if windows:
-            delay = CLAIM_DELAY if kinds <= ROLLUP_KINDS else 0
-            check = partial(_provable_blocks, max(windows), delay)
+            only_by_claims = all(registry.is_of_rollup for registry in its_registries)
+            delay = claim_delay(chain.id) if only_by_claims else 0
+            ring = max(registry.history_ring for registry in its_registries)
+            check = partial(_provable_blocks, max(windows), delay, ring)
             yield _run_check(f"{chain.name}, provable", check)
     for registry in registries:
         source, destination = chains[registry.source], chains[registry.destination]
@@ -260,22 +260,24 @@ def _check_receipts(subject: str, chain: Chain, head: ChainHead) -> CheckResult:
     return CheckResult(subject, ok=True, sentence="receipts reach back to the first block")
 
 
-def _provable_blocks(window: ProofWindow, delay: int) -> str:
-    """Describe the provable blocks. `delay`: seconds from a block until its hash is provable."""
+def _provable_blocks(window: ProofWindow, delay: int, ring: int) -> str:
+    """Describe the provable blocks. `delay`: seconds from a block until its hash is provable;
+    `ring`: how many hashes the chain's history contract keeps.
+    """
     is_pruned, duration = not window.has_first_block, format_duration(window.seconds)
     if is_pruned and window.seconds < delay:
         raise SetupError(
             f"The rollup's contracts accept a block {format_duration(delay)} after it was made, "
             f"but the nodes prove only blocks of the last {duration}. {MORE_STATE}"
         )
-    if is_pruned and window.blocks < HISTORY_WINDOW:
+    if is_pruned and window.blocks < ring:
         return (
             f"only final blocks of the last {duration}. Contracts know the hashes of "
-            f"{HISTORY_WINDOW:,} blocks: a node that keeps more state would prove more of them."
+            f"{ring:,} blocks: a node that keeps more state would prove more of them."
         )
     blocks = f"blocks of the last {duration}" if is_pruned else "every block"
-    hops = f"; blocks more than {HISTORY_WINDOW:,} back need hops"
-    return f"{blocks}{hops if window.blocks >= HISTORY_WINDOW else ''}"
+    hops = f"; blocks more than {ring:,} back need hops"
+    return f"{blocks}{hops if window.blocks >= ring else ''}"
 
 
 # Registries

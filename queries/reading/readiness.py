@@ -20,6 +20,7 @@ from queries.chain.errors import (
     TimeTooEarlyError,
 )
 from queries.config.limits import Limits
+from queries.config.networks import claim_delay
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain, Routes
 from queries.error_codes import RequestCode
@@ -31,8 +32,6 @@ from queries.schema.checked_batch import Selector
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
 
-# Until a dispute game or an assertion is decided, with the delays of OP Mainnet and Arbitrum One.
-CLAIM_DELAY = 7 * 86_400
 MAX_JOBS = 20  # that are read to find a proven one
 
 
@@ -198,7 +197,9 @@ class _RouteState:
             )
             return answer(Readiness.NOT_KNOWN, WaitCode.NOT_ATTESTED, sentence)
         claim = "An assertion" if registry.outbox else "A dispute game"
-        seconds = None if time is None else CLAIM_DELAY - (self.head.timestamp - time)
+        seconds = (
+            None if time is None else claim_delay(registry.source) - (self.head.timestamp - time)
+        )
         if (seconds or 0) < 0:
             return answer(None, "", f"{claim} that covers the block should be accepted by now.")
         sentence = f"{claim} that covers the block has to be decided first."

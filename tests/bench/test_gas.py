@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.demo.local_node import LocalNode
 from queries.chain.registry import FactGroups
 from queries.config.measured_costs import MEASUREMENTS
 from queries.planning.calls import Anchor, cut_into_pieces, join_pieces
@@ -14,6 +15,7 @@ from queries.proving.packing import OSAKA, GasRules
 from queries.proving.witnesses import AccountField
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.cases import BALANCE, NO_FIELDS, file_cases
+from tests.bench.gas.rollups import rollup_rows
 from tests.bench.gas.targets import AMSTERDAM_TARGETS, TARGETS
 from tests.bench.gas.trials import Measurement, measure
 
@@ -65,6 +67,17 @@ def test_the_documented_figures_are_the_measured_ones(cases: Cases, repository: 
         for target in TARGETS[:FIRST_TARGETS]:
             figure = getattr(cases[target.case], target.figure)
             assert f"| {figure:,} " in (repository / file).read_text(), (file, target.name)
+
+
+def test_the_documented_gas_of_rollups_is_measured(
+    shared_node: LocalNode, repository: Path
+) -> None:
+    """Approximately: zero bytes in the addresses of stand-ins cost less."""
+    audit = (repository / "queries" / "contracts" / "AUDIT.md").read_text()
+    for row in rollup_rows(shared_node):
+        (line,) = (line for line in audit.splitlines() if line.startswith(f"| {row.name} |"))
+        figures = [int(cell.replace(",", "")) for cell in line.split("|")[2:5]]
+        assert figures == pytest.approx([row.bytes, row.total, row.floor], rel=0.002), row
 
 
 def test_cost_estimates_use_the_measured_gas(cases: Cases) -> None:

@@ -3,19 +3,23 @@ earlier ones.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
 
 from tests.rigs.anvil import Chain, call_data
+from tests.rigs.faulty_node import Node, Question, refusal
 from tests.rigs.service import BALANCE, HOLDER, HOLDER_BALANCE, HORIZON, Service, accounts, request
 from tests.scenarios.fixtures import Install, NewChain
 
 pytestmark = pytest.mark.either_database
 
 L2, L1 = 31337, 1337
+MAX_LOG_REQUESTS = 20  # for the assertions after a block
 SEND_ROOT = bytes(32)  # the extra data of a local node's headers, as of a chain without messages
 
 
@@ -26,18 +30,20 @@ class Rollup:
     service: Service
     l2: Chain
     l1: Chain
+    l2_node: Node
+    l1_node: Node
     outbox: str
 
-    def create(self, block: int) -> None:
+    def create(self, block: int, send_root: bytes = SEND_ROOT) -> None:
         """Make an assertion about the block."""
-        self._send("create", block)
+        self._send("create", block, send_root)
 
-    def confirm(self, block: int) -> None:
-        self._send("confirm", block)
+    def confirm(self, block: int, send_root: bytes = SEND_ROOT) -> None:
+        self._send("confirm", block, send_root)
 
-    def _send(self, name: str, block: int) -> None:
+    def _send(self, name: str, block: int, send_root: bytes) -> None:
         block_hash = bytes.fromhex(self.l2.header(block)["hash"][2:])
-        self.l1.send(self.outbox, call_data(f"{name}(bytes32,bytes32)", SEND_ROOT, block_hash))
+        self.l1.send(self.outbox, call_data(f"{name}(bytes32,bytes32)", send_root, block_hash))
 
     def submit(self, block: int) -> str:
         return self.service.submit({L2: {block: accounts(HOLDER)}}, to=L1)
@@ -49,15 +55,16 @@ class Rollup:
 @pytest.fixture(scope="module")
 def rollup(install: Install, module_chain: NewChain) -> Iterator[Rollup]:
     l2, l1 = module_chain(L2), module_chain(L1)
-    with install() as service:
+    with install() as service, closing(Node(l2)) as l2_node, closing(Node(l1)) as l1_node:
         outbox = l1.deploy("RollupStandIn", ["uint256"], [L2])
         l1.send(outbox, call_data("setConfirmPeriod(uint64)", 1_000_000))
         l1.mine(20)  # their pace tells how long that is
-        service.add_chain(l1)
-        service.add_chain(l2, finality=2)
+        service.set_limits(max_log_blocks=2)
+        service.add_chain(l1, l1_node)
+        service.add_chain(l2, l2_node, finality=2)
         service.add_registry("arbitrum", l2, l1, outbox=outbox)
         with service.serve(), service.prove():
-            yield Rollup(service, l2, l1, outbox)
+            yield Rollup(service, l2, l1, l2_node, l1_node, outbox)
 
 
 def test_a_block_is_proven_once_an_assertion_is_confirmed(rollup: Rollup, tmp_path: Path) -> None:
@@ -105,6 +112,56 @@ def test_a_false_assertion_that_is_confirmed_is_not_used(rollup: Rollup) -> None
     rollup.confirm(block + 2)
     rollup.service.wait(batch)
     assert rollup.proven_balance(block) == HOLDER_BALANCE
+
+
+def test_an_assertion_with_another_send_root_is_not_used(rollup: Rollup) -> None:
+    """The registry asks for the send root in the header, and finds another hash there or none."""
+    block = rollup.l2.mine(20) - 15
+    rollup.create(block, b"\x77" * 32)
+    rollup.confirm(block, b"\x77" * 32)
+    batch = rollup.submit(block)
+    rollup.service.wait_for(batch, "output_not_recorded")
+    rollup.create(block + 1)
+    rollup.confirm(block + 1)
+    rollup.service.wait(batch)
+    assert rollup.proven_balance(block) == HOLDER_BALANCE
+
+
+def test_headers_with_a_forged_send_root_are_refused(rollup: Rollup) -> None:
+    """The header's hash covers its extra data."""
+    rollup.l2_node.falsify("eth_getBlockByNumber", lambda _, block: block | {"extraData": "0x77"})
+    block = rollup.l2.mine(20) - 15
+    batch = rollup.submit(block)
+    rollup.create(block)
+    rollup.confirm(block)
+    rollup.service.wait_for_sentence(batch, "do not hash to the block hash")
+    rollup.l2_node.recover()
+    rollup.service.wait(batch)
+    assert rollup.proven_balance(block) == HOLDER_BALANCE
+
+
+def test_a_block_from_before_the_assertions_is_proven_by_the_newest(rollup: Rollup) -> None:
+    """Few requests for logs; the L1's node has dropped its old blocks (EIP-4444)."""
+    block = rollup.l2.mine(20) - 15
+    rollup.l1.mine(60, seconds=60)
+    kept = rollup.l1.head - 5
+
+    def fault(question: Question) -> dict[str, Any] | None:
+        by_number = question["method"] == "eth_getBlockByNumber"
+        name = question["params"][0] if by_number else ""
+        is_old = name.startswith("0x") and int(name, 16) < kept
+        answer = refusal("pruned history unavailable", 4444)
+        return {"jsonrpc": "2.0", "id": question["id"], **answer} if is_old else None
+
+    rollup.create(block + 3)
+    rollup.confirm(block + 3)
+    rollup.l1_node.set_fault(fault)
+    before = rollup.l1_node.calls["eth_getLogs"]
+    rollup.service.wait(rollup.submit(block))
+    assert rollup.proven_balance(block) == HOLDER_BALANCE
+    assert rollup.l1_node.spoilt
+    assert rollup.l1_node.calls["eth_getLogs"] - before <= MAX_LOG_REQUESTS
+    rollup.l1_node.recover()
 
 
 def test_a_late_assertion_is_named_and_raises_an_alert(rollup: Rollup) -> None:

@@ -19,6 +19,7 @@ from tests.bench.corpus import read_corpus
 from tests.bench.gas.chains import RegistryKind
 from tests.bench.gas.events import event_lines
 from tests.bench.gas.lookups import lookup_lines
+from tests.bench.gas.rollups import rollup_lines
 from tests.bench.gas.targets import summary
 from tests.bench.gas.trials import Measurement, measure
 
@@ -60,7 +61,8 @@ def report() -> None:
             print_line(line)
         results.append(measurement)
     events = arguments.corpus / "events"
-    for line in chain(summary(results), event_lines(events), lookup_lines(files)):
+    tables = summary(results), event_lines(events), lookup_lines(files), rollup_lines()
+    for line in chain.from_iterable(tables):
         print_line(line)
 
 
