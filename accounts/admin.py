@@ -9,10 +9,11 @@ from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquer
 from django.db.models.functions import Coalesce, Concat
 from django.http import HttpRequest
 
-from accounts.http.rate_limits import DAY, KEY_SUBJECT_PREFIX, database_now
+from accounts.http.rate_limits import KEY_SUBJECT_PREFIX, database_now
 from accounts.keys import manage
 from accounts.models import Account, ApiKey, UsageCounter
 from accounts.sign_in.sessions import signed_in_account
+from accounts.wording import DAY
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+
 
 def format_count(number: int, singular: str, plural: str = "") -> str:
     """Such as `1 block` and `2,048 blocks`."""
@@ -11,7 +13,7 @@ def format_count(number: int, singular: str, plural: str = "") -> str:
 
 def format_duration(seconds: int) -> str:
     """Such as `90 seconds` and `2 hours`."""
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+    for unit, length in (("day", DAY), ("hour", HOUR), ("minute", MINUTE)):
         if seconds >= 2 * length:
             return format_count(seconds // length, unit)
     return format_count(seconds, "second")

@@ -18,7 +18,7 @@ from django.http import HttpRequest
 
 from accounts.http.errors import ErrorCode, RefusalError
 from accounts.models import UsageCounter
-from accounts.wording import format_count
+from accounts.wording import DAY, MINUTE, format_count
 
 LOCK_TIMEOUT = 5  # seconds
 
@@ -43,8 +43,6 @@ def _set_lock_timeout(seconds: float) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"PRAGMA busy_timeout = {int(seconds * 1_000)}")
 
-
-MINUTE, DAY = 60, 86_400
 
 CLOCK = {
     "sqlite": "CAST(strftime('%%s', 'now') AS INTEGER)",

@@ -11,12 +11,12 @@ from django.utils.cache import patch_vary_headers
 from django.utils.crypto import constant_time_compare
 
 from accounts.http.errors import ErrorCode, KeyCode, RefusalError, error_response
-from accounts.http.rate_limits import MINUTE, Quota, refuse_over_quota, use_quota
+from accounts.http.rate_limits import Quota, refuse_over_quota, use_quota
 from accounts.http.site_address import site_address
 from accounts.keys import manage
 from accounts.keys.text import key_digest, parse_key_id
 from accounts.models import Account, ApiKey
-from accounts.wording import format_count
+from accounts.wording import MINUTE, format_count
 
 HEADER, AUTHORIZATION, PARAMETER = "api-key", "Authorization", "apiKey"
 P = ParamSpec("P")

@@ -13,9 +13,10 @@ from accounts.http.errors import PageCode, RefusalError
 from accounts.http.rate_limits import KEY_SUBJECT_PREFIX, refuse_over_quota, use_quota
 from accounts.keys.text import key_digest, key_text, new_id
 from accounts.models import Account, ApiKey, UsageCounter
+from accounts.wording import HOUR
 
 MAX_KEYS_PER_ACCOUNT = 20
-MAX_CHANGES_PER_HOUR, HOUR = 20, 3_600
+MAX_CHANGES_PER_HOUR = 20
 MAX_REVOKED_KEYS = 50  # that an account keeps
 FIRST_KEY_NAME = "First key"
 # How long the old secret of a rotated key may still work.

@@ -7,7 +7,7 @@ from functools import cache
 from pydantic import BaseModel
 
 from accounts.http.errors import BodyCode, ErrorCode, KeyCode, PageCode
-from accounts.http.rate_limits import MINUTE
+from accounts.wording import MINUTE
 from explorer.endpoints import ENDPOINTS
 from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
 from queries.api.examples import body_examples

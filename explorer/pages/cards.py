@@ -7,9 +7,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control
 
 from accounts.http.site_address import site_address
+from accounts.wording import DAY
 from explorer.pages.decoding import decode_fact
 from explorer.pages.facts import parse_path, requested_match
-from explorer.pages.formatting import DAY, status_mark
+from explorer.pages.formatting import status_mark
 from explorer.pages.links import PageLinks
 from explorer.pages.sentences import batch_sentence, fact_sentence, only_fact
 from queries.reading.batch_details import batch_summaries

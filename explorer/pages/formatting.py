@@ -1,9 +1,9 @@
 """Numbers, amounts, ages and statuses for templates and pictures."""
 
 from accounts import wording
+from accounts.wording import DAY, HOUR, MINUTE
 
 MARKS = {"IN_PROGRESS": "moving", "COMPLETED": "proven", "DONE": "proven", "REJECTED": "rejected"}
-MINUTE, HOUR, DAY = 60, 3600, 86_400
 PRECISE_SECONDS = 10  # shorter durations have a decimal
 UNITS = ((365 * DAY, "year"), (30 * DAY, "month"), (DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
 

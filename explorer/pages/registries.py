@@ -13,6 +13,7 @@ from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, number_parser
 from explorer.pages.reach import ReachForm
 from explorer.wiring import compare_l1
+from queries.config.networks import claims_after
 from queries.config.registries import (
     Registry,
     RegistryKind,
@@ -93,6 +94,7 @@ def registry(
         "l1_comparison": _l1_comparison(request, registry, links),
         "until": format_time(registry.valid_until) if registry.signers else "",
         "horizon": format_time(registry.horizon),
+        "claims_after": claims_after(registry.source),
         "block_count": reading.route_block_count(*route),
         "max_count": reading.MAX_COUNT,
         "destination_head": heads.get(registry.destination),

@@ -6,7 +6,8 @@ No API key is needed: the signature names the signer. Requests are counted by IP
 from django.http import HttpRequest
 
 from accounts.http.errors import BodyCode
-from accounts.http.rate_limits import MINUTE, client_network, refuse_over_quota, use_quota
+from accounts.http.rate_limits import client_network, refuse_over_quota, use_quota
+from accounts.wording import MINUTE
 from queries.api.endpoint import endpoint
 from queries.api.request_parts import json_body
 from queries.api.responses import (

@@ -10,11 +10,11 @@ from django.http import FileResponse, HttpRequest
 from pydantic import ConfigDict, Field
 
 from accounts.http.errors import RefusalError
-from accounts.http.rate_limits import MINUTE, usage_by_subject
+from accounts.http.rate_limits import usage_by_subject
 from accounts.http.site_address import site_address
 from accounts.keys import manage
 from accounts.models import ApiKey
-from accounts.wording import join_names
+from accounts.wording import MINUTE, join_names
 from queries.api import responses
 from queries.api.endpoint import (
     PAGE_PARAMETERS,

@@ -19,7 +19,8 @@ from eth_abi.exceptions import DecodingError
 from pydantic import ConfigDict, Field
 
 from accounts.http.errors import BodyCode, RefusalError, error_response
-from accounts.http.rate_limits import DAY, MINUTE, client_network, refuse_over_quota, use_quota
+from accounts.http.rate_limits import client_network, refuse_over_quota, use_quota
+from accounts.wording import DAY, MINUTE
 from queries.api.endpoint import Parameter, endpoint, path_parameter
 from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel

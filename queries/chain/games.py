@@ -11,7 +11,7 @@ from functools import cached_property
 
 from eth_utils.address import to_checksum_address
 
-from accounts.wording import format_timestamp
+from accounts.wording import HOUR, format_timestamp
 from queries.chain.errors import BlockUnknownError
 from queries.chain.rollup_claims import RollupClaim, RollupClaims
 from queries.contracts.abi import call_data
@@ -20,13 +20,13 @@ from queries.proving.keccak import HASH_BYTES, keccak256
 from queries.proving.outputs import output_in_super_root, output_root, super_root_time
 from queries.wait_reasons import Reason, WaitCode
 
-VALID = "isGameClaimValid"
-# The states of an invalid game, by the function of AnchorStateRegistry that reports them.
-INVALID_STATES = {"isGameBlacklisted": "blacklisted", "isGameRetired": "retired"}
+VALID, BLACKLISTED, RETIRED = "isGameClaimValid", "isGameBlacklisted", "isGameRetired"
 MESSAGE_PASSER = bytes.fromhex("4200000000000000000000000000000000000016")  # of an OP-stack chain
 RECENT_GAMES = 20  # whose durations tell how long the next one takes
 # Where a super root begins in a game's `extraData`: in games of proofs behind the parent's index.
 SUPER_ROOT_OFFSETS = (0, 4)
+MAX_KNOWN_GAMES = 20_000
+_known_games: dict[tuple[int, str, int], "Game"] = {}  # by chain, factory and index
 _GAME_AT_INDEX = "gameAtIndex(uint256)", ["uint32", "uint64", "address"]
 
 
@@ -82,7 +82,8 @@ class Games(RollupClaims):
 
     def _find_claim(self) -> RollupClaim | None:
         """The first valid game that covers the block."""
-        for page in self._pages_from(self.header.timestamp):
+        retired_until = self._optional_number("retirementTimestamp()")
+        for page in self._pages_from(max(self.header.timestamp, retired_until + 1)):
             candidates = [game for game in page if game.covers(self.header)]
             self._covering_games += candidates
             for game in self._filter(VALID, candidates):
@@ -135,6 +136,9 @@ class Games(RollupClaims):
         """It is expected to be valid as long after its begin as recent games took at most, and to
         begin as long after the newest one as that after the one before. It may take as long again.
         """
+        if self._optional_number("paused()"):
+            sentence = "The rollup's contracts are paused, so no dispute game is valid now."
+            return Reason(WaitCode.NO_VALID_OUTPUT, sentence)
         games = [game for game in self._covering_games if game not in self._unreadable_games]
         if not games and self._unreadable_games:
             game = self._unreadable_games[0]
@@ -143,11 +147,10 @@ class Games(RollupClaims):
                 f"The dispute game that covers the block ({game.address}, type {game.type}) does "
                 "not claim the block's output in a form that this version knows.",
             )
-        first = min(games, key=lambda game: game.created_at, default=None)
-        subject = f"{'The' if first else 'A'} dispute game that covers the block"
-        for name, state in INVALID_STATES.items():
-            if first and self._filter(name, [first]):
-                return Reason(WaitCode.NO_VALID_OUTPUT, f"{subject} is {state}.")
+        first = next((game for game in games if not self._filter(BLACKLISTED, [game])), None)
+        subject = f"{'The' if first or games else 'A'} dispute game that covers the block"
+        if games and not first:
+            return Reason(WaitCode.NO_VALID_OUTPUT, f"{subject} is blacklisted.")
         duration = self._max_recent_duration()
         if duration is None:
             sentence = f"{subject} has to be decided first. How long that takes is not known yet."
@@ -200,6 +203,20 @@ class Games(RollupClaims):
             yield self._read_games(range(start, min(start + page_size, self._count)))
 
     def _read_games(self, indices: Sequence[int]) -> list[Game]:
+        """Games never change, so those that a reorg of the L1 cannot undo are read once."""
+        keys = [(self.destination.chain.id, self._factory, index) for index in indices]
+        games = {key: game for key in keys if (game := _known_games.get(key))}
+        unread = [key for key in keys if key not in games]
+        if not unread:
+            return list(games.values())
+        games |= zip(unread, self._fetch_games([index for *_, index in unread]), strict=True)
+        if len(_known_games) > MAX_KNOWN_GAMES:
+            _known_games.clear()
+        settled = self.destination.latest_head().timestamp - HOUR
+        _known_games.update({key: games[key] for key in unread if games[key].created_at < settled})
+        return [games[key] for key in keys]
+
+    def _fetch_games(self, indices: Sequence[int]) -> list[Game]:
         signature, types = _GAME_AT_INDEX
         answers = self._call(self._factory, [call_data(signature, index) for index in indices])
         rows = [self._decode_answer(signature, types, answer) for answer in answers]
@@ -217,6 +234,11 @@ class Games(RollupClaims):
             Game(to_checksum_address(address), kind, time, claim, extra)
             for (kind, time, address), claim, extra in zip(rows, claims, extras, strict=True)
         ]
+
+    def _optional_number(self, signature: str) -> int:
+        """What the AnchorStateRegistry answers; 0 if it has no such function."""
+        (answer,) = self._call(self._anchors, [call_data(signature)])
+        return int.from_bytes(answer[:HASH_BYTES]) if isinstance(answer, bytes) else 0
 
     def _filter(self, name: str, games: Sequence[Game]) -> list[Game]:
         """The games for which this function of the AnchorStateRegistry returns true."""

@@ -10,7 +10,7 @@ from eth_utils.address import to_checksum_address
 from queries.chain.answers import read_hex
 from queries.chain.client import ChainClient
 from queries.chain.errors import BlockUnknownError, CallRevertedError
-from queries.chain.games import INVALID_STATES
+from queries.chain.games import BLACKLISTED, RETIRED
 from queries.chain.registry import HASH_HISTORY, L1_BLOCK, RegistryReader
 from queries.config.registries import (
     CONSTRUCTORS,
@@ -123,10 +123,13 @@ def _newest_game(registry: Registry, destination: ChainClient) -> str:
     game = reader.address(anchors, "anchorGame()")
     if not int(game, 16):
         return "no game has been valid yet"
+    (paused,) = destination.call_contract(anchors, [call_data("paused()")])
+    if isinstance(paused, bytes) and any(paused):
+        raise SetupError(f"{anchors} is paused by its guardian. Blocks wait until it goes on.")
     if not reader.number(anchors, "isGameClaimValid(address)", game):
         reasons = [
             f": it is {state}"
-            for name, state in INVALID_STATES.items()
+            for name, state in ((BLACKLISTED, "blacklisted"), (RETIRED, "retired"))
             if reader.number(anchors, f"{name}(address)", game)
         ]
         subject = f"The last game of {anchors}, {game}, is no longer valid"

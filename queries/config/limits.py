@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
+from accounts.wording import DAY
 from queries.config.routes_file import bounded, raise_routes_error, read_table
 
-DAY = 86_400
 ROWS_PER_PASS = 100  # that a pass reads from the database at most
 
 

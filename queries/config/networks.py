@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from queries.config.limits import DAY
+from accounts.wording import DAY, HOUR
 from queries.config.registries import Registry, RegistryKind, derived_address
 
 # 2031-01-01: the horizon of these networks' registries. A fork may change what a header says about
@@ -81,7 +81,7 @@ _NETWORKS = (
         "arbitrum", 42_161, "Arbitrum One", "https://arbiscan.io", 0.25, FINAL_L2,
         max_gas_price_gwei="1", daily_budget="0.01", l1=1,
         outbox="0x0B9857ae2D4A3DBe74ffE1d7DF045bb7F96E4840",
-        remark="Contracts there do not see its block hashes, so there is no `native` route.",
+        remark="BLOCKHASH there is not that of its own blocks, so there is no `native` route.",
     ),
     Network(
         "arbitrum-nova", 42_170, "Arbitrum Nova", "https://nova.arbiscan.io", 0.25, FINAL_L2,
@@ -141,7 +141,7 @@ _NETWORKS = (
         "arbitrum-sepolia", 421_614, "Arbitrum Sepolia", "https://sepolia.arbiscan.io",
         0.25, FINAL_L2, max_gas_price_gwei="1", l1=11_155_111,
         outbox="0x65f07C7D521164a4d5DaC6eB8Fac8DA067A3B78F", claims_after="1 to 2 hours",
-        claim_delay=7_200, is_test=True,
+        claim_delay=2 * HOUR, is_test=True,
     ),
 )  # fmt: skip
 NETWORKS: Mapping[str, Network] = {network.name: network for network in _NETWORKS}
@@ -189,6 +189,12 @@ def route_kind(source: Network, destination: Network) -> RegistryKind:
     if source.l1 == destination.chain and source.outbox:
         return RegistryKind.ARBITRUM
     return RegistryKind.ATTESTED
+
+
+def claims_after(chain: int) -> str:
+    """The time until a rollup's contracts accept a claim about a block, in words."""
+    times = (network.claims_after for network in _NETWORKS if network.chain == chain)
+    return next(times, WEEK)
 
 
 def provable_after(source: Network, kind: RegistryKind) -> str:

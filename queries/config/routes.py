@@ -167,6 +167,11 @@ class Routes:
     registries: Mapping[tuple[int, int], Registry] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
 
+    def between(self, source: int, destination: int) -> list[int]:
+        """The chains through which two routes lead from one chain to another."""
+        middles = (chain for origin, chain in self.registries if origin == source)
+        return [chain for chain in middles if (chain, destination) in self.registries]
+
 
 def read_routes(path: Path | None) -> Routes:
     """Read the file; without a file there are no chains."""

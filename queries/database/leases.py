@@ -57,10 +57,11 @@ class Retry:
 Wait = Snooze | Retry
 
 
-def recheck_pause(start: datetime, limits: Limits) -> timedelta:
-    """A polling interval that grows with the time waited."""
+def recheck_pause(start: datetime, limits: Limits, maximum: float | None = None) -> timedelta:
+    """A polling interval that grows with the time waited, to `max_retry_delay` or `maximum`."""
     seconds = (shared_now() - start).total_seconds() / limits.recheck_divisor
-    return timedelta(seconds=min(max(seconds, limits.initial_retry_delay), limits.max_retry_delay))
+    maximum = maximum or limits.max_retry_delay
+    return timedelta(seconds=min(max(seconds, limits.initial_retry_delay), maximum))
 
 
 class LeaseLostError(Exception):

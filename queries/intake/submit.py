@@ -21,9 +21,9 @@ from django.utils import timezone
 from ulid import ULID
 
 from accounts.http.errors import InvalidValueError, RefusalError
-from accounts.http.rate_limits import DAY, Quota, read_quota, refuse_over_quota, use_quota
+from accounts.http.rate_limits import Quota, read_quota, refuse_over_quota, use_quota
 from accounts.models import Account
-from accounts.wording import format_count, format_duration, format_timestamp
+from accounts.wording import DAY, format_count, format_duration, format_timestamp
 from queries.config.limits import Limits
 from queries.config.routes import Routes
 from queries.database.bulk_sql import prepare_insert

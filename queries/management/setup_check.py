@@ -1,7 +1,7 @@
 """`check_setup`'s checks of nodes, registries and the signer."""
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -116,11 +116,7 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
         nodes = yield from _check_nodes(checked_chain, windows if its_registries else None)
         chains[chain.id] = replace(chain, nodes=nodes)
         if windows:
-            only_by_claims = all(registry.is_of_rollup for registry in its_registries)
-            delay = claim_delay(chain.id) if only_by_claims else 0
-            ring = max(registry.history_ring for registry in its_registries)
-            check = partial(_provable_blocks, max(windows), delay, ring)
-            yield _run_check(f"{chain.name}, provable", check)
+            yield from _provable_blocks(chain, its_registries, max(windows))
     for registry in registries:
         source, destination = chains[registry.source], chains[registry.destination]
         if source.nodes and destination.nodes:
@@ -260,7 +256,19 @@ def _check_receipts(subject: str, chain: Chain, head: ChainHead) -> CheckResult:
     return CheckResult(subject, ok=True, sentence="receipts reach back to the first block")
 
 
-def _provable_blocks(window: ProofWindow, delay: int, ring: int) -> str:
+def _provable_blocks(
+    chain: Chain, registries: Sequence[Registry], window: ProofWindow
+) -> Iterator[CheckResult]:
+    """Check separately how far back proofs reach for the chain's L1, which knows blocks late."""
+    on_l1 = [registry for registry in registries if registry.is_of_rollup]
+    elsewhere = [registry for registry in registries if not registry.is_of_rollup]
+    for group, ending, delay in ((elsewhere, "", 0), (on_l1, " on its L1", claim_delay(chain.id))):
+        if group:
+            check = partial(_describe_window, window, delay, group[0].history_ring)
+            yield _run_check(f"{chain.name}, provable{ending}", check)
+
+
+def _describe_window(window: ProofWindow, delay: int, ring: int) -> str:
     """Describe the provable blocks. `delay`: seconds from a block until its hash is provable;
     `ring`: how many hashes the chain's history contract keeps.
     """

@@ -8,9 +8,9 @@ from threading import Lock
 from django.utils import timezone
 
 from accounts.http.errors import RefusalError
-from accounts.http.rate_limits import MINUTE, refuse_over_quota, use_quota
+from accounts.http.rate_limits import refuse_over_quota, use_quota
 from accounts.models import Account, ApiKey
-from accounts.wording import format_duration
+from accounts.wording import MINUTE, format_duration
 from queries.chain.errors import ChainError
 from queries.config.routes import Routes
 from queries.error_codes import RETRY_SOON, EstimateCode, busy_refusal

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from django.db.models import QuerySet
 
+from accounts.wording import HOUR
 from queries.chain.answers import ChainHead
 from queries.chain.block_contents import BlockContent
 from queries.chain.signer import Signer
@@ -201,10 +202,13 @@ class JobPass:
 
     @property
     def pause(self) -> timedelta:
-        """The pause before a pass that may read thousands of values; it grows with the wait."""
+        """The pause before a pass that may read thousands of values; it grows with the wait. Where
+        a rollup's contracts decide, which takes days, it grows to an hour.
+        """
         times = (query.blockhash_available_began_at for query in self.queries)
         latest_start = max((start or shared_now() for start in times), default=shared_now())
-        return recheck_pause(latest_start, self.limits)
+        maximum = HOUR if self.registry.is_of_rollup else None
+        return recheck_pause(latest_start, self.limits, maximum)
 
     def wait_for_block(self, reason: Reason) -> Snooze:
         """Return a `Snooze` until the destination has a new block; nothing changes before."""

@@ -28,6 +28,7 @@ from queries.intake.submit import reason_beyond_head
 from queries.models import Attestation, BlockJob, Query
 from queries.reading.chain_heads import HeadView, known_block_times, last_final_block, state_horizon
 from queries.reading.service_status import chain_statuses
+from queries.schema.batch_checks import through_two_routes
 from queries.schema.checked_batch import Selector
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
@@ -59,7 +60,9 @@ def block_readiness(
     chains = {chain: routes.chains[chain] for chain in (source, destination)}
     if registry is None:
         names = f"{chains[source].name} to {chains[destination].name}"
-        reason = Reason(RequestCode.ROUTE_UNSUPPORTED.code, f"No route leads from {names}.")
+        sentence = f"No route leads from {names}."
+        sentence += through_two_routes(routes, source, destination)
+        reason = Reason(RequestCode.ROUTE_UNSUPPORTED.code, sentence)
         return BlockReadiness(Readiness.FAILS, reason)
     statuses = chain_statuses(list(chains.values()))
     heads = {status.chain.id: status.head for status in statuses if status.head}

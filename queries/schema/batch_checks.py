@@ -321,6 +321,13 @@ def read_chain(text: str, path: JsonPath, routes: Routes) -> int:
     )
 
 
+def through_two_routes(routes: Routes, source: int, destination: int) -> str:
+    """A sentence about the way through another chain, if there is one."""
+    chains = routes.between(source, destination)
+    guide = "the guide Public networks has the commands, under “From one L2 to another”"
+    return f" Two routes lead there through {join_names(chains)}: {guide}." if chains else ""
+
+
 def check_route(source: int, destination: int, path: JsonPath, routes: Routes) -> None:
     """Refuse a source whose facts this server cannot prove on the destination."""
     if (source, destination) in routes.registries:
@@ -329,5 +336,6 @@ def check_route(source: int, destination: int, path: JsonPath, routes: Routes) -
     where = f"only on {join_names(others)}" if others else "nor on any other"
     raise path.refusal(
         RequestCode.ROUTE_UNSUPPORTED,
-        f"is a chain whose facts this server does not prove on chain {destination}, {where}.",
+        f"is a chain whose facts this server does not prove on chain {destination}, {where}."
+        + through_two_routes(routes, source, destination),
     )

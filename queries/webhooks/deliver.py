@@ -17,6 +17,7 @@ from django.db.models import Exists, Q
 
 from accounts.http.rate_limits import refuse_over_quota, use_quota
 from accounts.models import Account
+from accounts.wording import HOUR
 from queries.database.bulk_sql import next_delivery_owner
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Retry, due_rows, lease_free_condition, lease_rows
@@ -35,7 +36,7 @@ RETRY_PAUSES = [
     timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 7_200, 21_600, 43_200)
 ]
 # Replays per account and hour; each may be tried ten times.
-REPLAYS_PER_HOUR, HOUR = 100, 3_600
+REPLAYS_PER_HOUR = 100
 
 
 def claim_delivery() -> Lease[WebhookDelivery] | None:

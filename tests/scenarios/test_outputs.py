@@ -190,10 +190,16 @@ def test_a_late_or_blacklisted_game_is_named_and_raises_an_alert(rollup: Rollup)
     status = rollup.service.wait_for(batch, "no_valid_output")
     assert "The dispute game that covers the block should have been valid" in status["waitsFor"]
     assert 'tacitus_waiting_jobs{code="no_valid_output"} 1' in rollup.service.get("/metrics").text
-    rollup.l1.send(rollup.games, call_data("retire()"))
-    rollup.service.wait_for_sentence(batch, "is retired")
     rollup.l1.send(rollup.games, call_data("blacklist(address)", game))
     rollup.service.wait_for_sentence(batch, "is blacklisted")
+    later = rollup.propose(block + 2)
+    rollup.service.wait_for(batch, "output_not_recorded")
+    rollup.l1.send(rollup.games, call_data("setPaused(bool)", True))
+    rollup.service.wait_for_sentence(batch, "contracts are paused")
+    rollup.l1.send(rollup.games, call_data("setPaused(bool)", False))
+    rollup.l1.send(rollup.games, call_data("retire()"))
+    rollup.resolve(later, valid=True)  # is retired
+    rollup.service.wait_for_sentence(batch, "A dispute game that covers the block")
     rollup.l1.mine(2)  # or a game of the same second would be retired as well
     rollup.resolve(rollup.propose(block + 3), valid=True)
     rollup.service.wait(batch)
@@ -262,8 +268,11 @@ def test_a_game_of_base_covers_the_blocks_of_its_segment(rollup: Rollup, distanc
     assert rollup.proven_balance(first + 30 - distance) == HOLDER_BALANCE
 
 
-def test_a_blacklisted_game_of_base_is_named(rollup: Rollup) -> None:
+def test_games_of_base_that_do_not_count_are_passed_over(rollup: Rollup) -> None:
     first = rollup.l2.mine(40) - 35
+    end = (first + 30).to_bytes(32)
+    foreign = rollup.start_game(OTHER_OUTPUT, end + bytes(20), AGGREGATE_VERIFIER)
+    rollup.resolve(foreign, valid=True)
     game = rollup.propose_segment(first, first + 30)
     batch = rollup.submit(first + 25)
     rollup.service.wait_for(batch, "output_not_recorded")

@@ -10,7 +10,7 @@ from eth_utils.crypto import keccak
 
 from tests.guides import code_of, run
 from tests.rigs.anvil import Chain, call_data
-from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service, accounts, request
 from tests.scenarios.fixtures import Install, NewChain
 
 pytestmark = pytest.mark.either_database
@@ -43,6 +43,8 @@ def chains(install: Install, module_chain: NewChain) -> Iterator[Chains]:
 
 def test_a_balance_of_one_l2_is_read_on_another(chains: Chains, tmp_path: Path) -> None:
     service, registry = chains.service, chains.service.registries[SOURCE, L1]
+    refused = service.post("/estimate", request({SOURCE: {1: accounts(HOLDER)}}, to=DESTINATION))
+    assert f"Two routes lead there through {L1}: the guide Public networks" in refused.text
     block = chains.source.mine(20) - 10
     block_hash = bytes.fromhex(chains.source.header(block)["hash"][2:])
     for name in ("create", "confirm"):
@@ -53,7 +55,7 @@ def test_a_balance_of_one_l2_is_read_on_another(chains: Chains, tmp_path: Path) 
     values = {
         "TACITUS_URL": service.url,
         "SOURCE": SOURCE, "L1": L1, "DESTINATION": DESTINATION, "BLOCK": block, "ACCOUNT": HOLDER,
-        "REGISTRY": registry,
+        "REGISTRY": registry, "TACITUS_KEY": service.keys[0],
     }  # fmt: skip
     for name, value in values.items():
         first = re.sub(rf"\b{name}=\S+", f"{name}={value}", first)

@@ -40,6 +40,8 @@ contract DisputeGamesStandIn {
     DisputeGameStandIn public anchorGame;
     /// @notice How long a game that is won would wait until it counts. This stand-in only reports it.
     uint256 public disputeGameFinalityDelaySeconds = 302_400;
+    /// @notice Whether the guardian has paused the system.
+    bool public paused;
     /// @notice Games created until then are retired.
     uint64 public retirementTimestamp;
 
@@ -75,6 +77,11 @@ contract DisputeGamesStandIn {
         retirementTimestamp = uint64(block.timestamp);
     }
 
+    /// @notice The guardian pauses the system, or lets it go on.
+    function setPaused(bool paused_) external {
+        paused = paused_;
+    }
+
     /// @notice Changes the delay that it reports.
     function setDelay(uint256 delay) external {
         disputeGameFinalityDelaySeconds = delay;
@@ -82,7 +89,7 @@ contract DisputeGamesStandIn {
 
     /// @notice Whether a game's claim is valid.
     function isGameClaimValid(DisputeGameStandIn game) external view returns (bool) {
-        return _isWon[game] && !isGameBlacklisted[game] && !isGameRetired(game);
+        return !paused && _isWon[game] && !isGameBlacklisted[game] && !isGameRetired(game);
     }
 
     /// @notice Whether the guardian has retired a game.

@@ -9,10 +9,11 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from accounts.wording import DAY
 from queries.amounts import gwei, short_amount
 from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError
-from queries.config.limits import DAY, Limits
+from queries.config.limits import Limits
 from queries.config.measured_costs import (
     MEASURED_ACCOUNTS,
     MeasuredCost,

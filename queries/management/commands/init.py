@@ -25,7 +25,7 @@ from queries.config.networks import (
     network_registry,
     provable_after,
 )
-from queries.config.registries import Registry, RegistryKind, route_lines
+from queries.config.registries import Registry, RegistryKind, format_time, route_lines
 from queries.config.routes import Routes, read_routes
 from queries.management.base import OperatorCommand, configured_signer, node_chain, whole_number
 
@@ -66,6 +66,12 @@ class InitArguments:
     def _possible_pairs(self) -> Iterator[NetworkPair]:
         pairs = (*self.pairs, *((a, b) for a in self.group for b in self.group))
         return (pair for pair in dict.fromkeys(pairs) if has_route(*pair))
+
+
+THROUGH_L1 = (
+    "From one L2 to an OP-stack chain, two routes through their L1 need no signers: see "
+    "“From one L2 to another” in the guide Public networks."
+)
 
 
 class Command(OperatorCommand):
@@ -128,12 +134,20 @@ class Command(OperatorCommand):
             )
             delay = provable_after(source, registry.kind)
             write(f"  A block can be proven {delay} after it was made.")
+            if registry.kind is RegistryKind.ATTESTED:
+                until = format_time(registry.valid_until)
+                write(f"  Its signers can attest until {until}: each runs manage.py attest.")
         for source, destination in arguments.left_out():
             write(f"{source.title} → {destination.title}: left out, because it needs --signers.")
+        if any(arguments.left_out()):
+            write(f"  {THROUGH_L1}")
+        if len({network.is_test for network in arguments.networks}) > 1:
+            write("Test networks and others are in one file: better write a file for each.")
         single = [net.title for net in arguments.networks if len(arguments.nodes[net.name]) == 1]
         if single:
             write(
-                f"\nOne node only: {', '.join(single)}. Data without a hash needs two that agree."
+                f"\nOne node only: {', '.join(single)}. Its word alone counts for what no hash "
+                "covers, such as which block is final: add a second one with --node."
             )
         write("\nNext:")
         if settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file:
@@ -144,6 +158,7 @@ class Command(OperatorCommand):
         except SignerUnusableError:
             write("  set SIGNER_KEY_FILE to a file with a new key, which pays for transactions")
             signer = "its address"
+        write("  manage.py migrate           creates the tables of the database")
         write("  manage.py cost              what deploying and proving will cost")
         write(f"  send ETH on {' and '.join(titles)} to {signer}")
         write("  manage.py deploy_registry   shows the cost, and asks before it deploys")
@@ -154,10 +169,11 @@ class Command(OperatorCommand):
 
 
 def _parse_network(text: str) -> Network:
-    if text not in NETWORKS:
+    network = NETWORKS.get(text.lower())
+    if network is None:
         name = text if re.fullmatch("[a-z0-9-]{1,24}", text) else "That"  # it may contain a key
         raise CommandError(f"{name} is not a known network. Known are {NETWORK_NAMES}.")
-    return NETWORKS[text]
+    return network
 
 
 def _parse_pair(text: str) -> NetworkPair:
@@ -183,12 +199,15 @@ def _parse_signers(text: str) -> tuple[str, ...]:
 def _check_arguments(arguments: InitArguments) -> None:
     if not arguments.networks:
         raise CommandError(f"Name networks, like sepolia or ethereum:base. Known: {NETWORK_NAMES}.")
+    unused = set(arguments.nodes) - {network.name for network in arguments.networks}
+    if unused:
+        raise CommandError(f"--node {min(unused)}=… is of a network that is not named.")
     for network in arguments.networks:
         if network.name not in arguments.nodes:
             raise CommandError(f"Name a node of {network.title}: --node {network.name}=URL.")
     for pair in arguments.pairs:
         if not has_route(*pair):
-            raise CommandError(f"Contracts on {pair[0].title} do not see its block hashes.")
+            raise CommandError(f"BLOCKHASH on {pair[0].title} is not that of its own blocks.")
     if not arguments.destinations:
         titles = " and ".join(network.title for network in arguments.networks)
         raise CommandError(f"There is no route for {titles} alone. Name another network with it.")
@@ -198,7 +217,7 @@ def _check_arguments(arguments: InitArguments) -> None:
             raise CommandError(
                 f"Tacitus cannot read block hashes of {source} on {destination}, so this route "
                 "takes an attested registry: signers vouch for block hashes. Name them: "
-                "--signers 0x…,0x… --threshold N."
+                f"--signers 0x…,0x… --threshold N. {THROUGH_L1}"
             )
 
 

@@ -10,6 +10,12 @@ import pytest
 import rlp
 
 from explorer.demo.local_node import LocalNode
+from queries.chain.assertions import Assertions
+from queries.chain.client import ChainClient
+from queries.chain.errors import BlockUnknownError
+from queries.chain.registry import RegistryReader
+from queries.chain.rollup_claims import RollupClaim
+from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data
 from queries.proving.accounts import AccountProof, check_account_proof, decode_account
 from queries.proving.headers import (
@@ -31,6 +37,7 @@ from queries.proving.registry_calls import (
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.queries.attacks.hash_sources import Games, Output, Rollup, record_output
 from tests.rigs.deployed_contracts import DeployedContract
+from tests.rigs.faulty_node import chain_with_nodes
 
 pytestmark = pytest.mark.no_database
 
@@ -157,6 +164,38 @@ def test_a_recorded_block_of_arbitrum_is_proven_by_its_outbox(
     value = registry.ask(slot_view(content, header))
     assert int.from_bytes(value) == int(content["slotValue"], 16)
     assert arbos_version(header) == ARBOS_WITH_HISTORY
+
+
+class OneHeader:
+    """A source chain of which nodes have one block."""
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+
+    def header_by_hash(self, block_hash: bytes) -> Header:
+        if block_hash != self._header.hash:
+            raise BlockUnknownError("only one is known")
+        return self._header
+
+
+def test_the_assertion_of_a_recorded_block_is_found(
+    shared_node: LocalNode, corpus_folder: Path
+) -> None:
+    """By the send root in its event, among other assertions with other send roots."""
+    header, _, _ = read_recorded(corpus_folder / "l2" / "arbitrum-sepolia-207673361.json")
+    rollup = Rollup(partial(DeployedContract, shared_node), ARBITRUM_SEPOLIA)
+    send_root = header.word(HeaderField.EXTRA_DATA)
+    for root, block_hash in ((b"\1" * 32, b"\2" * 32), (send_root, header.hash)):
+        rollup.create(root, block_hash)
+        rollup.confirm(root, block_hash)
+    kind, chain = RegistryKind.ARBITRUM, shared_node.chain_id
+    address = rollup.registry(ARBITRUM_SEPOLIA).address
+    registry = Registry(kind, ARBITRUM_SEPOLIA, chain, address, outbox=rollup.address)
+    destination = ChainClient(chain_with_nodes(shared_node.url, chain_id=chain))
+    reader = RegistryReader(destination, registry)
+    source: Any = OneHeader(header)
+    claims = Assertions(registry, destination, source, header, header.number, reader.is_known)
+    assert claims.covering_claim == RollupClaim(header)
 
 
 def test_the_recorded_outbox_holds_the_recorded_blocks_hash(corpus_folder: Path) -> None:

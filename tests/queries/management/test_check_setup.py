@@ -197,8 +197,10 @@ def test_proof_windows_shorter_than_a_dispute_game_are_reported(
         setup.add_chain(SOURCE, "Elsewhere", [pruned])
         line = f'portal = "{portal}"'
         setup.add_registry("output", SOURCE, CHAIN_ID, address, line)
-        failure = failed_check(setup)
-    assert "Elsewhere, provable " in failure
+        native = deploy_by_factory(source, RegistryKind.NATIVE, SOURCE)
+        setup.add_registry("native", SOURCE, SOURCE, native)
+        (failure,) = [line for line in failed_checks(setup.run("check_setup")) if "days" in line]
+    assert "Elsewhere, provable on its L1 " in failure
     assert (
         "The rollup's contracts accept a block 7 days after it was made, but the nodes prove only"
         in failure
@@ -218,6 +220,14 @@ def test_an_anchor_game_that_is_not_valid_any_more_is_reported(
     two_chains.add_registry("output", SOURCE, CHAIN_ID, deploy_output(node, portal), line)
     failure = failed_check(two_chains)
     assert f"it is {state}. Blocks wait for a newer one." in failure
+
+
+def test_paused_contracts_of_a_rollup_are_reported(two_chains: LocalSetup, node: LocalNode) -> None:
+    portal = deploy_games(node, SOURCE)
+    node.send(portal, call_data("setPaused(bool)", True))
+    line = f'portal = "{portal}"'
+    two_chains.add_registry("output", SOURCE, CHAIN_ID, deploy_output(node, portal), line)
+    assert "is paused by its guardian. Blocks wait until it goes on." in failed_check(two_chains)
 
 
 @pytest.mark.parametrize("case", ["another chain's portal", "no contract", "other arguments"])

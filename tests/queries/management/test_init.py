@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 
+from accounts.wording import DAY
 from explorer.demo.local_node import LocalNode, local_node
-from queries.config.limits import DAY
 from queries.config.networks import NETWORKS
 from queries.config.registries import RegistryKind, has_derived_address
 from queries.config.routes import Routes, read_routes
@@ -134,6 +134,10 @@ def test_a_new_file_is_private_and_force_replaces_it_atomically(
         ([], "Name networks, like sepolia or ethereum:base. Known: ethereum, optimism,"),
         (["goerli"], "goerli is not a known network. Known are ethereum, optimism,"),
         (["sepolia"], "Name a node of Sepolia: --node sepolia=URL."),
+        (
+            ["base", "--node", f"base={NOWHERE}", "--node", f"sepolia={NOWHERE}"],
+            "--node sepolia=… is of a network that is not named.",
+        ),
         (["sepolia", "--node", NOWHERE], "--node takes NAME=URL; the names are ethereum,"),
         (["sepolia", "--node", f"{NOWHERE}?key=1"], "FAILED: That is not a known network."),
         (["sepolia", "--node", "sepolia"], "--node takes NAME=URL"),
@@ -147,7 +151,7 @@ def test_a_new_file_is_private_and_force_replaces_it_atomically(
         (["arbitrum", f"--node=arbitrum={NOWHERE}"], "There is no route for Arbitrum One alone."),
         (
             ["arbitrum:arbitrum", f"--node=arbitrum={NOWHERE}"],
-            "Contracts on Arbitrum One do not see its block hashes.",
+            "BLOCKHASH on Arbitrum One is not that of its own blocks.",
         ),
         (["sepolia", "--signers", "0x12"], "--signers takes different checksummed addresses"),
         (
@@ -251,7 +255,11 @@ def test_an_operator_can_init_deploy_and_check(
     nodes = [f"--node={name}={node.url}" for name, node in chains.items()]
     printed = setup.run("init", *ROUTES, *nodes, "--signers", TWO_SIGNERS, "--threshold", "1")
     assert f"send ETH on Sepolia and Base Sepolia and OP Sepolia to {ADDRESS}" in printed
-    assert "registry of Sepolia on Base Sepolia" in setup.run("check_setup")
+    missing = setup.run("check_setup")
+    for source, destination in (route.split(":") for route in ROUTES):
+        titles = f"{NETWORKS[source].title} on {NETWORKS[destination].title}"
+        assert f"not ok  registry of {titles}" in missing
+    assert missing.count("There is no contract at ") == len(ROUTES)
     before = setup.run("cost")
     assert before.count("Deploying the registry and its events verifier, once: ") == len(ROUTES)
     progress, lines = setup.run_apart("deploy_registry")
