@@ -734,7 +734,7 @@ export class Tacitus {
                 return false;
             return address.toLowerCase().slice(2) === hashHex(`${create2Prefix}${hashHex(initCode).slice(2)}`).slice(26);
         };
-        const namesSource = kind === "output" || kind === "attested"; // in its second argument
+        const namesSource = !["native", "optimism"].includes(kind); // in its second argument
         const contracts = toWord(registry) + toWord(eventsVerifier).slice(2); // before the lookup's URLs
         return (kind === "native") === (route.originChainId === route.destinationChainId)
             && (!namesSource || constructorArguments.slice(66, 130) === toWord(route.originChainId).slice(2))
