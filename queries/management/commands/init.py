@@ -158,10 +158,10 @@ class Command(OperatorCommand):
         except SignerUnusableError:
             write("  set SIGNER_KEY_FILE to a file with a new key, which pays for transactions")
             signer = "its address"
-        write("  manage.py migrate           creates the tables of the database")
         write("  manage.py cost              what deploying and proving will cost")
         write(f"  send ETH on {' and '.join(titles)} to {signer}")
         write("  manage.py deploy_registry   shows the cost, and asks before it deploys")
+        write("  manage.py migrate           creates the tables of the database")
         write("  manage.py check_setup       checks nodes, registries and the signer")
 
 
