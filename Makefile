@@ -44,7 +44,7 @@ help: ## this list
 	@echo
 	@echo "The service's own commands, such as migrate and check_setup: $(MANAGE) help"
 
-demo: setup ## two chains and the service on this machine, and a tour (PORT=8001, ONCE=1 to end after it)
+demo: setup ## three chains and the service on this machine, and a tour (PORT=8001, ONCE=1 to end after it)
 	@exec $(MANAGE) demo --port "$(PORT)" $(if $(filter-out 0,$(ONCE)),--once)
 
 test: SHELL := bash
@@ -52,7 +52,7 @@ test: setup $(TEST_NPM_READY) $(WEB3_READY) ## all tests (DATABASE_URL=postgres:
 	@TIMEFORMAT="%R s; the processors worked for %U s (user) and %S s (sys)"; time $(PYTEST) $(ARGS)
 
 FUZZED_PROOFS := $(addprefix tests/queries/contracts/, test_differential.py test_no_untrue_fact.py \
-	test_no_untrue_event.py)
+	test_no_untrue_event.py test_beacon_agreement.py)
 FUZZED_REQUESTS := tests/explorer/test_fuzzed_pages.py tests/queries/api/test_surface.py
 # Without SEED= each run takes a new one. With SECONDS= contracts and proofs are tried for so long, in
 # rounds of 500 with a new seed each, without the search for planted faults; the first finding ends it.

@@ -30,7 +30,10 @@ SOURCES = {
     "DemoToken": "demo/DemoToken.sol",
 }
 
-SIZE_OPTIMISED_SOURCES = {"EventsVerifier": "EventsVerifier.sol"}
+SIZE_OPTIMISED_SOURCES = {
+    "EventsVerifier": "EventsVerifier.sol",
+    "BeaconRegistry": "BeaconRegistry.sol",
+}
 OUTPUTS = ["abi", "evm.bytecode.object", "evm.deployedBytecode.object"]
 
 # Cancun instead of Osaka, for chains that are a fork behind. No metadata, so that comments do not

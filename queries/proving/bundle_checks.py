@@ -45,7 +45,7 @@ from queries.proving.witnesses import AccountField, AccountToStore
 # values. A service that accepts larger batches makes larger files, so callers can raise the limit.
 MAX_BUNDLE_MIB = 128
 VALUES_PER_MIB = 2**13  # so parsing takes at most eight times the file's size in memory
-REGISTRY_KINDS = ("native", "optimism", "output", "arbitrum", "attested")
+REGISTRY_KINDS = ("native", "optimism", "output", "arbitrum", "beacon", "attested")
 _MAX_ENTRIES = 1_000_000
 _MAX_ARGUMENT_BYTES = 65_536
 _MAX_WITNESS_BYTES = 2**17  # that a node accepts in a transaction

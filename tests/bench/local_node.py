@@ -16,6 +16,7 @@ from tests.bench.command import BenchError, run, set_up_django
 
 set_up_django()
 
+from explorer.demo.beacon_chain import run_beacon_chain
 from explorer.demo.chains import MAX_STATES as DEMO_STATES
 from explorer.demo.chains import Keys, run_nodes, set_up_chains
 from explorer.demo.local_node import MAX_STATES, LocalNode, local_node
@@ -34,9 +35,9 @@ def measure() -> None:
         os.environ["HOME"] = home  # of the nodes
         with local_node() as node:
             written = _measure("tests", node, heights, MAX_STATES, Path(home))
-        with run_nodes() as (a, b):
-            set_up_chains(a, b, Keys(), "http://127.0.0.1:1")
-            written |= _measure("demo", a, heights, DEMO_STATES, Path(home))
+        with run_nodes() as nodes, run_beacon_chain(nodes.c) as beacon:
+            set_up_chains(nodes, beacon, Keys(), "http://127.0.0.1:1")
+            written |= _measure("demo", nodes.a, heights, DEMO_STATES, Path(home))
     if written:
         raise BenchError("A local node has written to the disk.")
 

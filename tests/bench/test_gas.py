@@ -14,6 +14,15 @@ from queries.proving.keccak import HASH_BYTES
 from queries.proving.packing import OSAKA, GasRules
 from queries.proving.witnesses import AccountField
 from tests.bench.corpus import read_corpus
+from tests.bench.gas.beacon import (
+    ABSENT_COUNTS,
+    NEXT_COMMITTEE_TARGET,
+    USUALLY_ABSENT,
+    beacon_rows,
+    committee_name,
+    finality_name,
+)
+from tests.bench.gas.beacon import TARGETS as BEACON_TARGETS
 from tests.bench.gas.cases import BALANCE, NO_FIELDS, file_cases
 from tests.bench.gas.rollups import rollup_rows
 from tests.bench.gas.targets import AMSTERDAM_TARGETS, TARGETS
@@ -78,6 +87,27 @@ def test_the_documented_gas_of_rollups_is_measured(
         (line,) = (line for line in audit.splitlines() if line.startswith(f"| {row.name} |"))
         figures = [int(cell.replace(",", "")) for cell in line.split("|")[2:5]]
         assert figures == pytest.approx([row.bytes, row.total, row.floor], rel=0.002), row
+
+
+def test_the_targets_of_sync_committees_are_met(
+    shared_node: LocalNode, corpus_folder: Path
+) -> None:
+    """Estimates use these figures."""
+    rows = {row.name: row for row in beacon_rows(shared_node, corpus_folder)}
+    for name, maximum in BEACON_TARGETS.items():
+        assert rows[name].total <= maximum, name
+    for absent in ABSENT_COUNTS:
+        more = rows[committee_name(absent)].total - rows[finality_name(absent)].total
+        assert more <= NEXT_COMMITTEE_TARGET, absent
+    update, whole = (name(USUALLY_ABSENT) for name in (finality_name, committee_name))
+    estimated = {name: MEASUREMENTS["gas"][name] for name in ("update", "next-committee")}
+    assert estimated == {
+        "update": {"gas": rows[update].total, "bytes": rows[update].bytes},
+        "next-committee": {
+            "gas": rows[whole].total - rows[update].total,
+            "bytes": rows[whole].bytes - rows[update].bytes,
+        },
+    }
 
 
 def test_cost_estimates_use_the_measured_gas(cases: Cases) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from accounts.wording import format_count
 from tests.bench.command import run
 from tests.bench.corpus import read_corpus
+from tests.bench.gas.beacon import beacon_lines
 from tests.bench.gas.chains import RegistryKind
 from tests.bench.gas.events import event_lines
 from tests.bench.gas.lookups import lookup_lines
@@ -62,7 +63,7 @@ def report() -> None:
         results.append(measurement)
     events = arguments.corpus / "events"
     tables = summary(results), event_lines(events), lookup_lines(files), rollup_lines()
-    for line in chain.from_iterable(tables):
+    for line in chain(*tables, beacon_lines(arguments.corpus)):
         print_line(line)
 
 

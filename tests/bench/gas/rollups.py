@@ -18,7 +18,7 @@ from tests.rigs.deployed_contracts import DeployedContract
 
 
 @dataclass(frozen=True, slots=True)
-class RollupRow:
+class TransactionRow:
     """A transaction, and the floor of its calldata."""
 
     name: str
@@ -40,12 +40,12 @@ def rollup_lines() -> Iterator[str]:
         yield from map(str, rollup_rows(node))
 
 
-def rollup_rows(node: LocalNode) -> Iterator[RollupRow]:
+def rollup_rows(node: LocalNode) -> Iterator[TransactionRow]:
     def deploy(contract: str, arguments: bytes = b"") -> DeployedContract:
         return DeployedContract(node, contract, arguments)
 
-    def row(name: str, registry: DeployedContract, call: bytes) -> RollupRow:
-        return RollupRow(name, len(call), registry.send(call), floor_gas(call))
+    def row(name: str, registry: DeployedContract, call: bytes) -> TransactionRow:
+        return TransactionRow(name, len(call), registry.send(call), floor_gas(call))
 
     for title, chains in (("an output", 0), ("one in a super root", 1), ("one of three", 3)):
         games, claimed = Games(deploy), b""

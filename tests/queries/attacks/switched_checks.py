@@ -45,6 +45,7 @@ class Check:
     replacement: str  # an expression; empty if the text is a whole statement
     attack: str  # the one that succeeds without it; for a guard, why none does
     error: str = ""  # if the text does not name it
+    in_assembly: bool = False  # then text and replacement are expressions
 
     def __str__(self) -> str:
         return f"{self.contract}.{self.function}: {' '.join(self.text.split())[:60]}"
@@ -70,6 +71,7 @@ def _switched_build(
 ) -> dict[str, bytes]:
     sources = sources_with_settable()
     numbered: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
+    assembly = {check.text for check in checks if check.in_assembly}
     for number, check in enumerate(checks, 1):
         place = (check.contract, check.function, check.text)
         numbered.setdefault(place, []).append((number, check.replacement))
@@ -80,7 +82,9 @@ def _switched_build(
         assert sources[file].count(text, start, end) == 1, f"{contract}.{function}: {text}"
         sources[file] = (
             sources[file][:start]
-            + sources[file][start:end].replace(text, _switched(text, switches))
+            + sources[file][start:end].replace(
+                text, (_switched_assembly if text in assembly else _switched)(text, switches)
+            )
             + sources[file][end:]
         )
     # A switch reads the chain, which a pure function must not.
@@ -131,4 +135,12 @@ def _switched(text: str, switches: list[tuple[int, str]]) -> str:
             text = f"(intact({number}) ? ({text}) : ({replacement}))"
         else:
             text = f"if (intact({number})) {{ {text} }}"
+    return text
+
+
+def _switched_assembly(text: str, switches: list[tuple[int, str]]) -> str:
+    """Both are evaluated, and one of them is multiplied by zero."""
+    for number, replacement in switches:
+        is_off = f"eq(balance({SWITCH}), {number})"
+        text = f"add(mul(iszero({is_off}), {text}), mul({is_off}, {replacement}))"
     return text

@@ -18,6 +18,7 @@ from queries.contracts.abi import BUILD, load_artifact
 from queries.contracts.compiler import (
     OUTPUTS,
     SIZE_OPTIMISED_SETTINGS,
+    SIZE_OPTIMISED_SOURCES,
     SOURCES,
     read_sources,
     standard_json_input,
@@ -48,16 +49,16 @@ def test_the_build_is_reproducible_from_the_published_input() -> None:
         assert built["abi"] == list(artifact.abi)
 
 
-def test_the_verifier_is_built_from_the_same_sources_for_size() -> None:
-    selected = {"EventsVerifier.sol": {"EventsVerifier": OUTPUTS}}
-    settings = SIZE_OPTIMISED_SETTINGS | {"outputSelection": selected}
+@pytest.mark.parametrize(
+    ("name", "max_bytes"), [("EventsVerifier", MAX_VERIFIER_BYTES), ("BeaconRegistry", 21_500)]
+)
+def test_some_are_built_from_the_same_sources_for_size(name: str, max_bytes: int) -> None:
+    file = SIZE_OPTIMISED_SOURCES[name]
+    settings = SIZE_OPTIMISED_SETTINGS | {"outputSelection": {file: {name: OUTPUTS}}}
     output = compile_cached(read_sources(), settings)["contracts"]
-    built, artifact = (
-        output["EventsVerifier.sol"]["EventsVerifier"],
-        load_artifact("EventsVerifier"),
-    )
+    built, artifact = output[file][name], load_artifact(name)
     assert bytes.fromhex(built["evm"]["bytecode"]["object"]) == artifact.bytecode
-    assert len(artifact.deployed_bytecode) <= MAX_VERIFIER_BYTES
+    assert len(artifact.deployed_bytecode) <= max_bytes
 
 
 def test_the_published_addresses_are_those_of_the_code() -> None:

@@ -16,6 +16,8 @@ from queries.contracts.abi import call_data
 from queries.contracts.compiler import read_sources
 from queries.proving.errors import WitnessMalformedError
 from queries.proving.registry_calls import HORIZON, PROVE_SELECTOR
+from tests.queries.attacks.beacon_attacks import BEACON_ATTACKS
+from tests.queries.attacks.beacon_checks import BEACON_CHECKS, BEACON_GUARDS
 from tests.queries.attacks.checks import ALL_CHECKS, CHECKS, GUARDS
 from tests.queries.attacks.event_checks import (
     EVENT_CHECKS,
@@ -216,6 +218,8 @@ def test_every_revert_is_in_the_tables() -> None:
             and (f"revert {error}(" in row.text or row.error == error)
             for row in (
                 *ALL_CHECKS,
+                *BEACON_CHECKS,
+                *BEACON_GUARDS,
                 *EVENT_CHECKS,
                 *EVENT_GUARDS,
                 *ROUTER_CHECKS,
@@ -251,5 +255,5 @@ def test_every_invariant_of_the_audit_names_existing_attacks(repository: Path) -
     }
     assert len(names) > 60
     named = {check.attack for check in (*ROUTER_CHECKS, *LOOKUP_CHECKS)}
-    known = (FORGERIES, ATTACKS, EVENT_FORGERIES, TRIE_FORGERIES, named, LIES)
+    known = (FORGERIES, ATTACKS, BEACON_ATTACKS, EVENT_FORGERIES, TRIE_FORGERIES, named, LIES)
     assert names.difference(tests, *known) == set()
