@@ -168,6 +168,24 @@ class BlockJob(FairlyQueued):
         return f"{self.source} → {self.destination}, block {self.block}"
 
 
+class RecordedBlock(models.Model):
+    """A block whose hash this server has had a registry record, or was about to."""
+
+    source = models.PositiveBigIntegerField()
+    destination = models.PositiveBigIntegerField()
+    block = models.PositiveBigIntegerField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                name="queries_recorded_block", fields=["source", "destination", "block"]
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"block {self.block} of {self.source} on {self.destination}"
+
+
 class SentTransaction(models.Model):
     """A signed transaction. Stored before it is sent, so that the same bytes can be resent."""
 
@@ -557,6 +575,22 @@ class ChainRecord(models.Model):
     signer = models.CharField(max_length=42, default="")
     balance = models.CharField(max_length=64, default="")  # wei
     state_horizons = models.JSONField(default=dict)  # Unix times, by registry address
+
+
+class LightClient(models.Model):
+    """What is final on a chain with beacon nodes, checked by its sync committees."""
+
+    chain = models.PositiveBigIntegerField(primary_key=True)
+    checkpoint = models.CharField(max_length=64, default="")  # a block root; empty: not begun
+    period = models.PositiveBigIntegerField(default=0)
+    committee = BytesField(default=b"")  # of this period, in the beacon chain's encoding
+    finalized_slot = models.PositiveBigIntegerField(default=0)  # at first, the checkpoint's
+    # Of the finalized execution block; empty and null: no update has been read yet.
+    block_hash = models.CharField(max_length=64, default="")
+    block_number = models.PositiveBigIntegerField(null=True)
+    signers = models.PositiveSmallIntegerField(null=True)  # of the last update, of 512
+    checked_at = models.DateTimeField(null=True)  # when beacon nodes answered last
+    fault = models.TextField(default="")  # a sentence: why they did not since then
 
 
 class NodeRecord(models.Model):

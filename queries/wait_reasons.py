@@ -34,6 +34,10 @@ class WaitCode(StrEnum):
     )
     # The source chain
     BLOCK_NOT_FINAL = "block_not_final", "The block is not final on its chain yet."
+    FINALITY_UNKNOWN = (
+        "finality_unknown",
+        "The chain's beacon nodes have not shown for some time which blocks are final.",
+    )
     TIME_NOT_REACHED = ("time_not_reached", "The chain has no block after the requested time yet.")
     # What the destination knows
     NEXT_BLOCK_MISSING = (
@@ -51,6 +55,14 @@ class WaitCode(StrEnum):
     NO_VALID_OUTPUT = (
         "no_valid_output",
         "No dispute game or assertion that covers the block is accepted, although one should be.",
+    )
+    UPDATE_PENDING = (
+        "update_pending",
+        "No sync committee has signed yet that the block or a later one is final.",
+    )
+    UPDATE_MISSING = (
+        "update_missing",
+        "The registry can learn no hash of this block or a later one from a sync committee.",
     )
     NOT_ATTESTED = "not_attested", "Too few signers have attested a block at or above this one."
     HASH_PENDING = (
@@ -106,10 +118,13 @@ EXPECTED_WAITS = frozenset(
         WaitCode.OUTPUT_NOT_RECORDED,
     }
 )
-# Waits that `batch_max_age` does not count: also those for attestations, a valid game and the
-# budget.
+# Waits that `batch_max_age` does not count: also those for beacon nodes, attestations, a valid game
+# and the budget.
 EXEMPT_FROM_MAX_AGE = EXPECTED_WAITS | {
+    WaitCode.FINALITY_UNKNOWN,
     WaitCode.NO_VALID_OUTPUT,
+    WaitCode.UPDATE_PENDING,
+    WaitCode.UPDATE_MISSING,
     WaitCode.NOT_ATTESTED,
     WaitCode.DAILY_BUDGET_SPENT,
 }

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from queries.chain.errors import ChainError
+from queries.chain.errors import BeaconError, ChainError
 from queries.error_codes import EndpointCode, RequestCode
 from queries.intake.cancel import CANCELLED
 from queries.planning.anchors import OutOfReach
@@ -65,7 +65,7 @@ def _codes() -> Iterator[BatchCode]:
             wait.value, wait.meaning, is_wait=True, is_rejection=wait not in WAIT_ONLY_CODES
         )
     for error in _subclasses(ChainError):
-        if "code" in vars(error):
+        if "code" in vars(error) and not issubclass(error, BeaconError):
             sentence = error.create("the chain", "the JSON-RPC method").sentence
             meaning = sentence[0].upper() + sentence[1:]
             yield BatchCode(error.code, meaning, is_wait=not error.is_certain, is_rejection=True)

@@ -1,5 +1,6 @@
 """Sign attestations, and recover the signer of one."""
 
+import time
 from collections.abc import Iterable
 
 from eth_keys.constants import SECPK1_N
@@ -9,12 +10,16 @@ from eth_utils.exceptions import ValidationError
 
 from accounts.http.errors import RefusalError
 from queries.attestations.body import SignedAttestation
+from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
+from queries.chain.errors import InvalidAnswersError
+from queries.chain.light_client import LightClientState, advance, begin
 from queries.chain.signer import Signer
 from queries.config.registries import Registry
 from queries.config.routes import Routes
 from queries.error_codes import RequestCode
 from queries.proving.attestations import BlockAttestation
+from queries.proving.headers import Header
 
 SIGNATURE_BYTES = 65  # r, s and v
 
@@ -36,6 +41,9 @@ def recover_signer(digest: bytes, signature: bytes) -> str | None:
     return str(key.to_checksum_address())
 
 
+MAX_LINKED = 256  # blocks before the final one whose headers are read for an attestation
+
+
 class Attester:
     """A signer of an attested registry, with its own nodes. For one thread.
 
@@ -45,10 +53,14 @@ class Attester:
     def __init__(self, routes: Routes, registry: Registry, signer: Signer) -> None:
         self.registry = registry
         self.signer = signer
-        self._source = ChainClient(routes.chains[registry.source])
+        chain = routes.chains[registry.source]
+        self._source = ChainClient(chain)
+        self._beacon_nodes = BeaconNodes(chain) if chain.beacon else None
+        self._light_client: LightClientState | None = None
+        self._next_update = 0.0  # by the monotonic clock
 
     def sign(self, block: int) -> SignedAttestation:
-        final = self._source.head().final_number
+        final = self._final_number()
         if not 0 <= block <= final:
             raise RefusalError(
                 RequestCode.BLOCK_BEYOND_HEAD,
@@ -58,8 +70,37 @@ class Attester:
 
     def sign_final(self, blocks: Iterable[int]) -> list[SignedAttestation]:
         """Sign attestations of the blocks that are final by now."""
-        final = self._source.head().final_number
+        final = self._final_number()
         return [self._sign(block) for block in sorted(blocks) if block <= final]
+
+    def _final_number(self) -> int:
+        """The number of the newest final block. A light client begins at each start, because a
+        signer needs no database.
+        """
+        nodes, now = self._beacon_nodes, time.monotonic()
+        if nodes is None:
+            return self._source.head().final_number
+        if now >= self._next_update:
+            if self._light_client is None:
+                self._light_client = begin(nodes)
+            self._light_client = advance(self._light_client, nodes, self._source)
+            self._next_update = now + nodes.beacon_chain.seconds_per_slot
+        return (self._light_client and self._light_client.block_number) or 0  # 0: none yet
+
+    def _header(self, block: int) -> Header:
+        """The header of a final block. With a light client, headers link a recent one to the block
+        that a sync committee has shown to be final; an older one is taken by its number.
+        """
+        newest = self._light_client
+        final = newest.block_number if newest else None
+        if newest is None or final is None or final - block > MAX_LINKED:
+            return self._source.header(block)
+        headers = self._source.headers(block, final)
+        if headers[-1].hash != newest.block_hash:
+            detail = f" Its block {final:,} is not the one that is final."
+            name = self._source.chain.name
+            raise InvalidAnswersError.create(name, "eth_getBlockByNumber", detail)
+        return headers[0]
 
     def _sign(self, block: int) -> SignedAttestation:
         attestation = BlockAttestation(
@@ -67,6 +108,6 @@ class Attester:
             self.registry.destination,
             bytes.fromhex(self.registry.address[2:]),
             block,
-            self._source.header(block).hash,
+            self._header(block).hash,
         )
         return SignedAttestation(attestation, self.signer.sign_digest(attestation.digest))

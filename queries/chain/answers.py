@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isclose
 from typing import Any
@@ -13,6 +13,7 @@ from queries.chain.errors import (
     StateOfAnotherBlockError,
     StateRootEmptyError,
 )
+from queries.config.routes import Chain
 from queries.proving.accounts import AccountProof, check_account_proof, root_of_answer
 from queries.proving.errors import (
     AnswerMalformedError,
@@ -38,6 +39,9 @@ from queries.wait_reasons import Reason, WaitCode
 BASE_GAS, ZERO_BYTE_GAS, BYTE_GAS = 21_000, 4, 16
 FLOOR_ZERO_BYTE_GAS = 10
 
+# A finalized block is two to three epochs old. After two more, the light client lags.
+STALE_EPOCHS = 5
+
 MAX_LOGS, MAX_LOG_BYTES, MAX_TOPICS = 10_000, 2**16, 4  # in an answer, and of each log
 
 AccountSlots = tuple[bytes, Sequence[int]]  # an account's address, and slots
@@ -52,12 +56,44 @@ class ChainHead:
     hash: bytes
     final_number: int
     base_fee: int = 0  # wei
+    finality_fault: str = ""  # why it is not known whether later blocks are final
 
     def wait_reason(self, block: int) -> Reason | None:
         """The reason why the block may not be proven yet; None if it is final."""
         if block <= self.final_number:
             return None
+        if self.finality_fault:
+            sentence = f"Block {block:,} is not known to be final: {self.finality_fault}"
+            return Reason(WaitCode.FINALITY_UNKNOWN, sentence)
         return Reason(WaitCode.BLOCK_NOT_FINAL, f"Block {block:,} is not final yet.")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFinality:
+    """The newest block that the light client has shown to be final."""
+
+    number: int | None = None  # None: none yet
+    slot: int = 0
+    fault: str = ""  # a sentence: why beacon nodes have shown nothing since then
+
+    def final_head(self, head: ChainHead, chain: Chain) -> ChainHead:
+        """The head with this number; and with a fault if nothing became final for some time,
+        while the head moved on.
+        """
+        beacon_chain, fault = chain.beacon_chain, ""
+        if self.number is None:
+            fault = f"the beacon nodes of {chain.name} have shown no final block yet."
+        elif beacon_chain and head.timestamp > beacon_chain.start_of(
+            self.slot + STALE_EPOCHS * beacon_chain.slots_per_epoch
+        ):
+            newest = (
+                f"the newest block that the beacon nodes of {chain.name} have shown to be final"
+            )
+            fault = f"{newest} is {self.number:,}."
+        if fault and self.fault:
+            fault = f"{fault} {self.fault}"
+        final_number = min(self.number or 0, head.number)
+        return replace(head, final_number=final_number, finality_fault=fault)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

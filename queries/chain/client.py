@@ -4,6 +4,7 @@ Headers are checked by hash, and proofs and block contents against the header's 
 and single receipts cannot be checked.
 """
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from queries.amounts import gwei
 from queries.chain.answers import (
     AccountSlots,
     ChainHead,
+    CheckedFinality,
     TransactionReceipt,
     check_hash,
     check_header,
@@ -44,6 +46,7 @@ from queries.chain.errors import (
 )
 from queries.chain.node_pool import GET_BLOCK, LATEST_BLOCK, NodePool
 from queries.chain.signer import Fees
+from queries.config.routes import Chain
 from queries.contracts.abi import StateOverride, call_data
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
@@ -55,10 +58,30 @@ GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stac
 TRANSACTION_OVERHEAD = 110  # bytes of an EIP-1559 transaction without its calldata
 
 ContractCall = tuple[str, bytes]  # a contract, and calldata
+FinalityReader = Callable[[Chain], CheckedFinality]
+
+
+def no_finality(_: Chain) -> CheckedFinality:
+    """For clients that need no final block."""
+    return CheckedFinality()
 
 
 class ChainClient(NodePool):
-    """Client of a chain's nodes. Not thread-safe."""
+    """Client of a chain's nodes. Not thread-safe.
+
+    `read_finality` returns what the light client of a chain with beacon nodes has shown to be
+    final. Without it, nothing counts as final there.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        *,
+        deadline: float = math.inf,
+        read_finality: FinalityReader = no_finality,
+    ) -> None:
+        super().__init__(chain, deadline=deadline)
+        self._read_finality = read_finality
 
     # Blocks and proofs
 
@@ -66,10 +89,13 @@ class ChainClient(NodePool):
         """Fetch the newest block and the number of the final one.
 
         `known_final`: do not ask for the final block, but use this number. Ignored if the chain has
-        a fixed `finality`.
+        a fixed `finality` or beacon nodes: then the light client says what is final.
         """
         finality, final = self.chain.finality, known_final or 0
         head: ChainHead
+        if self.chain.beacon:
+            head = self.fetch(GET_BLOCK, LATEST_BLOCK, decode_head)
+            return self._read_finality(self.chain).final_head(head, self.chain)
         if finality is None and known_final is None:
             try:
                 head, final_head = self.fetch_many(
@@ -89,7 +115,7 @@ class ChainClient(NodePool):
         return replace(head, final_number=min(max(final, 0), head.number))
 
     def latest_head(self) -> ChainHead:
-        """Fetch the newest block alone. The final number is 0, or that of a fixed `finality`."""
+        """Fetch the newest block alone. The final number is 0 unless it is known without asking."""
         return self.head(known_final=0)
 
     def confirmed_block(self, head: int) -> int:

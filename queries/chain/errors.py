@@ -20,6 +20,9 @@ No sentence contains a node's address, which may hold a key, or more of a node's
         SourceReorgError, AnotherBlockAccumulatedError
         RegistryAbsentError, RollupUnreadableError
         EnsUnresolvedError, EnsOffChainError
+        BeaconError                        of beacon nodes and the light client; never a batch's
+            BeaconNodesUnreachableError, BeaconNodesRefuseError
+            BeaconObjectUnknownError, BeaconAnswersInvalidError, CheckpointTooOldError
         EventError
             EventNotFoundError
             EventExistsError               BloomInconclusiveError
@@ -271,6 +274,36 @@ class EnsOffChainError(ChainError):
     template = "The name's resolver needs an off-chain lookup, which is not supported."
     retryable = False
     is_certain = True
+
+
+class BeaconError(ChainError):
+    """Beacon nodes cannot show what is final. Batches wait with `finality_unknown` then."""
+
+
+class BeaconNodesUnreachableError(BeaconError):
+    code = "beacon_nodes_unreachable"
+    template = "No beacon node of {chain} answers{detail}."
+
+
+class BeaconNodesRefuseError(BeaconError):
+    code = "beacon_nodes_refuse"
+    template = "The beacon nodes of {chain} refuse to answer{detail}."
+
+
+class BeaconObjectUnknownError(BeaconError):
+    code = "beacon_object_unknown"
+    template = "The beacon nodes of {chain} do not have {method}."
+
+
+class BeaconAnswersInvalidError(BeaconError):
+    code = "beacon_answers_invalid"
+    template = "No beacon node of {chain} gives a valid answer.{detail}"
+
+
+class CheckpointTooOldError(BeaconError):
+    code = "checkpoint_too_old"
+    template = "{detail} That is too old to be trusted: set a newer `beacon_checkpoint`."
+    retryable = False
 
 
 class EventError(ChainError):

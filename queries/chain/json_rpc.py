@@ -55,6 +55,18 @@ class NodeTransportError(NodeError):
         self.is_down = is_down
 
 
+def transport_error(
+    request: str, error: Exception, kind: type[ChainError] = NodesUnreachableError
+) -> NodeTransportError:
+    """The error for one of `REQUEST_ERRORS`."""
+    is_down = isinstance(error, requests.ConnectionError)
+    cause = "no connection" if is_down else type(error).__name__
+    if isinstance(error, requests.Timeout):
+        cause = "time-out"
+    reason = f"{request}: the node does not answer ({cause})"
+    return NodeTransportError(reason, kind, cause, is_down=is_down)
+
+
 class JsonRpcError(NodeError):
     """The node answered with a JSON-RPC error."""
 
@@ -105,12 +117,7 @@ class JsonRpc:
             kind = RpcBatchTooLargeError if is_batch else NodesUnreachableError
             raise NodeTransportError(f"{method}: the node's answer is too large", kind) from None
         except REQUEST_ERRORS as error:
-            is_down = isinstance(error, requests.ConnectionError)
-            cause = "no connection" if is_down else type(error).__name__
-            if isinstance(error, requests.Timeout):
-                cause = "time-out"
-            reason = f"{method}: the node does not answer ({cause})"
-            raise NodeTransportError(reason, cause=cause, is_down=is_down) from None
+            raise transport_error(method, error) from None
         if isinstance(answers, dict) and answers.get("error") is not None:
             return [_json_rpc_error("", answers["error"])] * len(params_list)  # one for the batch
         if not isinstance(answers, list) or len(answers) != len(params_list):

@@ -7,6 +7,7 @@ from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
+from accounts.wording import format_timestamp
 from queries.chain.answers import read_hex
 from queries.chain.client import ChainClient
 from queries.chain.errors import BlockUnknownError, CallRevertedError
@@ -21,11 +22,14 @@ from queries.config.registries import (
 )
 from queries.config.routes import Chain
 from queries.contracts.abi import call_data
+from queries.proving.beacon import SLOTS_PER_PERIOD
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.registry_calls import HISTORY_RING
 
 # Blocks that a contract can look back, by BLOCKHASH and by the contract of EIP-2935.
 BLOCKHASH_WINDOW, HISTORY_WINDOW = 256, HISTORY_RING
+# Of EIP-2537: by address, how many bytes they take and answer
+PRECOMPILES = {0x0B: (256, 128), 0x0D: (512, 256), 0x0F: (384, 32), 0x11: (128, 256)}
 # The compiler emits PUSH32 and 32 zeros for an immutable; it pushes no other zero like that.
 _IMMUTABLE = re.compile(b"(?<=\x7f)" + b"\x00{32}", re.DOTALL)
 
@@ -66,12 +70,43 @@ def check_chain(destination: ChainClient, kind: RegistryKind) -> int:
         raise SetupError(
             f"{chain} is not an OP-stack chain (no code at {L1_BLOCK}). Use an attested registry."
         )
+    if kind is RegistryKind.BEACON:
+        _check_precompiles(destination)
     window = visible_own_hashes(destination) if kind is RegistryKind.NATIVE else 0
     if kind is RegistryKind.NATIVE and not window:
         raise SetupError(
             f"Contracts on {chain} do not see its own block hashes. Use an attested registry."
         )
     return window
+
+
+def _check_precompiles(destination: ChainClient) -> None:
+    """Call the precompiles of EIP-2537 that a beacon registry needs; all accept zeros."""
+    for number, (length, answer_length) in PRECOMPILES.items():
+        (answer,) = destination.call_contract(f"0x{number:040x}", [bytes(length)])
+        if not isinstance(answer, bytes) or len(answer) != answer_length:
+            raise SetupError(
+                f"{destination.chain.name} lacks the precompile 0x{number:02x} of EIP-2537 for "
+                "BLS12-381, so it cannot check sync committees. Use an attested registry."
+            )
+
+
+def newest_committee(registry: Registry, destination: ChainClient) -> str:
+    """Until when the registry knows sync committees, in a few words; empty if it knows none whose
+    updates it still takes.
+    """
+    period_seconds = SLOTS_PER_PERIOD * registry.seconds_per_slot
+    now = destination.latest_head().timestamp
+    newest = (now - registry.genesis_time) // period_seconds + 1
+    periods = range(newest, max(newest - registry.max_age // period_seconds - 2, -1), -1)
+    calls = [call_data("committees(uint256)", period) for period in periods]
+    for period, root in zip(
+        periods, destination.call_contract(registry.address, calls), strict=True
+    ):
+        if isinstance(root, bytes) and any(root):
+            end = registry.genesis_time + (period + 1) * period_seconds
+            return f"knows the sync committees until {format_timestamp(end)}"
+    return ""
 
 
 def visible_l1_block(registry: Registry, source: ChainClient, destination: ChainClient) -> int:

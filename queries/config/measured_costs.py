@@ -47,8 +47,15 @@ def block_cost(kind: RegistryKind) -> MeasuredCost:
             return _measured_gas("recordHash") + _measured_gas("hop")
         case RegistryKind.OUTPUT:
             return _measured_gas("recordOutput") + _measured_gas("hop")
+        case RegistryKind.BEACON:
+            return _measured_gas("update") + _measured_gas("hop")
         case RegistryKind.ARBITRUM:  # nothing is recorded; the registry asks the outbox
             return _measured_gas("outbox") + _measured_gas("hop")
+
+
+def update_cost() -> MeasuredCost:
+    """The cost of an update that names the next committee; three of 512 validators are absent."""
+    return _measured_gas("update") + _measured_gas("next-committee")
 
 
 def account_cost(kind: RegistryKind, together: int) -> MeasuredCost:

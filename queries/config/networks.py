@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from accounts.wording import DAY, HOUR
-from queries.config.registries import Registry, RegistryKind, derived_address
+from queries.config.beacon_chains import BEACON_CHAINS
+from queries.config.registries import Registry, RegistryKind, derived_address, with_beacon_chain
 
 # 2031-01-01: the horizon of these networks' registries. A fork may change what a header says about
 # events, and nothing else ends an events verifier. The same for everyone, so that one registry
@@ -162,14 +163,24 @@ OTHER_NETWORKS: Mapping[str, str] = {
 }
 
 
-def network_registry(source: Network, destination: Network, **options: Any) -> Registry:
-    """This version's registry of the route; `options` are the signers and their threshold."""
+def network_registry(
+    source: Network, destination: Network, *, checkpoint: bytes = b"", **options: Any
+) -> Registry:
+    """This version's registry of the route; a beacon route without a checkpoint is attested.
+    `options` are the signers and their threshold.
+    """
     kind = route_kind(source, destination)
+    if kind is RegistryKind.BEACON and not checkpoint:
+        kind = RegistryKind.ATTESTED
     registry = Registry(kind, source.chain, destination.chain, horizon=NETWORK_HORIZON)
-    if registry.is_of_rollup:
-        registry = replace(registry, portal=source.portal, outbox=source.outbox)
-    elif kind is RegistryKind.ATTESTED:
-        registry = replace(registry, **options)
+    match kind:
+        case RegistryKind.OUTPUT | RegistryKind.ARBITRUM:
+            registry = replace(registry, portal=source.portal, outbox=source.outbox)
+        case RegistryKind.BEACON:
+            registry = replace(registry, checkpoint=checkpoint)
+            registry = with_beacon_chain(registry, BEACON_CHAINS[source.chain])
+        case RegistryKind.ATTESTED:
+            registry = replace(registry, **options)
     return replace(registry, address=derived_address(registry))
 
 
@@ -188,6 +199,8 @@ def route_kind(source: Network, destination: Network) -> RegistryKind:
         return RegistryKind.OUTPUT
     if source.l1 == destination.chain and source.outbox:
         return RegistryKind.ARBITRUM
+    if source.chain in BEACON_CHAINS:  # all these networks have the precompiles of EIP-2537
+        return RegistryKind.BEACON
     return RegistryKind.ATTESTED
 
 
@@ -195,6 +208,11 @@ def claims_after(chain: int) -> str:
     """The time until a rollup's contracts accept a claim about a block, in words."""
     times = (network.claims_after for network in _NETWORKS if network.chain == chain)
     return next(times, WEEK)
+
+
+def final_after(chain: int) -> str:
+    """The time until a block is final, in words; empty if the network is not known."""
+    return next((network.final_after for network in _NETWORKS if network.chain == chain), "")
 
 
 def provable_after(source: Network, kind: RegistryKind) -> str:
@@ -205,7 +223,7 @@ def provable_after(source: Network, kind: RegistryKind) -> str:
             return f"{seconds} seconds" if seconds > 1 else "a second"
         case RegistryKind.OUTPUT | RegistryKind.ARBITRUM:
             return source.claims_after
-        case RegistryKind.OPTIMISM | RegistryKind.ATTESTED:
+        case RegistryKind.OPTIMISM | RegistryKind.BEACON | RegistryKind.ATTESTED:
             return source.final_after
 
 
@@ -215,8 +233,15 @@ def claim_delay(chain: int) -> int:
     return next(delays, CLAIM_DELAY)
 
 
-def chain_lines(network: Network, nodes: Iterable[str], *, is_destination: bool) -> list[str]:
-    """The network's table in a routes file; `nodes` are TOML values."""
+def chain_lines(
+    network: Network,
+    nodes: Iterable[str],
+    *,
+    is_destination: bool,
+    beacon: Iterable[str] = (),
+    checkpoint: bytes = b"",
+) -> list[str]:
+    """The network's table in a routes file; `nodes` and `beacon` are TOML values."""
     lines = [
         f"[chains.{network.chain}]",
         f'name = "{network.title}"',
@@ -225,6 +250,9 @@ def chain_lines(network: Network, nodes: Iterable[str], *, is_destination: bool)
         "]",
         f'explorer = "{network.explorer}"',
     ]
+    if checkpoint:
+        lines += ["beacon = [", *(f"  {node}," for node in beacon), "]"]
+        lines.append(f'beacon_checkpoint = "0x{checkpoint.hex()}"')
     if network.currency != "ETH":
         lines.append(f'currency = "{network.currency}"')
     if network.ens_registry:

@@ -7,7 +7,7 @@ contract at any other address could have stored facts before it returned the gen
 import json
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -18,8 +18,10 @@ from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 from pydantic import Field, StrictInt
 
-from queries.config.routes_file import ContractAddress, Time
+from accounts.wording import DAY, HOUR
+from queries.config.routes_file import ContractAddress, Root, Time, Version
 from queries.contracts.abi import Artifact, load_artifact
+from queries.proving.beacon import BeaconChain, Fork, gloas
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import ARBITRUM_HISTORY_RING, HISTORY_RING, HORIZON
 
@@ -38,6 +40,7 @@ GatewayUrl = Annotated[
         description="an http or https address with {sender} and {data}",
     ),
 ]
+WEAK_AGE = 14 * DAY  # how long the keys of a sync committee count
 VALID_UNTIL = 1_830_297_600  # 2028-01-01: the default end of attested registries
 
 
@@ -48,6 +51,7 @@ class RegistryKind(StrEnum):
     OPTIMISM = "optimism"
     OUTPUT = "output"
     ARBITRUM = "arbitrum"
+    BEACON = "beacon"
     ATTESTED = "attested"
 
 
@@ -70,6 +74,18 @@ class Registry:
     portal: ContractAddress = ""
     # Arbitrum: the outbox of the source, which has the hashes of confirmed blocks.
     outbox: ContractAddress = ""
+    # Beacon: the source's beacon block whose state has the first sync committee; from what age on
+    # updates are refused; and what tells the source's beacon chain apart, with its forks.
+    checkpoint: Root = b""
+    max_age: Annotated[StrictInt, Field(ge=HOUR, description="seconds, an hour or more")] = WEAK_AGE
+    genesis_time: int = 0
+    seconds_per_slot: int = 0
+    genesis_validators_root: Root = b""
+    fork_versions: Annotated[
+        tuple[Version, ...],
+        Field(alias="forks", description='a list of versions, such as ["0x06000000"]'),
+    ] = ()
+    fork_table: tuple[Any, ...] = ()  # of these versions, as the constructor takes them
     horizon: Time = HORIZON  # Unix seconds; the registry refuses later headers
     # Gateways of its FactsLookup contract (ERC-3668). If empty, it has no such contract.
     lookup_urls: Annotated[
@@ -85,6 +101,32 @@ class Registry:
     def is_of_rollup(self) -> bool:
         """Whether the source is a rollup whose contracts on the destination check its claims."""
         return self.kind in ROLLUP_KINDS
+
+    @property
+    def beacon_chain(self) -> BeaconChain:
+        """The source's beacon chain, as far as a beacon registry knows it."""
+        forks = tuple(Fork(*row) for row in self.fork_table)
+        root = self.genesis_validators_root
+        return BeaconChain(self.genesis_time, self.seconds_per_slot, root, forks)
+
+    @property
+    def learns_from_claims(self) -> bool:
+        """Whether it knows blocks by their hash alone, once a claim about them is accepted: by a
+        rollup's contracts, or because a sync committee has signed it.
+        """
+        return self.is_of_rollup or self.kind is RegistryKind.BEACON
+
+    def slot_time(self, slot: int) -> int:
+        """When a slot of the source's beacon chain began, in Unix seconds."""
+        return self.genesis_time + slot * self.seconds_per_slot
+
+    def slot_of_block(self, timestamp: int) -> int | None:
+        """The slot of the beacon block that has the hash of the source's block of this time. None
+        if that is a later one, as since the fork Gloas.
+        """
+        slot = (timestamp - self.genesis_time) // self.seconds_per_slot
+        forks = [fork for fork in self.fork_table if fork[0] <= slot]
+        return slot if forks and forks[-1][-1] != gloas(0, b"").block_hash else None
 
     @property
     def history_ring(self) -> int:
@@ -138,6 +180,19 @@ def lookup_arguments(registry: Registry) -> bytes:
     return encode(["address", "address", "string[]"], arguments)
 
 
+def with_beacon_chain(registry: Registry, chain: BeaconChain) -> Registry:
+    """The registry with the facts of its source's beacon chain, and its forks or all of them."""
+    versions = registry.fork_versions or [fork.version for fork in chain.forks]
+    forks = tuple(astuple(fork) for fork in chain.forks if fork.version in versions)
+    return replace(
+        registry,
+        genesis_time=chain.genesis_time,
+        seconds_per_slot=chain.seconds_per_slot,
+        genesis_validators_root=chain.genesis_validators_root,
+        fork_table=forks,
+    )
+
+
 def has_derived_address(registry: Registry) -> bool:
     """Whether the address follows from the kind and the arguments."""
     return registry.address == derived_address(registry)
@@ -173,6 +228,16 @@ CONSTRUCTORS: dict[RegistryKind, tuple[tuple[str, str, str], ...]] = {
         _HORIZON_ARGUMENT,
         ("source", "uint256", "sourceChainId()"),
         ("outbox", "address", "outbox()"),
+    ),
+    RegistryKind.BEACON: (
+        _HORIZON_ARGUMENT,
+        ("source", "uint256", "sourceChainId()"),
+        ("genesis_time", "uint256", "genesisTime()"),
+        ("seconds_per_slot", "uint256", "secondsPerSlot()"),
+        ("genesis_validators_root", "bytes32", "genesisValidatorsRoot()"),
+        ("checkpoint", "bytes32", "checkpoint()"),
+        ("max_age", "uint256", "maxAge()"),
+        ("fork_table", "(uint64,bytes4,uint16,uint16,uint16,uint16)[]", "forks()"),
     ),
 }
 
@@ -230,6 +295,12 @@ def route_lines(registry: Registry, *, with_defaults: bool = False) -> list[str]
         lines.append(f"signers = [{signers}]")
         lines.append(f"threshold = {registry.threshold}")
         lines.append(f"valid_until = {format_time(registry.valid_until)}")
+    if registry.kind is RegistryKind.BEACON:
+        versions = ", ".join(f'"0x{version.hex()}"' for _, version, *_ in registry.fork_table)
+        lines.append(f'checkpoint = "0x{registry.checkpoint.hex()}"')
+        lines.append(f"forks = [{versions}]")
+        if with_defaults or registry.max_age != WEAK_AGE:
+            lines.append(f"max_age = {registry.max_age}")
     rollup_contracts = {"portal": registry.portal, "outbox": registry.outbox}
     lines += [f'{name} = "{address}"' for name, address in rollup_contracts.items() if address]
     return lines

@@ -13,11 +13,19 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictI
 
 from accounts.secret_files import read_secret_file
 from accounts.wallets import MAX_CHAIN_ID
+from queries.config.beacon_chains import BEACON_CHAINS, read_beacon_chain
 from queries.config.limits import Limits, read_limits
-from queries.config.registries import CONSTRUCTORS, Registry, RegistryKind, derived_address
+from queries.config.registries import (
+    CONSTRUCTORS,
+    Registry,
+    RegistryKind,
+    derived_address,
+    with_beacon_chain,
+)
 from queries.config.routes_file import (
     ContractAddress,
     Name,
+    Root,
     bounded,
     check_keys,
     matching,
@@ -26,8 +34,11 @@ from queries.config.routes_file import (
     read_table,
     redact_key,
 )
+from queries.proving.beacon import SLOTS_PER_PERIOD, BeaconChain
 from queries.proving.packing import OSAKA, GasRules
 
+MAX_FORKS = 4  # that a beacon registry knows
+MIN_PERIODS = 4  # of `max_age`: an update may be a period old when the next one is due
 MAX_BLOCKS = 100_000  # of finality or confirmations
 GWEI, COIN = 10**9, 10**18
 MAX_AMOUNT = 10**6  # of gwei, and of coins
@@ -127,8 +138,14 @@ class Chain:
     name: Name
     nodes: Nodes
     aliases: tuple[Alias, ...] = ()  # names that requests may use besides the id
-    # As a source: blocks on top of a final block; None: the nodes' `finalized` tag decides.
+    # As a source: blocks on top of a final block; None: the light client decides if the chain has
+    # beacon nodes, and the nodes' `finalized` tag if not.
     finality: Finality = None
+    # Beacon nodes, and the block root that the light client begins with:
+    beacon: Nodes = ()
+    beacon_checkpoint: Root = b""
+    # What the routes file says; see `beacon_chain`.
+    custom_beacon_chain: Annotated[BeaconChain | None, Field(alias="beacon_chain")] = None
     # As a destination:
     confirmations: int = bounded(1, 0, MAX_BLOCKS)  # blocks, a fact's own included, until it counts
     max_gas_price: Annotated[Gwei, Field(alias="max_gas_price_gwei")] = 100 * GWEI  # wei
@@ -143,11 +160,16 @@ class Chain:
     limits: Limits = field(default_factory=Limits, repr=False)
 
     def finality_for(self, destination: int) -> int | None:
-        """Blocks above a provable block; None: the nodes' `finalized` tag decides.
+        """Blocks above a provable block; None: the head's final number decides.
 
         On a native route, whose two ends reorganise together, 1 by default.
         """
         return 1 if self.finality is None and destination == self.id else self.finality
+
+    @property
+    def beacon_chain(self) -> BeaconChain | None:
+        """What tells its beacon chain apart from others; None if that is not known."""
+        return self.custom_beacon_chain or BEACON_CHAINS.get(self.id)
 
     @property
     def depth(self) -> int:
@@ -185,10 +207,37 @@ def read_routes(path: Path | None) -> Routes:
         if not re.fullmatch("[1-9][0-9]{0,18}", key) or int(key) > MAX_CHAIN_ID:
             hint = f"use an id from 1 to {MAX_CHAIN_ID}, such as [chains.1]"
             raise_routes_error("chains", f"{redact_key(key)} is not a chain id; {hint}")
-        chain = read_table(Chain, f"chains.{key}", table, path.parent, id=int(key), limits=limits)
+        chain = _read_chain(int(key), table, path.parent, limits)
         chains[chain.id] = chain
     _check_unique_names(chains)
     return Routes(chains, _read_registries(content.get("registries", []), chains), limits)
+
+
+def _read_chain(chain_id: int, table: object, folder: Path, limits: Limits) -> Chain:
+    location = f"chains.{chain_id}"
+    if isinstance(table, dict) and "beacon_chain" in table:
+        beacon_chain = read_beacon_chain(f"{location}.beacon_chain", table["beacon_chain"])
+        table = table | {"beacon_chain": beacon_chain}
+    chain = read_table(Chain, location, table, folder, id=chain_id, limits=limits)
+    if chain.beacon and not chain.beacon_checkpoint:
+        raise_routes_error(
+            f"{location}.beacon_checkpoint",
+            "it must be set beside `beacon`: the root of a finalized block of the last two weeks",
+        )
+    if chain.beacon_checkpoint and not chain.beacon:
+        raise_routes_error(
+            f"{location}.beacon", "it must be set beside `beacon_checkpoint`: a list of nodes"
+        )
+    if chain.beacon and chain.beacon_chain is None:
+        raise_routes_error(
+            f"{location}.beacon",
+            f"this version does not know the beacon chain; add a table [{location}.beacon_chain]",
+        )
+    if chain.beacon and chain.finality is not None:
+        raise_routes_error(
+            f"{location}.finality", "leave it out, because `beacon` decides what is final"
+        )
+    return chain
 
 
 def _check_unique_names(chains: Mapping[int, Chain]) -> None:
@@ -228,6 +277,8 @@ def read_registry(location: str, table: object, chains: Mapping[int, Chain]) -> 
     """Read a table of the file's `[[registries]]`."""
     registry = read_table(Registry, location, table)
     arguments = {name for name, *_ in CONSTRUCTORS[registry.kind]}
+    if registry.kind is RegistryKind.BEACON:
+        arguments = {"horizon", "checkpoint", "max_age", "forks"}
     keys = {"kind", "source", "destination", "address", "lookup_urls", *arguments}
     table = check_keys(location, table, keys)
     for end in ("source", "destination"):
@@ -238,17 +289,44 @@ def read_registry(location: str, table: object, chains: Mapping[int, Chain]) -> 
             )
     if (registry.kind is RegistryKind.NATIVE) != (registry.source == registry.destination):
         raise_routes_error(location, "source and destination are equal for native registries only")
-    for key in ("signers", "threshold", "portal", "outbox"):
+    for key in ("signers", "threshold", "portal", "outbox", "checkpoint"):
         if key in arguments - table.keys():
             raise_routes_error(
                 f"{location}.{key}", f"it must be set, because the kind is {registry.kind}"
             )
     if registry.kind is RegistryKind.ATTESTED:
-        count = len(registry.signers)
-        if len(set(registry.signers)) < count:
-            raise_routes_error(f"{location}.signers", "an address is listed twice")
-        if not 1 <= registry.threshold <= count:
-            raise_routes_error(
-                f"{location}.threshold", f"it must be a whole number from 1 to {count}"
-            )
+        _check_signers(location, registry)
+    if registry.kind is RegistryKind.BEACON:
+        registry = _add_beacon_chain(location, registry, chains[registry.source])
     return registry if registry.address else replace(registry, address=derived_address(registry))
+
+
+def _check_signers(location: str, registry: Registry) -> None:
+    count = len(registry.signers)
+    if len(set(registry.signers)) < count:
+        raise_routes_error(f"{location}.signers", "an address is listed twice")
+    if not 1 <= registry.threshold <= count:
+        raise_routes_error(f"{location}.threshold", f"it must be a whole number from 1 to {count}")
+
+
+def _add_beacon_chain(location: str, registry: Registry, source: Chain) -> Registry:
+    if source.beacon_chain is None:
+        table = f"[chains.{source.id}.beacon_chain]"
+        sentence = f"this version does not know the beacon chain of {source.name}; add {table}"
+        raise_routes_error(f"{location}.source", sentence)
+    if not source.beacon:
+        sentence = f"set `beacon` of {source.name}: the nodes that have its sync committees"
+        raise_routes_error(f"{location}.source", sentence)
+    known = [fork.version for fork in source.beacon_chain.forks]
+    if unknown := [version for version in registry.fork_versions if version not in known]:
+        sentence = f"the beacon chain of {source.name} has no fork 0x{unknown[0].hex()}"
+        raise_routes_error(f"{location}.forks", sentence)
+    registry = with_beacon_chain(registry, source.beacon_chain)
+    least = MIN_PERIODS * SLOTS_PER_PERIOD * registry.seconds_per_slot
+    if registry.max_age < least:
+        sentence = f"it must be at least {least}, which are {MIN_PERIODS} periods of a committee"
+        raise_routes_error(f"{location}.max_age", sentence)
+    if len(registry.fork_table) > MAX_FORKS:
+        sentence = f"a registry knows at most {MAX_FORKS} forks: name the newest ones"
+        raise_routes_error(f"{location}.forks", sentence)
+    return registry

@@ -137,6 +137,15 @@ def _read_seconds(value: object) -> object:
     return value
 
 
+def _read_hex(length: int) -> BeforeValidator:
+    def read(value: object) -> bytes:
+        if not isinstance(value, str) or not re.fullmatch(f"0x[0-9a-fA-F]{{{2 * length}}}", value):
+            raise ValueError
+        return bytes.fromhex(value[2:])
+
+    return BeforeValidator(read)
+
+
 Name = Annotated[
     str,
     Field(min_length=1, max_length=MAX_NAME_LENGTH),
@@ -153,3 +162,7 @@ Time = Annotated[
     Field(gt=0, description="a day, or a time with its zone, such as 2027-12-31T00:00:00Z"),
     BeforeValidator(_read_seconds),
 ]
+Root = Annotated[
+    bytes, _read_hex(32), Field(description="32 bytes in hex: 0x and 64 digits, such as a root")
+]
+Version = Annotated[bytes, _read_hex(4), Field(description='4 bytes in hex, such as "0x06000000"')]

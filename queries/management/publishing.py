@@ -1,9 +1,10 @@
 """Prove a proof file's facts to a registry. This needs neither the service nor a database."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from queries.chain.answers import AccountSlots
+from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError
 from queries.chain.registry import RegistryBlock, RegistryReader, group_facts
@@ -15,6 +16,7 @@ from queries.chain.registry_checks import (
 )
 from queries.chain.signer import Signer
 from queries.config.registries import Registry, RegistryKind, verifier_address
+from queries.config.routes import NodeAddress
 from queries.contracts.abi import selector
 from queries.management.sending import Report, send_and_wait
 from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach
@@ -44,6 +46,7 @@ class PublishContext:
     destination: ChainClient
     signer: Callable[[], Signer]  # called when a transaction is needed
     source: ChainClient | None  # has the headers up to a block that the registry knows
+    beacon_nodes: tuple[NodeAddress, ...]  # of the source, for updates of a beacon registry
     receipt_timeout: float  # seconds
     report: Report
 
@@ -157,6 +160,15 @@ def _read_registry_block(
     return registry_block
 
 
+def _beacon_nodes(registry: Registry, context: PublishContext) -> BeaconNodes | None:
+    if registry.kind is not RegistryKind.BEACON or not (context.source and context.beacon_nodes):
+        return None
+    chain = replace(
+        context.source.chain, beacon=context.beacon_nodes, custom_beacon_chain=registry.beacon_chain
+    )
+    return BeaconNodes(chain)
+
+
 def _find_publish_anchor(
     block: BlockProof, registry: Registry, context: PublishContext, registry_block: RegistryBlock
 ) -> Anchor | Preparation:
@@ -173,6 +185,7 @@ def _find_publish_anchor(
         chain,
         head,
         KnownBlocks(registry, RegistryReader(context.destination, registry)),
+        _beacon_nodes(registry, context),
     )
     anchor = search.find()
     if isinstance(anchor, HashNotKnown):
@@ -216,6 +229,9 @@ def _refusal_reason(
         )
     if registry.kind is RegistryKind.OUTPUT:
         return f"The registry does not know block {number:,}. Have it recorded (recordOutput)."
+    if registry.kind is RegistryKind.BEACON:
+        hint = _source_node_hint(registry.source)
+        return f"{result.reason.sentence} {hint} Name its beacon node with --beacon-node URL."
     hint = "" if has_source else f" A newer one may be known: {_source_node_hint(registry.source)}"
     return f"{result.reason.sentence}{hint}"
 

@@ -6,9 +6,10 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from accounts.wording import format_count, format_duration
+from accounts.wording import format_count, format_duration, format_timestamp
 from queries.amounts import gwei, short_amount
 from queries.chain.answers import ChainHead
+from queries.chain.beacon_node import BeaconNodes
 from queries.chain.block_contents import fetch_receipts
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
@@ -35,6 +36,7 @@ from queries.chain.registry_checks import (
     deployed_registry,
     has_built_code,
     newest_claim,
+    newest_committee,
     visible_l1_block,
 )
 from queries.chain.signer import Signer
@@ -54,6 +56,7 @@ from queries.config.registries import (
 )
 from queries.config.routes import Chain, NodeAddress, Routes
 from queries.contracts.abi import call_data
+from queries.proving.beacon import BeaconChain
 from queries.proving.headers import HeaderField
 
 # Distances from the head at which receipts are probed; the first block is probed last.
@@ -108,9 +111,10 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
     }
     chains: dict[int, Chain] = {}  # with only the nodes that respond
     for chain in routes.chains.values():
-        checked_chain = chain
+        # Each node's own `finalized` is checked, even if the light client decides.
+        checked_chain = replace(chain, beacon=())
         if chain.id not in cross_chain_sources:
-            checked_chain = replace(chain, finality=chain.finality_for(chain.id))
+            checked_chain = replace(checked_chain, finality=chain.finality_for(chain.id))
         its_registries = [registry for registry in registries if registry.source == chain.id]
         windows: list[ProofWindow] = []
         nodes = yield from _check_nodes(checked_chain, windows if its_registries else None)
@@ -399,10 +403,42 @@ def _check_hash_source(registry: Registry, source: ChainClient, destination: Cha
         case RegistryKind.ARBITRUM:
             newest = newest_claim(registry, destination)
             return f"asks the outbox {registry.outbox} for confirmed blocks; {newest}"
+        case RegistryKind.BEACON:
+            return _check_committees(registry, source, destination)
         case RegistryKind.NATIVE:
             has_history = visible_blocks == HISTORY_WINDOW
             remark = "" if has_history else " (the chain has no history contract, EIP-2935)"
             return f"sees {visible_blocks:,} blocks{remark}"
+
+
+def _check_committees(registry: Registry, source: ChainClient, destination: ChainClient) -> str:
+    """Check that a beacon registry can go on from the committees and forks that it knows."""
+    nodes = BeaconNodes(source.chain)
+    stop = _next_unknown_fork(registry, nodes.beacon_chain)
+    if stop and stop[0] <= time.time():
+        raise SetupError(
+            f"It does not know the fork 0x{stop[1].hex()}, so it takes no updates. {REPLACE_ADVICE}"
+        )
+    end = f"; stops at the fork 0x{stop[1].hex()}, on {format_timestamp(stop[0])}" if stop else ""
+    known = newest_committee(registry, destination)
+    if known:
+        return f"{known}{end}"
+    age = time.time() - nodes.beacon_chain.start_of(
+        nodes.bootstrap(registry.checkpoint).header.slot
+    )
+    if age > registry.max_age:
+        raise SetupError(
+            f"It knows no sync committee of the last {format_duration(registry.max_age)}, so it "
+            f"refuses all updates. {REPLACE_ADVICE}"
+        )
+    return f"begins with the checkpoint 0x{registry.checkpoint.hex()}{end}"
+
+
+def _next_unknown_fork(registry: Registry, chain: BeaconChain) -> tuple[int, bytes] | None:
+    """The time and version of the first fork after those that the registry knows."""
+    first_slot, *_ = registry.fork_table[-1]
+    later = (fork for fork in chain.forks if fork.first_slot > first_slot)
+    return next(((chain.start_of(fork.first_slot), fork.version) for fork in later), None)
 
 
 # The signer

@@ -47,6 +47,21 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='LightClient',
+            fields=[
+                ('chain', models.PositiveBigIntegerField(primary_key=True, serialize=False)),
+                ('checkpoint', models.CharField(default='', max_length=64)),
+                ('period', models.PositiveBigIntegerField(default=0)),
+                ('committee', queries.models.BytesField(default=b'')),
+                ('finalized_slot', models.PositiveBigIntegerField(default=0)),
+                ('block_hash', models.CharField(default='', max_length=64)),
+                ('block_number', models.PositiveBigIntegerField(null=True)),
+                ('signers', models.PositiveSmallIntegerField(null=True)),
+                ('checked_at', models.DateTimeField(null=True)),
+                ('fault', models.TextField(default='')),
+            ],
+        ),
+        migrations.CreateModel(
             name='Attestation',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -201,6 +216,18 @@ class Migration(migrations.Migration):
                 ('content', queries.models.BytesField()),
                 ('job', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='proofs', to='queries.blockjob')),
             ],
+        ),
+        migrations.CreateModel(
+            name='RecordedBlock',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('source', models.PositiveBigIntegerField()),
+                ('destination', models.PositiveBigIntegerField()),
+                ('block', models.PositiveBigIntegerField()),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('source', 'destination', 'block'), name='queries_recorded_block')],
+            },
         ),
         migrations.CreateModel(
             name='SentTransaction',

@@ -6,12 +6,15 @@ blocks before it (EIP-2935; on Arbitrum 393,168). For older blocks several hops 
 """
 
 from bisect import bisect_left
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 from accounts.wording import format_count
 from queries.chain.assertions import Assertions
+from queries.chain.beacon_node import BeaconNodes
+from queries.chain.beacon_updates import BeaconUpdates
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     PROOF_TOO_OLD_ERRORS,
@@ -85,6 +88,7 @@ class AnchorSearch:
     source: SourceChain
     source_head: int  # no block above it is known
     known_blocks: KnownBlocks
+    beacon_nodes: BeaconNodes | None = None  # of the source, for a beacon registry
 
     @property
     def registry_reader(self) -> RegistryReader:
@@ -98,10 +102,18 @@ class AnchorSearch:
 
     @cached_property
     def claims(self) -> RollupClaims:
-        """The claims about the target, if the source is a rollup."""
-        kind = Assertions if self.registry.kind is RegistryKind.ARBITRUM else Games
+        """The claims about the target, if the registry learns from claims."""
         is_known, head = self.registry_reader.is_known, self.source_head
-        return kind(self.registry, self.destination, self.source, self.target, head, is_known)
+        arguments = (
+            self.registry, self.destination, self.source, self.target, head, is_known
+        )  # fmt: skip
+        match self.registry.kind:
+            case RegistryKind.BEACON:
+                return BeaconUpdates(*arguments, self.beacon_nodes)
+            case RegistryKind.ARBITRUM:
+                return Assertions(*arguments)
+            case _:
+                return Games(*arguments)
 
     @property
     def history_ring(self) -> int:
@@ -164,9 +176,9 @@ class AnchorSearch:
         """The blocks whose hashes the registry knows although `known_blocks` does not list them:
         it can look them up, or has recorded the hash without the number.
 
-        Native route: the chain's latest blocks. From a rollup: the block that a claim is about.
+        Native route: the chain's latest blocks. Otherwise the block that a claim is about.
         """
-        if self.registry.is_of_rollup:
+        if self.registry.learns_from_claims:
             return self._known_claim_window()
         if self.registry.kind is not RegistryKind.NATIVE:
             return range(0)
@@ -187,6 +199,10 @@ class AnchorSearch:
     def _known_claim_window(self) -> range:
         if self.registry_reader.is_known(self.target):
             return range(self.target.number, self.target.number + 1)
+        for block in self.known_blocks.recorded_blocks(self.target.number):
+            with suppress(*NO_PROOF_ERRORS):
+                if self.registry_reader.is_known(self._fetch_header(block)):
+                    return range(block, block + 1)
         claim = self.claims.covering_claim
         if claim and not claim.record_call:
             return range(claim.header.number, claim.header.number + 1)
@@ -284,10 +300,10 @@ class AnchorSearch:
         """A transaction that makes the hash of one of these blocks known, if there is one."""
         if self.registry.kind is RegistryKind.ATTESTED:
             return self.known_blocks.attestation(blocks)
-        if self.registry.is_of_rollup:
+        if self.registry.learns_from_claims:
             claim = self.claims.covering_claim
             if claim and claim.record_call and claim.header.number in blocks:
-                return Preparation(claim.record_call, claim.header.number)
+                return Preparation(claim.record_call, claim.header.number, records_hash=True)
             return None
         if self.registry.kind is not RegistryKind.OPTIMISM:
             return None
@@ -298,7 +314,7 @@ class AnchorSearch:
         return Preparation(selector("recordHash()"), number)
 
     def _hash_not_known(self) -> HashNotKnown:
-        if self.registry.is_of_rollup:
+        if self.registry.learns_from_claims:
             return HashNotKnown(self.claims.wait_reason())
         is_attested = self.registry.kind is RegistryKind.ATTESTED
         code = WaitCode.NOT_ATTESTED if is_attested else WaitCode.HASH_NOT_RECORDED
@@ -313,7 +329,7 @@ class AnchorSearch:
         nearest = self.hash_window.start
         if self.registry.kind is RegistryKind.OPTIMISM:
             nearest, _ = self.registry_reader.latest_l1_block()
-        if self.registry.is_of_rollup and (claim := self.claims.covering_claim):
+        if self.registry.learns_from_claims and (claim := self.claims.covering_claim):
             nearest = claim.header.number
         if nearest < nearby_blocks.stop:
             return self._hash_not_known()

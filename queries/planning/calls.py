@@ -86,6 +86,7 @@ class Preparation:
     sentence: str = "A block's hash is recorded in the registry first."
     pending_reason: Reason = WaitCode.HASH_PENDING.reason
     hops: Hops | None = None
+    records_hash: bool = False  # of the block `next_start`, which the registry then knows by it
 
     @property
     def known_block(self) -> dict[int, bool]:

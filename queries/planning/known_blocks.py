@@ -9,8 +9,10 @@ from queries.attestations.records import find_attest_call
 from queries.chain.registry import RegistryReader
 from queries.config.limits import ROWS_PER_PASS
 from queries.config.registries import Registry
-from queries.models import Attestation, BlockJob, NodeRecord
+from queries.models import Attestation, BlockJob, NodeRecord, RecordedBlock
 from queries.planning.calls import Preparation
+
+MAX_RECORDED = 3  # recorded blocks that are looked at: a reorg may have undone some
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,10 @@ class KnownBlocks:
     def attestation(self, blocks: range) -> Preparation | None:  # noqa: ARG002
         """A transaction with enough stored attestations of one of these blocks."""
         return None
+
+    def recorded_blocks(self, first: int) -> list[int]:  # noqa: ARG002
+        """The nearest blocks from `first` on whose hashes it may have recorded."""
+        return []
 
     def proof_window(self) -> int | None:
         """How many blocks back the source's nodes prove accounts, if it is measured."""
@@ -64,6 +70,10 @@ class RecordedBlocks(KnownBlocks):
     def attestation(self, blocks: range) -> Preparation | None:
         attest_call = find_attest_call(self.registry, blocks)
         return Preparation(*attest_call) if attest_call else None
+
+    def recorded_blocks(self, first: int) -> list[int]:
+        rows = RecordedBlock.objects.filter(**self.registry.route_filter, block__gte=first)
+        return list(rows.order_by("block").values_list("block", flat=True)[:MAX_RECORDED])
 
     def proof_window(self) -> int | None:
         nodes = NodeRecord.objects.filter(chain=self.registry.source, proof_window__gte=0)

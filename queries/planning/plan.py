@@ -76,6 +76,7 @@ class BlockPlan:
             self.content.source,
             head.number,
             RecordedBlocks(registry, RegistryReader(destination, registry), assumed or {}),
+            chains.beacon_nodes(registry.source) if registry.kind is RegistryKind.BEACON else None,
         )
         return search.find()
 

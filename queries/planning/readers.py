@@ -14,6 +14,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.wording import format_timestamp
 from queries.chain.answers import ChainHead
+from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
 from queries.chain.ens import resolve_names
 from queries.chain.errors import ChainError
@@ -21,6 +22,7 @@ from queries.chain.registry import RegistryReader
 from queries.config.limits import Limits
 from queries.config.registries import Registry
 from queries.config.routes import Chain, Routes
+from queries.database.light_clients import checked_finality
 from queries.models import Query
 from queries.planning.dry_runs import CallEstimator
 from queries.proving.headers import Header
@@ -42,6 +44,7 @@ class ChainReaders:
     deadline: float = math.inf  # monotonic time after which no node is asked
     head_cache_seconds: float = 0.0  # 0: the limit of this name
     _clients: dict[int, ChainClient] = field(default_factory=dict, init=False)
+    _beacon_nodes: dict[int, BeaconNodes] = field(default_factory=dict, init=False)
     _cache: dict[tuple[str, int], tuple[float, object]] = field(default_factory=dict, init=False)
 
     @property
@@ -56,8 +59,16 @@ class ChainReaders:
 
     def client(self, chain_id: int) -> ChainClient:
         if chain_id not in self._clients:
-            self._clients[chain_id] = ChainClient(self.chain(chain_id), deadline=self.deadline)
+            self._clients[chain_id] = ChainClient(
+                self.chain(chain_id), deadline=self.deadline, read_finality=checked_finality
+            )
         return self._clients[chain_id]
+
+    def beacon_nodes(self, chain_id: int) -> BeaconNodes:
+        """The beacon nodes of a chain that has them."""
+        if chain_id not in self._beacon_nodes:
+            self._beacon_nodes[chain_id] = BeaconNodes(self.chain(chain_id), deadline=self.deadline)
+        return self._beacon_nodes[chain_id]
 
     @property
     def sender(self) -> str:
@@ -112,7 +123,7 @@ class ChainReaders:
         finality = self.chain(registry.source).finality_for(registry.destination)
         if finality is None:
             return head
-        return replace(head, final_number=max(head.number - finality, 0))
+        return replace(head, final_number=max(head.number - finality, 0), finality_fault="")
 
     def block_at_time(self, source: int, timestamp: int) -> tuple[int | None, Reason | None]:
         """The last block at a time, or None; and what that block still waits for."""
@@ -121,11 +132,12 @@ class ChainReaders:
             sentence = f"{name} has no block after {format_timestamp(timestamp)} yet."
             return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
         block, child = self.client(source).last_block_at(timestamp, head)
-        if child.number > head.final_number:
+        reason = head.wait_reason(child.number)
+        if reason and reason.code == WaitCode.BLOCK_NOT_FINAL:
             time_text = format_timestamp(timestamp)
             sentence = f"The block after {time_text} on {name} is not final yet."
-            return block.number, Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
-        return block.number, None
+            reason = Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
+        return block.number, reason
 
     def set_accounts(self, header: Header, queries: Iterable[Query]) -> None:
         """Set the accounts of queries of one block by their ENS names, unsaved.
@@ -147,3 +159,5 @@ class ChainReaders:
     def close(self) -> None:
         for client in self._clients.values():
             client.close()
+        for nodes in self._beacon_nodes.values():
+            nodes.close()

@@ -20,7 +20,7 @@ from queries.contracts.abi import selector
 from queries.database import stored_proofs
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
-from queries.models import Batch, BlockJob, Query, SentTransaction
+from queries.models import Batch, BlockJob, Query, RecordedBlock, SentTransaction
 from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon import history_request, horizon_evidence
@@ -29,7 +29,9 @@ from queries.prover.context import JobPass, Outcome, Reject
 from queries.prover.proofs import fetch_account_proofs, store_events, store_later_headers
 from queries.prover.readback import wait_for_effect
 from queries.proving.accounts import AccountProof
+from queries.proving.beacon import UPDATE_SELECTOR
 from queries.proving.headers import Header
+from queries.proving.keccak import HASH_BYTES
 from queries.statuses import StepName
 from queries.transactions.budget import (
     DailyBudgetSpentError,
@@ -155,6 +157,10 @@ def plan_preparation(
     mined_rows = job_pass.transactions(is_preparation=True, succeeded=True)
     earlier_rows = list(mined_rows.order_by("-pk")[:1])
     wait = wait_for_effect(job_pass, earlier_rows, is_needed) if earlier_rows else None
+    if wait is None and preparation.records_hash:
+        RecordedBlock.objects.get_or_create(
+            source=job.source, destination=job.destination, block=preparation.next_start
+        )
     return wait or ReadyJob(job_pass, preparation=preparation)
 
 
@@ -168,8 +174,11 @@ def _is_preparation_pending(job: BlockJob, preparation: Preparation) -> bool:
     ).exclude(succeeded=False)  # mined ones count too: a node that is behind may not know them yet
     if preparation.hops:
         return rows.filter(hops__gt=0).exists()
-    lowers_horizon = preparation.calldata.startswith(LOWER_HORIZON_SELECTOR)
-    calldata_prefix = LOWER_HORIZON_SELECTOR if lowers_horizon else preparation.calldata
+    calldata_prefix = preparation.calldata
+    if calldata_prefix.startswith(LOWER_HORIZON_SELECTOR):
+        calldata_prefix = LOWER_HORIZON_SELECTOR
+    if calldata_prefix.startswith(UPDATE_SELECTOR):  # whoever signed: it records the same hash
+        calldata_prefix = calldata_prefix[: len(UPDATE_SELECTOR) + HASH_BYTES]
     return any(decode_transaction(row.raw).data.startswith(calldata_prefix) for row in rows)
 
 

@@ -1,4 +1,5 @@
-"""Poll all nodes' heads, check transactions until they are final, and store the results.
+"""Poll all nodes' heads, follow light clients, check transactions until they are final, and store
+the results.
 
 At longer intervals, check finality, ENS, funds, and how far back a node proves.
 """
@@ -19,14 +20,17 @@ from queries.chain.errors import (
     RateLimitedError,
     StateNotAvailableError,
 )
+from queries.chain.light_client import advance, begin
 from queries.chain.proof_window import first_block_distance, proof_window
 from queries.chain.registry_checks import HISTORY_WINDOW
 from queries.config.registries import RegistryKind
 from queries.config.routes import Chain
 from queries.database.chain_records import claim_poll, record_head, record_node
 from queries.database.clock import shared_now
-from queries.models import ChainRecord, NodeRecord
+from queries.database.light_clients import light_client_row, store_fault, store_state, stored_state
+from queries.models import ChainRecord, LightClient, NodeRecord
 from queries.prover.context import ProverContext
+from queries.prover.keeper import keep_awake
 from queries.proving.keccak import EMPTY_TRIE_ROOT
 from queries.transactions.destination_reorgs import finalize_or_reopen, reopen_undone_rows
 from queries.transactions.lane import Lane
@@ -58,8 +62,13 @@ class Watch:
                     self._check_transactions(
                         self._context.lane(chain_id), is_full_check=is_full_check
                     )
+                    keep_awake(self._context, chain_id, is_full_check=is_full_check)
 
     def _poll(self, chain: Chain, record: ChainRecord, *, is_full_check: bool) -> None:
+        if chain.beacon:
+            self._follow_light_client(chain)
+        elif is_full_check:  # it may have had beacon nodes
+            LightClient.objects.filter(chain=chain.id).delete()
         known_final = record.final_number if record.recorded_at and not is_full_check else None
         pool = self._context.client(chain.id)
         nodes = dict(enumerate(map(pool.view, pool.nodes), 1))
@@ -76,11 +85,23 @@ class Watch:
             ChainRecord.objects.filter(chain=chain.id).update(block_seconds=seconds)
         if is_full_check and chain.id in self._sources:
             _store_block_times(pool, record, best_head.final_number)
-            window = self._needed_window(chain, best_head)
-            ChainRecord.objects.filter(chain=chain.id).update(needed_window=window)
+            if not best_head.finality_fault:  # otherwise the next final block is closer
+                window = self._needed_window(chain, best_head)
+                ChainRecord.objects.filter(chain=chain.id).update(needed_window=window)
             for number, head in known_heads.items():
                 if not self._is_stopped():
                     _check_node(nodes[number], number, head)
+
+    def _follow_light_client(self, chain: Chain) -> None:
+        """Store the newest block that the chain's sync committees show to be final."""
+        row, nodes = light_client_row(chain), self._context.beacon_nodes(chain.id)
+        try:
+            state = stored_state(row, chain) or begin(nodes)
+            store_state(row, advance(state, nodes, self._context.client(chain.id)))
+        except ChainError as error:
+            store_fault(row, error.sentence)
+            if row.fault != error.sentence:
+                log.warning("Following the light client of %s failed: %s", chain.name, error)
 
     def _check_transactions(self, lane: Lane, *, is_full_check: bool) -> None:
         """Reopen transactions that a reorg undid, and store the signer's funds."""

@@ -1,8 +1,11 @@
 """Heads of chains, as a prover saw them last, and what can be proven from there."""
 
-from collections.abc import Collection, Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import floor
+from operator import itemgetter
 
 from django.db.models import OuterRef, Subquery
 
@@ -74,6 +77,13 @@ def known_block_times(source: int, head: HeadView) -> list[tuple[int, int]]:
         if number < head.number and time < head.timestamp
     ]
     return [*times, (head.number, head.timestamp)] if times else []
+
+
+def interpolate(points: Sequence[tuple[float, float]], x: float) -> int:
+    """The y at x, rounded down, on the lines through two points or more, in ascending order."""
+    index = bisect_right(points, x, key=itemgetter(0))
+    (x0, y0), (x1, y1) = points[max(index - 1, 0) :][:2] if index < len(points) else points[-2:]
+    return floor(y0 + (x - x0) * (y1 - y0) / ((x1 - x0) or 1))
 
 
 def last_final_block(head: HeadView, source: Chain, destination: int) -> int:

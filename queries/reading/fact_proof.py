@@ -10,6 +10,7 @@ from queries.proving.facts import FactKind
 from queries.proving.headers import decode_header
 from queries.proving.keccak import keccak256
 from queries.reading.facts import FactView
+from queries.reading.light_clients import is_recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class FactProof:
 
     header: ProofNode
     later_headers: tuple[ProofNode, ...]  # up to the one whose hash the registry knew
+    known_time: int  # of the block whose hash the registry knew, in Unix seconds
+    is_recorded: bool  # whether this server had the registry record its hash
     hops: int
     mined_block: int | None  # in which our transaction proved the header; None: without one
     state: tuple[ProofNode, ...]  # empty for header fields
@@ -62,6 +65,8 @@ def read_fact_proof(query_id: int | None, fact: FactView) -> FactProof | None:
     transactions = rows.in_bulk([key for key in keys if key is not None])
     header_transaction = transactions.get(keys[1] or 0)
     header = decode_header(job.header)
+    later_headers = stored_proofs.read_later_headers(job, header)
+    known_header = [header, *later_headers][-1]
     witnesses = stored_proofs.read_witnesses(job) if fact.event else []
     events, _ = select_groups(witnesses, header, [fact.event] if fact.event else [])
     has_account = fact.kind in {FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT}
@@ -72,7 +77,9 @@ def read_fact_proof(query_id: int | None, fact: FactView) -> FactProof | None:
     storage = [node for proof in proofs for slot in proof.slots for node in slot.path.hashed_nodes]
     return FactProof(
         _node(header.rlp),
-        tuple(_node(later.rlp) for later in stored_proofs.read_later_headers(job, header)),
+        tuple(_node(later.rlp) for later in later_headers),
+        known_header.timestamp,
+        is_recorded(fact.source, fact.destination, known_header.number),
         sum(transaction.hops for transaction in transactions.values()),
         header_transaction.mined_block if header_transaction else None,
         tuple(map(_node, state)),

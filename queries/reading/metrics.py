@@ -32,6 +32,7 @@ from queries.models import (
     ChainRecord,
     DailyCount,
     JobTransaction,
+    LightClient,
     NodeRecord,
     SentTransaction,
     WebhookDelivery,
@@ -73,6 +74,10 @@ GAUGES = {
     "chain_poll_age_seconds": "Seconds since a prover last polled the chain.",
     "chain_proof_window_needed_blocks": "How many blocks back nodes must prove accounts, because "
     "only final blocks are proven.",
+    "light_client_finalized_slot": "The newest finalized slot of a chain with beacon nodes, as its "
+    "light client checked it.",
+    "light_client_signers": "How many of 512 validators signed the light client's last update.",
+    "light_client_check_age_seconds": "Seconds since beacon nodes last answered the light client.",
     "daily_budget_spent_ratio": "How much of `daily_budget` is spent or reserved; from 1 on "
     "nothing new is signed.",
     "sending_stopped": "1 if nothing is sent to a destination, because a transaction that is not "
@@ -131,6 +136,7 @@ def metrics(chains: Collection[int], daily_budgets: Mapping[int, int]) -> list[M
         _result_samples(),
         _transaction_samples(now),
         _chain_samples(chains, daily_budgets, now),
+        _light_client_samples(chains, now),
         _node_samples(chains, now),
     ):
         samples[name].append(sample)
@@ -256,6 +262,15 @@ def _chain_samples(
         if row.balance:
             balance = int(row.balance, 16)
             yield _sample("signer_balance_wei", balance, chain=row.chain, signer=row.signer)
+
+
+def _light_client_samples(chains: Collection[int], now: datetime) -> Iterator[NamedSample]:
+    rows = LightClient.objects.filter(chain__in=chains).exclude(checked_at=None)
+    for row in rows.defer("committee").order_by("chain"):
+        slot, age = row.finalized_slot, _seconds_since(row.checked_at or now, now)
+        yield _sample("light_client_finalized_slot", slot, chain=row.chain)
+        yield _sample("light_client_signers", row.signers, chain=row.chain)
+        yield _sample("light_client_check_age_seconds", age, chain=row.chain)
 
 
 def budget_spent(record: ChainRecord) -> int:

@@ -1,11 +1,9 @@
 """Whether a block can be proven on a route, from what provers have stored. Asks no node."""
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import ceil, floor
-from operator import itemgetter
+from math import ceil
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, QuerySet
@@ -26,7 +24,13 @@ from queries.config.routes import Chain, Routes
 from queries.error_codes import RequestCode
 from queries.intake.submit import reason_beyond_head
 from queries.models import Attestation, BlockJob, Query
-from queries.reading.chain_heads import HeadView, known_block_times, last_final_block, state_horizon
+from queries.reading.chain_heads import (
+    HeadView,
+    interpolate,
+    known_block_times,
+    last_final_block,
+    state_horizon,
+)
 from queries.reading.service_status import chain_statuses
 from queries.schema.batch_checks import through_two_routes
 from queries.schema.checked_batch import Selector
@@ -103,7 +107,7 @@ class _RouteState:
 
     def time(self, block: int) -> int | None:
         """The estimated time of a block that exists. None if unknown."""
-        return _interpolate(self.block_times, block) if self.block_times else None
+        return interpolate(self.block_times, block) if self.block_times else None
 
     def seconds_until_final(self, block: int) -> int | None:
         """Estimated seconds, if finality keeps its distance to the head. None if unknown."""
@@ -134,7 +138,7 @@ class _RouteState:
         if first == 0 and timestamp < first_time:
             sentence = f"{name} had no block then: its first is of {format_timestamp(first_time)}."
             return self._answer(Readiness.FAILS, TimeTooEarlyError.code, sentence)
-        block = _interpolate([(time, number) for number, time in self.block_times], timestamp)
+        block = interpolate([(time, number) for number, time in self.block_times], timestamp)
         if block < 0:
             return self._answer(None, "", f"{name} may not have had a block then.")
         # The next header shows that the block was the last one at that time.
@@ -242,10 +246,3 @@ class _RouteState:
         return rows.filter(
             **self.registry.route_filter, block__range=(block, block + self.registry.history_ring)
         )
-
-
-def _interpolate(points: Sequence[tuple[float, float]], x: float) -> int:
-    """The y at x, rounded down, on the lines through two points or more, in ascending order."""
-    index = bisect_right(points, x, key=itemgetter(0))
-    (x0, y0), (x1, y1) = points[max(index - 1, 0) :][:2] if index < len(points) else points[-2:]
-    return floor(y0 + (x - x0) * (y1 - y0) / ((x1 - x0) or 1))

@@ -9,7 +9,7 @@ from django.utils import timezone
 from ulid import ULID
 
 from queries.config.routes import Chain
-from queries.models import Batch, ChainRecord, NodeRecord, Query
+from queries.models import Batch, ChainRecord, LightClient, NodeRecord, Query
 from queries.reading.chain_heads import HeadView, chain_heads
 from queries.reading.figures import duration_quantile
 from queries.reading.metrics import budget_spent
@@ -30,6 +30,7 @@ class ChainStatus:
     polled_at: datetime | None
     nodes: tuple[NodeRecord, ...]  # by their position in the routes file, from 1
     budget_left: int | None  # wei; None if there is no budget, or it was not asked for
+    light_client: LightClient | None  # of a chain with beacon nodes
     is_stopped: bool  # nothing is sent until the operator has checked who else uses the key
 
     @property
@@ -55,6 +56,14 @@ class ChainStatus:
         return head.new_block_at if head.recorded_at - head.new_block_at > max_silence else None
 
     @property
+    def finality_fault(self) -> str:
+        """A sentence, if the light client has not been followed for some time."""
+        row = self.light_client
+        if row is None or (row.checked_at and timezone.now() - row.checked_at < PROVER_TIMEOUT):
+            return ""
+        return row.fault
+
+    @property
     def usable_nodes(self) -> int:
         return sum(not node.fault for node in self.nodes)
 
@@ -65,6 +74,9 @@ def chain_statuses(
     ids = [chain.id for chain in chains]
     heads, records = chain_heads(ids), ChainRecord.objects.in_bulk(ids)
     nodes = list(NodeRecord.objects.filter(chain__in=ids).order_by("chain", "position"))
+    light_clients = LightClient.objects.defer("committee").in_bulk(
+        [chain.id for chain in chains if chain.beacon]
+    )
     statuses, stopped = [], stopped_lanes()
     for chain in chains:
         record = records.get(chain.id) or ChainRecord()
@@ -73,7 +85,11 @@ def chain_statuses(
         budget_left = None if budget is None else max(budget - budget_spent(record), 0)
         head, polled_at = heads.get(chain.id), record.polled_at
         is_stopped = (chain.id, record.signer) in stopped
-        statuses.append(ChainStatus(chain, head, polled_at, chain_nodes, budget_left, is_stopped))
+        light_client = light_clients.get(chain.id)
+        status = ChainStatus(
+            chain, head, polled_at, chain_nodes, budget_left, light_client, is_stopped
+        )
+        statuses.append(status)
     return tuple(statuses)
 
 

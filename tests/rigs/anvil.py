@@ -13,7 +13,7 @@ from eth_utils.abi import function_signature_to_4byte_selector
 from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import MAX_STATES, local_node
-from queries.config.registries import FACTORY, SALT, verifier_init_code
+from queries.config.registries import FACTORY, SALT, create2_address, verifier_init_code
 
 BUILDS = Path(__file__).parents[2] / "queries" / "contracts" / "build"
 ETHER = 10**18
@@ -30,9 +30,9 @@ class RpcError(Exception):
 class Chain:
     """A chain with one Anvil node. It mines a block per transaction unless `block_time` is set.
 
-    Its genesis is a day old, so its head stays in the past however many blocks are mined. The node
-    proves the states of 1,000 blocks; with `proofs=False` only of the newest ones, but it mines
-    thousands of blocks in a second.
+    Its genesis is `age` seconds old, a day by default, so that its head stays in the past however
+    many blocks are mined. The node proves the states of 1,000 blocks; with `proofs=False` only of
+    the newest ones, but it mines thousands of blocks in a second.
     """
 
     def __init__(
@@ -41,11 +41,12 @@ class Chain:
         *options: str,
         block_time: float = 0,
         proofs: bool = True,
+        age: int = DAY,
         hardfork: str = "osaka",
     ) -> None:
         self.id = chain_id
         # Two chains that start in the same second would have the same blocks.
-        genesis = str(int(time.time()) - DAY - chain_id)
+        genesis = str(int(time.time()) - age - chain_id)
         options += ("--chain-id", str(chain_id), "--timestamp", genesis)
         options += OPTIONS
         if block_time:
@@ -75,6 +76,12 @@ class Chain:
         """Mine blocks that are `seconds` apart; return the new head."""
         self.rpc("anvil_mine", hex(blocks), hex(seconds))
         return self.head
+
+    def reach_time(self, seconds: int) -> None:
+        """Mine a block of this time, unless the newest one is later."""
+        if int(self.header("latest")["timestamp"], 16) < seconds:
+            self.rpc("evm_setNextBlockTimestamp", seconds)
+            self.rpc("evm_mine")
 
     def reorganise(self, depth: int) -> None:
         """Replace the last `depth` blocks by empty ones, which have other hashes."""
@@ -142,9 +149,19 @@ class Chain:
         self.send(L1_BLOCK, data)
         return block_hash
 
-    def deploy(self, contract: str, types: Sequence[str] = (), values: Sequence[Any] = ()) -> str:
+    def deploy(
+        self,
+        contract: str,
+        types: Sequence[str] = (),
+        values: Sequence[Any] = (),
+        *,
+        by_factory: bool = False,
+    ) -> str:
         """Deploy one of the committed builds; return its address with checksum."""
         code = build(contract)["bytecode"] + encode(types, values).hex()
+        if by_factory:
+            self.send(FACTORY, f"0x{SALT.hex()}{code}")
+            return create2_address(bytes.fromhex(code))
         return to_checksum_address(self.send(None, f"0x{code}")["contractAddress"])
 
     def deploy_verifier(self, registry: str) -> None:

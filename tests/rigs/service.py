@@ -19,6 +19,7 @@ from eth_utils.crypto import keccak
 from queries.config.registries import verifier_address
 from tests.commands import clean_environment, free_port
 from tests.rigs.anvil import ETHER, L1_BLOCK, Chain, build
+from tests.rigs.beacon_node import BeaconRig
 from tests.rigs.faulty_node import Node
 from tests.rigs.fork_server import Fork, run_manage
 
@@ -223,10 +224,16 @@ class Service:
         if kind in {"output", "arbitrum"}:
             types += ["uint256", "address"]
             values += [source.id, settings["portal" if kind == "output" else "outbox"]]
+        if kind == "beacon":
+            rig: BeaconRig = settings.pop("rig")
+            more_types, more_values = rig.constructor_arguments(
+                settings["checkpoint"], settings["max_age"]
+            )
+            types, values = [*types, "uint256", *more_types], [*values, source.id, *more_values]
         contract = f"{kind.capitalize()}Registry"
         address: str = settings.get("address", "")
         if not address:
-            address = destination.deploy(contract, types, values)
+            address = destination.deploy(contract, types, values, by_factory=kind == "beacon")
             destination.deploy_verifier(address)
         if kind == "optimism":
             code = build("L1BlockStandIn")["deployedBytecode"]
@@ -235,6 +242,13 @@ class Service:
         self._write("[[registries]]", {**route, "address": address, **settings})
         self.registries[source.id, destination.id] = address
         return address
+
+    def add_beacon_chain(self, chain: Chain, beacon_chain: BeaconRig) -> None:
+        """Describe the beacon chain of a chain that was added with `BeaconRig.settings`."""
+        table = f"chains.{chain.id}.beacon_chain"
+        self._write(f"[{table}]", beacon_chain.table)
+        fork = {"first_slot": 0, "version": "0x06000000", "layout": "electra"}
+        self._write(f"[[{table}.forks]]", fork)
 
     def set_limits(self, **limits: float) -> None:
         """Add `[limits]` to the routes file. Call this once."""

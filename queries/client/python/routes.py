@@ -43,11 +43,12 @@ CODE_HASHES = {
     "OptimismRegistry": "7a6e187958a2df0e4af08b7303cb60d4d64f5f777e5a0a7c97ef2df7da85700d",
     "OutputRegistry": "3aaf4e6eb7f663481935ccd3e98078c29e947aaa54bc1ec1eded3394bfc0cb29",
     "ArbitrumRegistry": "a6ba634b54a04784f7c0fa195cff7d8f5fbd62e509c52105f7c94e8c9ad159c6",
+    "BeaconRegistry": "a19be96d60e09336cbf3eb97d40048d1bea41904627c045996372adbf50ab4a4",
     "AttestedRegistry": "49f7fc272f3bbbbe3286cd4480863bf82ac7f9f2130ee6c0c6cf1e59e1547cd6",
     "EventsVerifier": "95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4",
     "FactsLookup": "3b555f3db9229413fc2e17ce2363768e54a4ff3e9506a9b73ae6822b43564630",
 }
-NAMES_SOURCE_IN_ARGUMENTS = {"output", "arbitrum", "attested"}  # in the second argument
+NAMES_SOURCE_IN_ARGUMENTS = {"output", "arbitrum", "beacon", "attested"}  # in the second argument
 FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")
 
 

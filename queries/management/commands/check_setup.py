@@ -11,7 +11,9 @@ from accounts.database_state import NOT_MIGRATED, is_migrated
 from queries.amounts import short_amount
 from queries.chain.signer import Signer, SignerUnusableError
 from queries.config.routes import Chain, Routes
+from queries.database.light_clients import light_client_row, stored_state
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
+from queries.management.light_client_check import check_light_client
 from queries.management.setup_check import DEPLOY_ADVICE, CheckResult, check_routes
 from queries.models import SentTransaction
 from queries.transactions.budget import spent_in_24_hours
@@ -72,7 +74,12 @@ def _all_checks(routes: Routes) -> Iterator[CheckResult]:
         yield CheckResult("registries", ok=False, sentence=f"There is none. {DEPLOY_ADVICE}")
     yield from check_routes(routes, signer)
     # Last, because a database that does not answer ends the command.
-    if not is_migrated():
+    has_tables = is_migrated()
+    for chain in routes.chains.values():
+        if chain.beacon:
+            state = stored_state(light_client_row(chain), chain) if has_tables else None
+            yield from check_light_client(chain, state)
+    if not has_tables:
         yield CheckResult("database", ok=False, sentence=NOT_MIGRATED)
         return
     yield CheckResult("database", ok=True, sentence="It is migrated.")

@@ -20,11 +20,13 @@ from queries.config.measured_costs import (
     account_cost,
     calls_per_fact,
     idle_calls,
+    update_cost,
 )
 from queries.config.registries import (
     FACTORY,
     SALT,
     Registry,
+    RegistryKind,
     deployment_calldata,
     verifier_address,
     verifier_init_code,
@@ -34,6 +36,7 @@ from queries.management.base import OperatorCommand, configured_routes
 from queries.management.commands.deploy_registry import estimate_deployment
 from queries.planning.dry_runs import GasEstimate
 from queries.planning.readers import DRY_RUN_SENDER
+from queries.proving.beacon import SLOTS_PER_PERIOD
 
 MONTH = 30  # days
 ROW_NAMES = {1: "one balance alone", 10: "10 of a block, each", 100: "100 of a block, each"}
@@ -89,6 +92,8 @@ def _cost_lines(registry: Registry, destination: ChainClient, price: int | None)
         costs.append(GasEstimate(gas, data_fee).cost(price))
         fee = f", {_amount(data_fee)} of it the L1 data fee" if data_fee else ""
         yield f"{ROW_NAMES[count]:22}{gas:>10,} gas  {_amount(costs[-1])} {chain.currency}{fee}"
+    if registry.kind is RegistryKind.BEACON:
+        yield _keeping_line(registry, destination, price)
     if (budget := chain.daily_budget) is not None:
         single, hundred = (f"{budget // max(cost, 1):,}" for cost in (costs[0], costs[-1]))
         amount = short_amount(budget, chain.currency)
@@ -96,6 +101,18 @@ def _cost_lines(registry: Registry, destination: ChainClient, price: int | None)
             f"`daily_budget`, {amount}, pays for {single} single facts, or {hundred} by the "
             "hundred."
         )
+
+
+def _keeping_line(registry: Registry, destination: ChainClient, price: int) -> str:
+    """What the operator pays so that the registry learns each committee, asked for or not."""
+    updates = round(365 * DAY / (SLOTS_PER_PERIOD * registry.seconds_per_slot))
+    update = update_cost()
+    gas, data_fee = round(update.gas * updates), _data_fee(destination, update) * updates
+    amount = _amount(GasEstimate(gas, data_fee).cost(price))
+    currency = destination.chain.currency
+    return (
+        f"{updates} updates a year:     {gas:>10,} gas  {amount} {currency}, if nothing is proven"
+    )
 
 
 def _data_fee(destination: ChainClient, work: MeasuredCost) -> int:

@@ -16,7 +16,9 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
+from accounts.wording import format_duration
 from queries.amounts import gwei, short_amount
+from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError, ChainError
 from queries.chain.registry_checks import SetupError, check_chain, newest_claim
@@ -84,6 +86,11 @@ class Command(OperatorCommand):
             "--outbox", metavar="0x…", help="the outbox of an Arbitrum source (arbitrum)"
         )
         parser.add_argument(
+            "--checkpoint",
+            metavar="0x…",
+            help="the root of a finalized beacon block of the last two weeks (beacon)",
+        )
+        parser.add_argument(
             "--lookup-urls",
             metavar="https://…/ccip/{sender}/{data}",
             help="gateways of a lookup beside it, separated by commas (ERC-3668)",
@@ -134,7 +141,7 @@ class Command(OperatorCommand):
                 f"would be at {derived_address(registry)}."
             )
         with closing(ChainClient(chain)) as destination:
-            _check_deployable(registry, destination)
+            _check_deployable(registry, source, destination)
             if not destination.code(registry.address):
                 self.report(
                     f"The registry will take headers until {format_time(registry.horizon)}. Only "
@@ -201,11 +208,13 @@ class Command(OperatorCommand):
         )
 
 
-def _check_deployable(registry: Registry, destination: ChainClient) -> None:
+def _check_deployable(registry: Registry, source: Chain, destination: ChainClient) -> None:
     """Check that a registry with these arguments would work on the chain."""
     if registry.kind is RegistryKind.ATTESTED and registry.valid_until <= time.time():
         raise CommandError("`valid_until` is past: the registry would accept no attestation.")
     check_chain(destination, registry.kind)
+    if registry.kind is RegistryKind.BEACON and not destination.code(registry.address):
+        _check_checkpoint(registry, source)
     if registry.is_of_rollup:
         newest_claim(registry, destination)
     for signer in registry.signers:
@@ -214,6 +223,18 @@ def _check_deployable(registry: Registry, destination: ChainClient) -> None:
             raise CommandError(
                 f"The signer {signer} is a contract on {destination.chain.name}, and cannot sign."
             )
+
+
+def _check_checkpoint(registry: Registry, source: Chain) -> None:
+    """Check with a beacon node that the registry can begin with its checkpoint."""
+    with closing(BeaconNodes(source)) as nodes:
+        slot = nodes.bootstrap(registry.checkpoint).header.slot
+        age = int(time.time()) - nodes.beacon_chain.start_of(slot)
+    if age > registry.max_age:
+        raise CommandError(
+            f"The checkpoint is {format_duration(age)} old: the registry would take no update. "
+            "Name the root of a finalized block of the last two weeks."
+        )
 
 
 def estimate_deployment(destination: ChainClient, sender: str, data: bytes) -> GasEstimate:

@@ -6,7 +6,7 @@ import re
 import stat
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from eth_utils.address import is_checksum_address
 
 from queries.chain.errors import NodesUnreachableError
 from queries.chain.signer import SignerUnusableError
+from queries.config.beacon_chains import BEACON_CHAINS
 from queries.config.networks import (
     NETWORKS,
     Network,
@@ -24,6 +25,7 @@ from queries.config.networks import (
     has_route,
     network_registry,
     provable_after,
+    route_kind,
 )
 from queries.config.registries import Registry, RegistryKind, format_time, route_lines
 from queries.config.routes import Routes, read_routes
@@ -40,6 +42,8 @@ class InitArguments:
     pairs: list[NetworkPair] = field(default_factory=list)  # named one by one
     group: list[Network] = field(default_factory=list)  # all routes between these are wanted
     nodes: dict[str, list[str]] = field(default_factory=dict)  # by network, as TOML values
+    beacon: dict[str, list[str]] = field(default_factory=dict)  # beacon nodes, the same
+    checkpoints: dict[str, bytes] = field(default_factory=dict)  # by network
     signers: tuple[str, ...] = ()
     threshold: int = 0
 
@@ -54,7 +58,12 @@ class InitArguments:
 
     def registries(self) -> Iterator[tuple[NetworkPair, Registry]]:
         for pair in self._possible_pairs():
-            registry = network_registry(*pair, signers=self.signers, threshold=self.threshold)
+            registry = network_registry(
+                *pair,
+                checkpoint=self.checkpoints.get(pair[0].name, b""),
+                signers=self.signers,
+                threshold=self.threshold,
+            )
             if pair in self.pairs or registry.kind is not RegistryKind.ATTESTED or self.signers:
                 yield pair, registry
 
@@ -74,6 +83,20 @@ THROUGH_L1 = (
 )
 
 
+CHECKPOINT = (
+    "A checkpoint is the root of a finalized block of the last two weeks, which explorers of the "
+    "beacon chain show: compare two of them."
+)
+
+
+def _way_without_signers(pair: NetworkPair) -> str:
+    if route_kind(*pair) is not RegistryKind.BEACON:
+        return THROUGH_L1
+    name = pair[0].name
+    options = f"--beacon {name}=URL --checkpoint {name}=0x…"
+    return f"Or have the registry check its sync committees: {options}. {CHECKPOINT}"
+
+
 class Command(OperatorCommand):
     help = "Writes a routes file for public networks."
 
@@ -91,6 +114,21 @@ class Command(OperatorCommand):
             default=[],
             metavar="NAME=URL",
             help="a network's node, or NAME=@PATH with a file that contains its URL; repeatable",
+        )
+        parser.add_argument(
+            "--beacon",
+            action="append",
+            default=[],
+            metavar="NAME=URL",
+            help="a beacon node of a network, in the same forms: its sync committees then decide "
+            "what is final, and routes from it need no signers; repeatable",
+        )
+        parser.add_argument(
+            "--checkpoint",
+            action="append",
+            default=[],
+            metavar="NAME=0x…",
+            help="the root of a finalized beacon block of the last two weeks, beside --beacon",
         )
         parser.add_argument("--signers", help="0x…,0x…, if a route needs an attested registry")
         parser.add_argument(
@@ -112,11 +150,9 @@ class Command(OperatorCommand):
                 arguments.pairs.append(_parse_pair(text))
             else:
                 arguments.group.append(_parse_network(text))
-        for text in options["node"]:
-            name, separator, node = text.partition("=")
-            if not separator:
-                raise CommandError(f"--node takes NAME=URL; the names are {NETWORK_NAMES}.")
-            arguments.nodes.setdefault(_parse_network(name).name, []).append(_parse_node(node))
+        arguments.nodes = _parse_nodes("--node", options["node"])
+        arguments.beacon = _parse_nodes("--beacon", options["beacon"])
+        arguments.checkpoints = dict(map(_parse_checkpoint, options["checkpoint"]))
         if options["signers"]:
             arguments.signers = _parse_signers(options["signers"])
             arguments.threshold = options["threshold"]
@@ -132,13 +168,13 @@ class Command(OperatorCommand):
             write(
                 f"{source.title} → {destination.title}: {registry.kind} registry {registry.address}"
             )
-            delay = provable_after(source, registry.kind)
-            write(f"  A block can be proven {delay} after it was made.")
-            if registry.kind is RegistryKind.ATTESTED:
-                until = format_time(registry.valid_until)
-                write(f"  Its signers can attest until {until}: each runs manage.py attest.")
+            for line in _remarks(source, registry):
+                write(f"  {line}")
         for source, destination in arguments.left_out():
-            write(f"{source.title} → {destination.title}: left out, because it needs --signers.")
+            needed = "--signers"
+            if route_kind(source, destination) is RegistryKind.BEACON:
+                needed = f"--beacon and --checkpoint of {source.title}, or --signers"
+            write(f"{source.title} → {destination.title}: left out, because it needs {needed}.")
         if any(arguments.left_out()):
             write(f"  {THROUGH_L1}")
         if len({network.is_test for network in arguments.networks}) > 1:
@@ -165,6 +201,16 @@ class Command(OperatorCommand):
         write("  manage.py check_setup       checks nodes, registries and the signer")
 
 
+def _remarks(source: Network, registry: Registry) -> Iterator[str]:
+    """What an operator has to know of a route."""
+    yield f"A block can be proven {provable_after(source, registry.kind)} after it was made."
+    if registry.kind is RegistryKind.BEACON:
+        yield "Its checkpoint is a part of its address: compare it with two explorers."
+    if registry.kind is RegistryKind.ATTESTED:
+        until = format_time(registry.valid_until)
+        yield f"Its signers can attest until {until}: each runs manage.py attest."
+
+
 # Parsing
 
 
@@ -189,6 +235,24 @@ def _parse_node(text: str) -> str:
     return json.dumps(text)
 
 
+def _parse_nodes(option: str, texts: Iterable[str]) -> dict[str, list[str]]:
+    """Nodes by network, as TOML values."""
+    nodes: dict[str, list[str]] = {}
+    for text in texts:
+        name, separator, node = text.partition("=")
+        if not separator:
+            raise CommandError(f"{option} takes NAME=URL; the names are {NETWORK_NAMES}.")
+        nodes.setdefault(_parse_network(name).name, []).append(_parse_node(node))
+    return nodes
+
+
+def _parse_checkpoint(text: str) -> tuple[str, bytes]:
+    name, _, root = text.partition("=")
+    if not re.fullmatch("0x[0-9a-fA-F]{64}", root):
+        raise CommandError("--checkpoint takes NAME=0x… with the 64 hex digits of a block root.")
+    return _parse_network(name).name, bytes.fromhex(root[2:])
+
+
 def _parse_signers(text: str) -> tuple[str, ...]:
     signers = tuple(signer.strip() for signer in text.split(","))
     if not all(map(is_checksum_address, signers)) or len(set(signers)) < len(signers):
@@ -196,12 +260,22 @@ def _parse_signers(text: str) -> tuple[str, ...]:
     return signers
 
 
+def _check_options(arguments: InitArguments) -> None:
+    """Check nodes and checkpoints against the networks."""
+    for option, named in (("--node", arguments.nodes), ("--beacon", arguments.beacon)):
+        if unused := set(named) - {network.name for network in arguments.networks}:
+            raise CommandError(f"{option} {min(unused)}=… is of a network that is not named.")
+    if lone := set(arguments.beacon) ^ set(arguments.checkpoints):
+        raise CommandError(f"Name both of {min(lone)}: --beacon and --checkpoint. {CHECKPOINT}")
+    for name in arguments.beacon:
+        if NETWORKS[name].chain not in BEACON_CHAINS:
+            raise CommandError(f"{NETWORKS[name].title} has no beacon chain.")
+
+
 def _check_arguments(arguments: InitArguments) -> None:
     if not arguments.networks:
         raise CommandError(f"Name networks, like sepolia or ethereum:base. Known: {NETWORK_NAMES}.")
-    unused = set(arguments.nodes) - {network.name for network in arguments.networks}
-    if unused:
-        raise CommandError(f"--node {min(unused)}=… is of a network that is not named.")
+    _check_options(arguments)
     for network in arguments.networks:
         if network.name not in arguments.nodes:
             raise CommandError(f"Name a node of {network.title}: --node {network.name}=URL.")
@@ -211,13 +285,17 @@ def _check_arguments(arguments: InitArguments) -> None:
     if not arguments.destinations:
         titles = " and ".join(network.title for network in arguments.networks)
         raise CommandError(f"There is no route for {titles} alone. Name another network with it.")
+    _check_signers(arguments)
+
+
+def _check_signers(arguments: InitArguments) -> None:
     for pair, registry in arguments.registries():
         if registry.kind is RegistryKind.ATTESTED and not arguments.signers:
             source, destination = (network.title for network in pair)
             raise CommandError(
                 f"Tacitus cannot read block hashes of {source} on {destination}, so this route "
                 "takes an attested registry: signers vouch for block hashes. Name them: "
-                f"--signers 0x…,0x… --threshold N. {THROUGH_L1}"
+                f"--signers 0x…,0x… --threshold N. {_way_without_signers(pair)}"
             )
 
 
@@ -227,7 +305,13 @@ def _check_arguments(arguments: InitArguments) -> None:
 def _file_content(arguments: InitArguments) -> str:
     destinations = arguments.destinations
     tables = [
-        chain_lines(network, arguments.nodes[network.name], is_destination=network in destinations)
+        chain_lines(
+            network,
+            arguments.nodes[network.name],
+            is_destination=network in destinations,
+            beacon=arguments.beacon.get(network.name, ()),
+            checkpoint=arguments.checkpoints.get(network.name, b""),
+        )
         for network in arguments.networks
     ]
     for (source, destination), registry in arguments.registries():

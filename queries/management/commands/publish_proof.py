@@ -14,7 +14,7 @@ from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError
 from queries.chain.registry import RegistryReader
 from queries.config.registries import format_time, has_derived_address
-from queries.config.routes import GWEI
+from queries.config.routes import GWEI, NodeAddress
 from queries.management.base import (
     OperatorCommand,
     add_bundle_arguments,
@@ -55,6 +55,13 @@ class Command(OperatorCommand):
             action="append",
             default=[],
         )
+        add_url_argument(
+            parser,
+            "beacon-node",
+            "of a source's beacon chain, for updates that a beacon registry lacks",
+            action="append",
+            default=[],
+        )
         parser.add_argument(
             "--registry",
             default="",
@@ -85,11 +92,18 @@ class Command(OperatorCommand):
                 raise CommandError(
                     f"The node at {url_host(options['node'])} is not of chain {bundle.destination}."
                 )
-            chain = replace(chain, max_gas_price=options["max_gas_price_gwei"] * GWEI)
+            limits = replace(chain.limits, update_wait=0)
+            max_price = options["max_gas_price_gwei"] * GWEI
+            chain = replace(chain, max_gas_price=max_price, limits=limits)
             others = map(node_chain, options["source_node"])
             sources = {source.id: ChainClient(source) for source in (chain, *others)}
             context = PublishContext(
-                ChainClient(chain), cache(configured_signer), None, options["wait"], self.report
+                ChainClient(chain),
+                cache(configured_signer),
+                None,
+                tuple(map(NodeAddress, options["beacon_node"])),
+                options["wait"],
+                self.report,
             )
             for block in bundle.blocks:
                 self._publish(block, replace(context, source=sources.get(block.chain)), options)

@@ -102,16 +102,16 @@ def _registry_assumption(block: BlockProof) -> str:
     if not has_derived_address(registry) or registry.source != block.chain:
         return f"  that the {kind} registry {address} has no planted facts: it is unverifiable"
     line = f"  whether the {kind} registry {address} is deployed; its address proves its code"
-    if kind is RegistryKind.OPTIMISM:
-        return f"{line}\n  that the L1 of chain {block.destination} is chain {block.chain}"
-    if kind is RegistryKind.OUTPUT:
-        return f"{line},\n    and that it asks the portal {registry.portal} about valid games"
-    if kind is RegistryKind.ARBITRUM:
-        return f"{line},\n    and that it asks the outbox {registry.outbox} for confirmed blocks"
-    if kind is RegistryKind.ATTESTED:
-        signers = f"{registry.threshold} of {', '.join(registry.signers)}"
-        return f"{line},\n    and that these must sign: {signers}"
-    return line
+    signers = f"{registry.threshold} of {', '.join(registry.signers)}"
+    root = f"0x{registry.checkpoint.hex()}"
+    further = {
+        RegistryKind.OPTIMISM: f"that the L1 of chain {block.destination} is chain {block.chain}",
+        RegistryKind.OUTPUT: f"that it asks the portal {registry.portal} about valid games",
+        RegistryKind.ARBITRUM: f"that it asks the outbox {registry.outbox} for confirmed blocks",
+        RegistryKind.BEACON: f"that its checkpoint {root} is a block of the true beacon chain",
+        RegistryKind.ATTESTED: f"that these must sign: {signers}",
+    }
+    return f"{line},\n    and {further[kind]}" if kind in further else line
 
 
 def _caveats(bundle: Bundle) -> Iterator[str]:

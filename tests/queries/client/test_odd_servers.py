@@ -162,7 +162,7 @@ def test_no_error_contains_the_key() -> None:
     assert KEY not in str(usage.value)
 
 
-@pytest.mark.parametrize("kind", ["attested", "output", "arbitrum"])
+@pytest.mark.parametrize("kind", ["attested", "output", "arbitrum", "beacon"])
 def test_an_address_proves_only_the_genuine_code_with_the_routes_source(kind: str) -> None:
     """A server cannot pass off its own code: the address follows from it."""
     for connection, bytecodes, is_proven in checked_routes(kind):

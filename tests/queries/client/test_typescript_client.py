@@ -355,7 +355,7 @@ def _block_of_every_kind(seed: int) -> RecordedBlock | None:
 
 
 @pytest.mark.no_database
-@pytest.mark.parametrize("kind", ["attested", "output", "arbitrum"])
+@pytest.mark.parametrize("kind", ["attested", "output", "arbitrum", "beacon"])
 def test_a_registry_is_genuine_only_at_the_address_of_its_code(project: Path, kind: str) -> None:
     for route, bytecodes, is_genuine in checked_routes(kind):
         builds = [respond({"bytecode": code}) for code in bytecodes]

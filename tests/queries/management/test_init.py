@@ -102,8 +102,27 @@ def test_networks_get_all_routes_between_them_that_need_no_signers(setup: LocalS
         (base, ethereum): RegistryKind.OUTPUT,
         (arbitrum, ethereum): RegistryKind.ARBITRUM,
     }
-    for route in ("Ethereum → Arbitrum One", "Base → Arbitrum One", "Arbitrum One → Base"):
+    for route in ("Base → Arbitrum One", "Arbitrum One → Base"):
         assert f"{route}: left out, because it needs --signers." in printed
+    needed = "--beacon and --checkpoint of Ethereum, or --signers"
+    assert f"Ethereum → Arbitrum One: left out, because it needs {needed}." in printed
+
+
+def test_with_a_checkpoint_routes_from_ethereum_need_no_signers(setup: LocalSetup) -> None:
+    networks = ("ethereum", "arbitrum", "gnosis")
+    nodes = [f"--node={name}={NOWHERE}" for name in networks]
+    root = f"0x{32 * 'a5'}"
+    options = ("--beacon", f"ethereum={NOWHERE}", "--checkpoint", f"ethereum={root}")
+    routes = written_routes(setup, *networks, *nodes, *options)
+    ethereum, arbitrum, gnosis = (NETWORKS[name].chain for name in networks)
+    for destination in (arbitrum, gnosis):
+        registry = routes.registries[ethereum, destination]
+        assert registry.kind is RegistryKind.BEACON
+        assert registry.checkpoint.hex() == 32 * "a5"
+        assert registry.fork_versions == tuple(version for _, version, *_ in registry.fork_table)
+        assert has_derived_address(registry)
+    assert routes.chains[ethereum].beacon_checkpoint == registry.checkpoint
+    assert (gnosis, ethereum) not in routes.registries
 
 
 def test_a_new_file_is_private_and_force_replaces_it_atomically(
@@ -138,6 +157,23 @@ def test_a_new_file_is_private_and_force_replaces_it_atomically(
             ["base", "--node", f"base={NOWHERE}", "--node", f"sepolia={NOWHERE}"],
             "--node sepolia=… is of a network that is not named.",
         ),
+        (
+            ["sepolia", "--node", f"sepolia={NOWHERE}", "--beacon", f"sepolia={NOWHERE}"],
+            "Name both of sepolia: --beacon and --checkpoint. A checkpoint is the root of",
+        ),
+        (
+            [
+                "base",
+                "--node",
+                f"base={NOWHERE}",
+                "--beacon",
+                f"base={NOWHERE}",
+                "--checkpoint",
+                f"base=0x{32 * 'a5'}",
+            ],
+            "Base has no beacon chain.",
+        ),
+        (["sepolia", "--checkpoint", "sepolia=0x12"], "--checkpoint takes NAME=0x… with the 64"),
         (["sepolia", "--node", NOWHERE], "--node takes NAME=URL; the names are ethereum,"),
         (["sepolia", "--node", f"{NOWHERE}?key=1"], "FAILED: That is not a known network."),
         (["sepolia", "--node", "sepolia"], "--node takes NAME=URL"),

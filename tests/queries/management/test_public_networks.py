@@ -45,7 +45,11 @@ class GuideReader:
     def __init__(self, folder: Path, repository: Path, nodes: dict[str, str]) -> None:
         self._folder, self._repository = folder, repository
         self._port = str(free_port())
-        local = {"$HOME/tacitus": f"{folder}/tacitus", "--port 8000": f"--port {self._port}"}
+        local = {
+            "$HOME/tacitus": f"{folder}/tacitus",
+            "--port 8000": f"--port {self._port}",
+            "127.0.0.1:8000": f"127.0.0.1:{self._port}",
+        }
         self._replacements = {**local, **nodes}
         bin_folder = Path(sys.executable).parent
         self._environment = clean_environment(folder, STATIC_ROOT=str(folder / "static"))

@@ -337,7 +337,7 @@ export type ReceiptFact = {
   logCount: number;
 };
 
-export type RegistryKind = "native" | "optimism" | "output" | "arbitrum" | "attested";
+export type RegistryKind = "native" | "optimism" | "output" | "arbitrum" | "beacon" | "attested";
 
 export type RejectionResponse = {
   /** For programs: one of the codes of a batch. */

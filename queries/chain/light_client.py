@@ -1,0 +1,117 @@
+"""The light client of a chain: the newest block that its sync committees show to be final.
+
+It begins with the committee of a checkpoint and follows the chain from committee to committee.
+Nothing that nodes answer is believed; they can only delay it.
+"""
+
+import time
+from dataclasses import dataclass, replace
+
+from accounts.wording import DAY, format_duration
+from queries.chain.answers import CheckedFinality
+from queries.chain.beacon_node import BeaconNodes
+from queries.chain.client import ChainClient
+from queries.chain.errors import CheckpointTooOldError
+from queries.proving.beacon import Update, UpdateError, check_update
+from queries.proving.sync_committees import MEMBERS, SyncCommittee
+
+# Of the newest block that is trusted: later, the keys of its committee may have leaked.
+MAX_AGE = 14 * DAY
+
+
+@dataclass(frozen=True, slots=True)
+class LightClientState:
+    """What the light client knows. Without a block it knows the checkpoint alone."""
+
+    checkpoint: bytes  # the root of the block that it began with
+    period: int
+    committee: SyncCommittee  # of this period
+    finalized_slot: int  # of the checkpoint until an update was read
+    block_hash: bytes = b""  # of the finalized execution block
+    block_number: int | None = None
+    signers: int | None = None  # of the last update
+
+    @property
+    def finality(self) -> CheckedFinality:
+        return CheckedFinality(self.block_number, self.finalized_slot)
+
+    def is_news(self, update: Update) -> bool:
+        """Whether the update's finalized block is newer."""
+        slot = update.finalized.beacon.slot
+        return slot > self.finalized_slot or (slot == self.finalized_slot and not self.block_hash)
+
+
+def begin(nodes: BeaconNodes) -> LightClientState:
+    """The state at the configured checkpoint. Raises a `BeaconError`."""
+    checkpoint = nodes.chain.beacon_checkpoint
+    bootstrap = nodes.bootstrap(checkpoint)
+    header = bootstrap.header
+    _refuse_old(nodes, header.slot, f"The checkpoint of {nodes.chain.name}")
+    return LightClientState(checkpoint, header.period, bootstrap.committee, header.slot)
+
+
+def advance(state: LightClientState, nodes: BeaconNodes, source: ChainClient) -> LightClientState:
+    """The state by the newest finality update; the same one if nothing newer is final.
+
+    A missed period takes its update, which names the next committee. Raises a `ChainError`, and
+    leaves the state as it was, unless everything is checked up to the finalized block, whose
+    number comes from its header.
+    """
+    name = nodes.chain.name
+    _refuse_old(nodes, state.finalized_slot, f"The last finalized block of {name} that was checked")
+    committees = {state.period: state.committee}
+
+    def check(update: Update) -> None:
+        if state.is_news(update):  # otherwise nothing is taken from it
+            _refuse_future(nodes, update)
+            _find_committees(committees, update.period, nodes)
+            _check(update, committees, nodes)
+
+    update = nodes.finality_update(check)
+    if not state.is_news(update):
+        return state
+    block_hash = update.finalized.block_hash
+    return replace(
+        state,
+        period=update.period,
+        committee=committees[update.period],
+        finalized_slot=update.finalized.beacon.slot,
+        block_hash=block_hash,
+        block_number=source.header_by_hash(block_hash).number,
+        signers=MEMBERS - len(update.absent),
+    )
+
+
+def _find_committees(
+    committees: dict[int, SyncCommittee], last_period: int, nodes: BeaconNodes
+) -> None:
+    """Add the committees up to this period."""
+
+    def check(update: Update) -> None:
+        _refuse_future(nodes, update)
+        _check(update, committees, nodes)
+        if update.next_committee is None:
+            raise UpdateError("it does not name the next committee")
+        committees[update.attested.period + 1] = update.next_committee
+
+    while (period := max(committees)) < last_period:
+        if not nodes.updates(period, last_period - period, check):
+            raise UpdateError(f"no node has the update of period {period:,}")
+
+
+def _check(update: Update, committees: dict[int, SyncCommittee], nodes: BeaconNodes) -> None:
+    if update.period not in committees:
+        raise UpdateError("its committee is not known")
+    check_update(update, committees[update.period], nodes.beacon_chain)
+
+
+def _refuse_future(nodes: BeaconNodes, update: Update) -> None:
+    if nodes.beacon_chain.start_of(update.signature_slot) > time.time():
+        raise UpdateError("it is signed in the future")
+
+
+def _refuse_old(nodes: BeaconNodes, slot: int, subject: str) -> None:
+    age = int(time.time()) - nodes.beacon_chain.start_of(slot)
+    if age > MAX_AGE:
+        detail = f"{subject} is {format_duration(age)} old."
+        raise CheckpointTooOldError.create(nodes.chain.name, detail=detail)

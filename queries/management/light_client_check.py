@@ -1,0 +1,99 @@
+"""`check_setup`'s checks of beacon nodes and checkpoints."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+
+from accounts.wording import format_duration
+from queries.chain.beacon_node import BeaconNodes
+from queries.chain.client import ChainClient
+from queries.chain.errors import (
+    BeaconAnswersInvalidError,
+    BeaconError,
+    BeaconNodesRefuseError,
+    BeaconNodesUnreachableError,
+    BeaconObjectUnknownError,
+    ChainError,
+    CheckpointTooOldError,
+)
+from queries.chain.light_client import MAX_AGE, LightClientState, advance, begin
+from queries.config.routes import Chain
+from queries.management.setup_check import CheckResult
+from queries.proving.sync_committees import MEMBERS
+
+LOOK_UP = (
+    "Ask a node that you trust for the root of a finalized block "
+    "(/eth/v1/beacon/headers/finalized), and compare it with a block explorer."
+)
+NEW_CHECKPOINT = f"Set `beacon_checkpoint` to one of the last two weeks. {LOOK_UP}"
+ADVICE: dict[type[ChainError], str] = {
+    BeaconNodesUnreachableError: "Check that it runs, and that `beacon` in ROUTES_FILE has its "
+    "address.",
+    BeaconNodesRefuseError: "Name another one in ROUTES_FILE, or enable its light client server.",
+    BeaconObjectUnknownError: "Check that `beacon_checkpoint` is of this chain, and that the node "
+    f"serves light clients. {NEW_CHECKPOINT}",
+    BeaconAnswersInvalidError: "Check that `beacon`, `beacon_checkpoint` and `beacon_chain` in "
+    "ROUTES_FILE are of the same chain, or name another node.",
+    CheckpointTooOldError: LOOK_UP,
+}
+
+
+def check_light_client(chain: Chain, stored: LightClientState | None) -> Iterator[CheckResult]:
+    """Follow the chain's light client by each beacon node alone, and report the checkpoint.
+
+    `stored`: where the provers are, if they began with this checkpoint. Nothing is stored.
+    """
+    has_begun = stored is not None
+    for node in chain.beacon:
+        subject = f"{chain.name}, beacon node {node.number}"
+        nodes = BeaconNodes(replace(chain, beacon=(node,)))
+        with closing(nodes), closing(ChainClient(chain)) as source:
+            try:
+                state = advance(stored or begin(nodes), nodes, source)
+            except ChainError as error:
+                yield CheckResult(subject, ok=False, sentence=_add_advice(error))
+                continue
+            has_begun, sentence = True, _describe(state, nodes)
+            if is_old := _age(nodes, state.finalized_slot) > chain.limits.head_max_age:
+                sentence += ". Check that it keeps up with the chain."
+            yield CheckResult(subject, ok=not is_old, sentence=sentence)
+    yield _check_checkpoint(chain, has_begun=has_begun)
+
+
+def _describe(state: LightClientState, nodes: BeaconNodes) -> str:
+    age = format_duration(_age(nodes, state.finalized_slot))
+    sentence = f"period {state.period:,}, finalized slot {state.finalized_slot:,}, {age} old"
+    if state.block_number is None:
+        return f"{sentence}; no update since the checkpoint yet"
+    return (
+        f"{sentence}, with block {state.block_number:,}; {state.signers} of {MEMBERS} validators "
+        "signed the last update"
+    )
+
+
+def _check_checkpoint(chain: Chain, *, has_begun: bool) -> CheckResult:
+    """Report the age. An old checkpoint matters only if no light client has begun with it."""
+    subject = f"{chain.name}, checkpoint"
+    with closing(BeaconNodes(chain)) as nodes:
+        try:
+            header = nodes.bootstrap(chain.beacon_checkpoint).header
+        except BeaconError as error:
+            if not has_begun:
+                return CheckResult(subject, ok=False, sentence=_add_advice(error))
+            sentence = f"{error} A new database needs one that they have. {NEW_CHECKPOINT}"
+            return CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
+        seconds = _age(nodes, header.slot)
+    age = f"{format_duration(seconds)} old"
+    if seconds <= MAX_AGE:
+        return CheckResult(subject, ok=True, sentence=f"slot {header.slot:,}, {age}")
+    sentence = f"It is {age}: a new database cannot begin with it. {NEW_CHECKPOINT}"
+    return CheckResult(subject, ok=has_begun, sentence=sentence, is_hint=has_begun)
+
+
+def _age(nodes: BeaconNodes, slot: int) -> int:
+    return max(int(time.time()) - nodes.beacon_chain.start_of(slot), 0)
+
+
+def _add_advice(error: ChainError) -> str:
+    return f"{error} {ADVICE.get(type(error), '')}".rstrip()

@@ -1,0 +1,233 @@
+"""Requests to beacon nodes: fail-over, cool-downs, and errors without addresses."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.demo.beacon_server import Content
+from queries.chain.beacon_node import MAX_UPDATES, BeaconNodes
+from queries.chain.errors import (
+    BeaconAnswersInvalidError,
+    BeaconNodesRefuseError,
+    BeaconNodesUnreachableError,
+    BeaconObjectUnknownError,
+    ChainError,
+)
+from queries.config.limits import Limits
+from queries.config.routes import Chain, NodeAddress
+from queries.proving.beacon import Update, UpdateError, check_update
+from tests.rigs.beacon_node import BeaconNode, BeaconRig, Fault
+from tests.scenarios.fixtures import NewChain
+
+pytestmark = pytest.mark.no_database
+
+CHECKPOINT, FINAL = 3, 8  # blocks
+
+
+@pytest.fixture(scope="module")
+def rig(module_chain: NewChain) -> BeaconRig:
+    chain = module_chain()
+    chain.mine(20)
+    rig = BeaconRig(chain)
+    rig.finalize(FINAL)
+    return rig
+
+
+@pytest.fixture
+def two_nodes(rig: BeaconRig) -> Iterator[list[BeaconNode]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(closing(BeaconNode(rig))) for _ in range(2)]
+
+
+def client(rig: BeaconRig, *nodes: BeaconNode, **limits: Any) -> BeaconNodes:
+    checkpoint = rig.checkpoint(CHECKPOINT)
+    return BeaconNodes(rig.routes_chain(*nodes, checkpoint=checkpoint, limits=Limits(**limits)))
+
+
+def always(content: Content) -> Fault:
+    return lambda *_: content
+
+
+def test_a_node_returns_all_three_objects(rig: BeaconRig, two_nodes: list[BeaconNode]) -> None:
+    nodes = client(rig, *two_nodes)
+    root = bytes.fromhex(rig.checkpoint(CHECKPOINT)[2:])
+    assert nodes.bootstrap(root).header.slot == rig.slot_of(CHECKPOINT)
+    assert nodes.finality_update().finalized.beacon.slot == rig.slot_of(FINAL)
+    (update,) = nodes.updates(0, 1)
+    assert update.next_committee == rig.stand_in.members(1).committee
+    with pytest.raises(BeaconAnswersInvalidError, match="It has no update of period 5"):
+        nodes.updates(5, 3)
+
+
+def test_at_most_128_updates_are_requested(rig: BeaconRig, two_nodes: list[BeaconNode]) -> None:
+    client(rig, *two_nodes).updates(0, 10 * MAX_UPDATES)
+    assert two_nodes[0].paths[-1].endswith("updates?start_period=0&count=128")
+
+
+def test_an_address_may_have_a_path_and_a_query(
+    rig: BeaconRig, two_nodes: list[BeaconNode]
+) -> None:
+    chain = rig.routes_chain(two_nodes[0], checkpoint=rig.checkpoint(CHECKPOINT))
+    address = NodeAddress(f"{two_nodes[0].url}/base/?key=hunter2")
+    object.__setattr__(chain, "beacon", (address,))
+    with pytest.raises(BeaconObjectUnknownError):
+        BeaconNodes(chain).updates(1, 2)
+    path = "/base/eth/v1/beacon/light_client/updates?key=hunter2&start_period=1&count=2"
+    assert two_nodes[0].paths == [path]
+
+
+def test_recorded_objects_of_ethereum_are_read(
+    rig: BeaconRig, two_nodes: list[BeaconNode], corpus_folder: Path
+) -> None:
+    node, folder = two_nodes[0], corpus_folder / "beacon"
+    addresses = (NodeAddress(rig.chain.url),), (NodeAddress(node.url),)
+    nodes = BeaconNodes(Chain(1, "Ethereum", addresses[0], beacon=addresses[1]))
+    node.falsify(always((folder / "bootstrap_1347.ssz").read_bytes()))
+    root = "2e522016a5ac7d8d57d758b633a25491a43d12750db8f417fd6cf264b7ec5650"
+    committees = {1347: nodes.bootstrap(bytes.fromhex(root)).committee}
+
+    def check(update: Update) -> None:
+        check_update(update, committees[update.period], nodes.beacon_chain)
+        assert update.next_committee
+        committees[update.period + 1] = update.next_committee
+
+    periods = range(1347, 1352)
+    rows = [(folder / f"updates_{period}.ssz").read_bytes() for period in periods]
+    node.falsify(always(b"".join(rows)))
+    updates = nodes.updates(1347, 5, check)
+    assert [update.period for update in updates] == list(periods)
+    assert not updates[2].absent
+
+
+FAULTS: list[tuple[Content, type[ChainError]]] = [
+    (404, BeaconObjectUnknownError),
+    (400, BeaconNodesRefuseError),
+    (406, BeaconNodesRefuseError),
+    (429, BeaconNodesRefuseError),
+    (503, BeaconNodesRefuseError),
+    (b"", BeaconAnswersInvalidError),
+    (b"\0" * 30_000, BeaconAnswersInvalidError),
+    (b"rubbish", BeaconAnswersInvalidError),
+]
+
+
+@pytest.mark.parametrize(("content", "kind"), FAULTS)
+def test_each_fault_has_its_error_and_another_node_is_asked(
+    rig: BeaconRig, two_nodes: list[BeaconNode], content: Content, kind: type[ChainError]
+) -> None:
+    bad, good = two_nodes
+    bad.falsify(always(content))
+    with pytest.raises(kind) as caught:
+        client(rig, bad).finality_update()
+    assert "127.0.0.1" not in caught.value.sentence
+    assert str(bad.url.rpartition(":")[2]) not in caught.value.sentence
+    assert client(rig, bad, good).finality_update()
+
+
+def test_a_list_that_is_cut_off_or_has_other_periods_is_refused(
+    rig: BeaconRig, two_nodes: list[BeaconNode]
+) -> None:
+    bad, good = two_nodes
+    for change in (
+        lambda content: content[:-1],
+        lambda content: content[:5],
+        lambda content: content + b"\1",
+        lambda content: (2**60).to_bytes(8, "little") + content[8:],
+        lambda content: content + content,
+    ):
+        bad.falsify(lambda _, content, change=change: change(content))  # type: ignore[misc]
+        with pytest.raises(BeaconAnswersInvalidError):
+            client(rig, bad).updates(0, 2)
+        assert len(client(rig, bad, good).updates(0, 2)) == 1
+    bad.falsify(lambda _, __: good_list(rig))
+    with pytest.raises(BeaconAnswersInvalidError):
+        client(rig, bad).updates(1, 1)
+
+
+def good_list(rig: BeaconRig) -> bytes:
+    item = bytes(4) + rig.history.updates[0]
+    return len(item).to_bytes(8, "little") + item
+
+
+def test_a_bootstrap_of_another_root_is_refused(
+    rig: BeaconRig, two_nodes: list[BeaconNode]
+) -> None:
+    bad, good = two_nodes
+    other = rig.make_block(CHECKPOINT + 1).root
+    content = rig.stand_in.encode_bootstrap(rig.stand_in.bootstrap(other))
+    bad.falsify(always(content))
+    root = bytes.fromhex(rig.checkpoint(CHECKPOINT)[2:])
+    with pytest.raises(BeaconAnswersInvalidError, match="The header is not the checkpoint's"):
+        client(rig, bad).bootstrap(root)
+    assert client(rig, bad, good).bootstrap(root).header.root == root
+
+
+def test_what_the_caller_refuses_is_asked_of_the_next_node(
+    rig: BeaconRig, two_nodes: list[BeaconNode]
+) -> None:
+    seen = list[Update]()
+
+    def check(update: Update) -> None:
+        seen.append(update)
+        if len(seen) == 1:
+            raise UpdateError("the caller does not like it")
+
+    assert client(rig, *two_nodes).finality_update(check) == seen[1]
+    seen.clear()
+    with pytest.raises(BeaconAnswersInvalidError, match="The caller does not like it"):
+        client(rig, two_nodes[0]).finality_update(check)
+
+
+def test_a_node_that_is_gone_is_left_alone_for_its_cooldown(
+    rig: BeaconRig, two_nodes: list[BeaconNode]
+) -> None:
+    bad, good = two_nodes
+    nodes = client(rig, bad, good, initial_cooldown=0.5)
+    bad.hang_up()
+    nodes.finality_update()
+    count = len(bad.paths)
+    nodes.finality_update()
+    assert len(bad.paths) == count
+    with pytest.raises(BeaconNodesUnreachableError):
+        client(rig, bad).finality_update()
+    bad.recover()
+    time.sleep(0.6)
+    nodes.finality_update()
+    assert len(bad.paths) > count
+
+
+def test_a_node_that_stalls_costs_one_time_out(rig: BeaconRig, two_nodes: list[BeaconNode]) -> None:
+    bad, good = two_nodes
+
+    def stall(_: str, content: Content) -> Content:
+        time.sleep(3)
+        return content
+
+    bad.falsify(stall)
+    started = time.monotonic()
+    assert client(rig, bad, good, request_timeout=0.5, head_timeout=0.5).finality_update()
+    assert time.monotonic() - started < 2
+
+
+def test_an_answer_that_is_too_large_is_refused(
+    rig: BeaconRig, two_nodes: list[BeaconNode]
+) -> None:
+    bad, good = two_nodes
+    bad.falsify(always(b"\0" * (2**20 + 1)))
+    with pytest.raises(ChainError):
+        client(rig, bad, max_answer_mib=1).finality_update()
+    assert client(rig, bad, good, max_answer_mib=1).finality_update()
+
+
+def test_while_the_newest_update_is_old_the_other_node_is_asked_too(
+    rig: BeaconRig, two_nodes: list[BeaconNode]
+) -> None:
+    """The chain is a day old, so each update of it is."""
+    behind, ahead = two_nodes
+    behind.fall_behind()
+    slot = rig.finalize(FINAL + 2)
+    assert client(rig, behind, ahead).finality_update().finalized.beacon.slot == slot

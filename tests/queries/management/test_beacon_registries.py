@@ -1,0 +1,155 @@
+"""Commands deploy beacon registries where their chains allow it, or say in a sentence why not."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+
+from accounts.wording import DAY
+from explorer.demo.local_node import LocalNode, local_node
+from queries.chain.registry_checks import has_built_code
+from queries.config.beacon_chains import BEACON_CHAINS
+from queries.config.registries import RegistryKind, has_derived_address
+from queries.config.routes import read_routes
+from queries.config.routes_file import RoutesFileError
+from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
+from tests.rigs.anvil import Chain
+from tests.rigs.beacon_node import SLOT_SECONDS, BeaconNode, KnownChainRig
+
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
+
+ETHEREUM, GOERLI = 1, 5  # a beacon chain is known of the first one
+NOWHERE = "http://127.0.0.1:1"
+ROOT = f"0x{32 * 'a5'}"
+BEACON = (f'beacon = ["{NOWHERE}/beacon"]', f'beacon_checkpoint = "{ROOT}"')
+NEW = ("--source", str(ETHEREUM), "--destination", str(CHAIN_ID), "--kind", "beacon")
+CHECKPOINT = ("--checkpoint", ROOT)
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as running:
+        running.rpc.ask("anvil_mine", hex(3))
+        yield running
+
+
+@pytest.fixture(scope="module")
+def ethereum() -> Iterator[Chain]:
+    """A chain with Ethereum's id, whose blocks are of the last two hours."""
+    with closing(Chain(ETHEREUM)) as chain:
+        chain.reach_time(int(time.time()) - 7_200)
+        chain.mine(20, SLOT_SECONDS)
+        yield chain
+
+
+@pytest.fixture(scope="module")
+def rig(ethereum: Chain) -> KnownChainRig:
+    rig = KnownChainRig(ethereum)
+    rig.finalize("latest")
+    return rig
+
+
+@pytest.fixture
+def setup(settings: LazySettings, tmp_path: Path) -> LocalSetup:
+    local_setup = LocalSetup(settings, tmp_path)
+    local_setup.add_chain(ETHEREUM, "Ethereum", [NOWHERE], *BEACON)
+    return local_setup
+
+
+def test_a_beacon_registry_is_deployed_with_the_known_forks(
+    settings: LazySettings, tmp_path: Path, node: LocalNode, ethereum: Chain, rig: KnownChainRig
+) -> None:
+    setup, root = LocalSetup(settings, tmp_path), rig.checkpoint(10)
+    with closing(BeaconNode(rig)) as beacon:
+        lines = f'beacon = ["{beacon.url}"]', f'beacon_checkpoint = "{root}"'
+        setup.add_chain(ETHEREUM, "Ethereum", [ethereum.url], *lines)
+        setup.add_chain(CHAIN_ID, "Local", [node.url])
+        printed = setup.run("deploy_registry", *NEW, "--checkpoint", root)
+        setup.add(f"[[registries]]{printed.partition('[[registries]]')[2]}")
+        (registry,) = read_routes(setup.file).registries.values()
+        forks = BEACON_CHAINS[ETHEREUM].forks
+        assert registry.fork_versions == tuple(fork.version for fork in forks)
+        assert f"0x{registry.checkpoint.hex()}" == root
+        assert has_derived_address(registry)
+        code = node.rpc.ask("eth_getCode", registry.address, "latest")
+        assert has_built_code(RegistryKind.BEACON, bytes.fromhex(code[2:]))
+        assert "already, and nothing was sent" in setup.run("deploy_registry")
+        cost = setup.run("cost", "--gas-price-gwei", "1")
+        assert "The registry and its events verifier are deployed." in cost
+        assert "321 updates a year: " in cost
+        assert f"begins with the checkpoint {root}" in setup.run("check_setup")
+
+
+def test_a_checkpoint_that_is_unknown_or_old_is_refused_before_anything_is_sent(
+    settings: LazySettings, tmp_path: Path, node: LocalNode, ethereum: Chain, rig: KnownChainRig
+) -> None:
+    setup = LocalSetup(settings, tmp_path)
+    old_slot = rig.slot_of("latest") - 15 * DAY // SLOT_SECONDS
+    old = f"0x{rig.stand_in.make_block(old_slot, bytes(32)).root.hex()}"
+    with closing(BeaconNode(rig)) as beacon:
+        lines = f'beacon = ["{beacon.url}"]', f'beacon_checkpoint = "{rig.checkpoint(10)}"'
+        setup.add_chain(ETHEREUM, "Ethereum", [ethereum.url], *lines)
+        setup.add_chain(CHAIN_ID, "Local", [node.url])
+        unknown = setup.run("deploy_registry", *NEW, "--checkpoint", ROOT)
+        assert "The beacon nodes of Ethereum" in unknown
+        too_old = setup.run("deploy_registry", *NEW, "--checkpoint", old)
+        assert (
+            "FAILED: The checkpoint is 15 days old: the registry would take no update." in too_old
+        )
+    assert "Deploying" not in unknown + too_old
+
+
+def test_a_chain_without_the_precompiles_is_refused_before_anything_is_sent(
+    setup: LocalSetup,
+) -> None:
+    with local_node(hardfork="cancun") as old:
+        old.rpc.ask("anvil_mine", hex(3))
+        setup.add_chain(CHAIN_ID, "Local", [old.url])
+        printed = setup.run("deploy_registry", *NEW, *CHECKPOINT)
+    assert "FAILED: Local lacks the precompile 0x0b of EIP-2537 for BLS12-381" in printed
+    assert "Deploying" not in printed
+
+
+REGISTRY = f'[[registries]]\nkind = "beacon"\nsource = 1\ndestination = {CHAIN_ID}'
+WITH_ROOT = f'{REGISTRY}\ncheckpoint = "{ROOT}"'
+FIVE_FORKS = "".join(
+    f'\n[[chains.1.beacon_chain.forks]]\nfirst_slot = {number}\nversion = "0x0{number}000000"'
+    '\nlayout = "electra"'
+    for number in range(5)
+)
+CUSTOM = (
+    "[chains.1.beacon_chain]\ngenesis_time = 0\nseconds_per_slot = 12\n"
+    f'genesis_validators_root = "{ROOT}"{FIVE_FORKS}'
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ([REGISTRY], "entry 1.checkpoint: it must be set, because the kind is beacon"),
+        ([WITH_ROOT, 'checkpoint = "0x12"'], "ROUTES_FILE is not TOML"),
+        ([f'{REGISTRY}\ncheckpoint = "0x12"'], "entry 1.checkpoint: it must be 32 bytes in hex"),
+        ([f'{WITH_ROOT}\nforks = ["0x66000000"]'], "Ethereum has no fork 0x66000000"),
+        ([f"{WITH_ROOT}\nforks = [6]"], "entry 1.forks, entry 1: it must be 4 bytes in hex"),
+        ([f"{WITH_ROOT}\nmax_age = 86_400"], "entry 1.max_age: it must be at least 393216"),
+        ([f"{WITH_ROOT}\nmax_age = 60"], "entry 1.max_age: it must be seconds, an hour or more"),
+        ([f"{WITH_ROOT}\nthreshold = 1"], "entry 1: threshold is unknown; the keys are"),
+        ([CUSTOM, WITH_ROOT], "entry 1.forks: a registry knows at most 4 forks"),
+        (
+            [WITH_ROOT.replace("source = 1", f"source = {GOERLI}")],
+            "does not know the beacon chain of Goerli; add [chains.5.beacon_chain]",
+        ),
+    ],
+)
+def test_a_wrong_entry_of_the_routes_file_is_named(
+    setup: LocalSetup, lines: list[str], sentence: str
+) -> None:
+    setup.add_chain(CHAIN_ID, "Local", [NOWHERE])
+    setup.add_chain(GOERLI, "Goerli", [NOWHERE])
+    setup.add(*lines)
+    with pytest.raises(RoutesFileError, match="ROUTES_FILE") as error:
+        read_routes(setup.file)
+    assert sentence in str(error.value)

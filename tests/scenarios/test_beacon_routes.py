@@ -1,0 +1,319 @@
+"""Blocks of an L1 on a chain that checks its sync committees: no signer is trusted."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from queries.proving.beacon import SLOTS_PER_PERIOD
+from tests.rigs.anvil import DAY, Chain
+from tests.rigs.beacon_node import (
+    BeaconNode,
+    BeaconRig,
+    empty_updates,
+    forged_hash,
+    future_signature,
+    other_fork,
+)
+from tests.rigs.service import (
+    BALANCE,
+    HOLDER,
+    HOLDER_BALANCE,
+    HORIZON,
+    SIGNER,
+    Service,
+    accounts,
+    request,
+    wait_until,
+)
+from tests.scenarios.fixtures import Install, NewChain, NewService
+from tests.scenarios.lookups import DEAD, READ, gateway, lookup_of, read
+
+pytestmark = pytest.mark.either_database
+
+L1, OTHER = 1337, 31337
+CHECKPOINT = 10  # a block
+MAX_BYTES = 3_000  # of a first update with two absent members
+MAX_AGE = 10 * SLOTS_PER_PERIOD  # seconds, as slots have one
+
+
+@dataclass
+class Route:
+    """An L1 that is proven to a chain which never hears of it."""
+
+    service: Service
+    l1: Chain
+    other: Chain
+    rig: BeaconRig
+    node: BeaconNode
+    second: BeaconNode
+
+    def finalize(self, block: int | str, absent: int = 0) -> None:
+        """Have the committee sign that the block is final; the other chain's time goes on."""
+        self.rig.finalize(block, absent)
+        slot = self.rig.slot_of(block) + 2
+        self.other.reach_time(self.rig.facts.start_of(slot))
+
+    def await_polls(self) -> None:
+        """Wait until the light client has been followed a few times more."""
+        first = self.node.calls["finality_update"]
+        wait_until(lambda: self.node.calls["finality_update"] >= first + 3)
+
+    def submit(self, block: int) -> str:
+        return self.service.submit({L1: {block: accounts(HOLDER)}}, to=OTHER)
+
+    def assert_done(self, batch: str, block: int) -> None:
+        self.service.wait(batch)
+        assert self.service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
+
+    def sent_since(self, block: int) -> int:
+        return len(self.other.transactions_of(SIGNER, since=block + 1))
+
+
+@pytest.fixture(scope="module")
+def route(install: Install, module_chain: NewChain) -> Iterator[Route]:
+    with ExitStack() as stack:
+        l1, other = (module_chain(chain, age=5 * DAY) for chain in (L1, OTHER))
+        l1.mine(20)
+        rig = BeaconRig(l1)
+        node, second = (stack.enter_context(closing(BeaconNode(rig))) for _ in range(2))
+        service = stack.enter_context(install())
+        service.set_limits(
+            poll_interval=0.5, check_interval=2, max_cooldown=1, max_retry_delay=1, update_wait=0
+        )
+        checkpoint = rig.checkpoint(CHECKPOINT)
+        service.add_chain(other)
+        service.add_chain(l1, **rig.settings(node, second, checkpoint=checkpoint))
+        service.add_beacon_chain(l1, rig)
+        service.add_registry(
+            "beacon", l1, other, rig=rig, checkpoint=checkpoint, max_age=MAX_AGE, lookup_urls=[DEAD]
+        )
+        service.manage("deploy_registry", "--yes")  # the lookup beside it
+        service.serve()
+        for _ in range(2):  # provers, which must not send the same update twice
+            service.prove()
+        yield Route(service, l1, other, rig, node, second)
+
+
+def test_a_block_is_proven_once_the_committee_has_signed_that_it_is_final(route: Route) -> None:
+    """The first update begins with the checkpoint's committee, in one transaction."""
+    block = route.l1.mine(20) - 10
+    batch = route.submit(block)
+    route.service.wait_for(batch, "finality_unknown")
+    before = route.other.head
+    route.finalize(block + 2, absent=5)
+    route.assert_done(batch, block)
+    assert route.sent_since(before) == 2
+
+
+def test_an_older_block_is_reached_from_a_recorded_one(route: Route) -> None:
+    block = route.l1.mine(60) - 40
+    route.finalize(block + 30)
+    route.assert_done(route.submit(block), block)
+    before = route.other.head
+    route.assert_done(route.submit(block + 20), block + 20)
+    assert route.sent_since(before) == 1
+
+
+def test_an_estimate_prices_the_update(route: Route) -> None:
+    block = route.l1.mine(60) - 50
+    route.finalize(block + 20)
+    route.await_polls()
+    body = request({L1: {block: accounts(HOLDER)}}, to=OTHER)
+    estimate = route.service.post("/estimate", body).json()
+    assert (estimate["complete"], estimate["transactions"]) == (True, 2)
+    before = route.other.head
+    route.assert_done(route.submit(block), block)
+    mined = route.other.transactions_of(SIGNER, since=before + 1)
+    gas = sum(int(route.other.receipt(sent["hash"])["gasUsed"], 16) for sent in mined)
+    assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
+
+
+def test_a_proof_file_is_published_to_another_registry(route: Route, tmp_path: Path) -> None:
+    """With a beacon node, the command sends the update as well."""
+    block = route.l1.mine(20) - 10
+    route.finalize(block + 1)
+    batch = route.submit(block)
+    route.assert_done(batch, block)
+    file = tmp_path / "proof.json"
+    file.write_bytes(route.service.get(f"/batch-queries/{batch}/proof").content)
+    trusted = route.l1.header(block)["hash"]
+    verified = route.service.manage("verify_proof", str(file), "--hash", trusted)
+    assert f"{HOLDER_BALANCE} wei" in verified.stdout
+    types, values = route.rig.constructor_arguments(route.rig.checkpoint(block), MAX_AGE)
+    types, values = ["uint256", "uint256", *types], [HORIZON, L1, *values]
+    other = route.other.deploy("BeaconRegistry", types, values)
+    command = ("publish_proof", str(file), "--node", route.other.url, "--registry", other)
+    nodes = ("--source-node", route.l1.url, "--beacon-node", route.node.url)
+    refused = route.service.manage(*command, *nodes[:2], "--unverifiable", fails=True)
+    assert "Name its beacon node with --beacon-node URL." in refused.stdout + refused.stderr
+    route.service.manage(*command, *nodes, "--unverifiable")
+    word = route.other.call(other, "accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
+    assert int.from_bytes(word) == HOLDER_BALANCE
+
+
+def test_events_and_a_witness_of_a_block(route: Route) -> None:
+    route.l1.send(SIGNER, "0x", value=1)
+    block = route.l1.head
+    route.l1.mine(10)
+    route.finalize(block + 2)
+    data = {L1: {block: {"transactions": [0], **accounts(HOLDER)}}}
+    route.service.wait(route.service.submit(data, to=OTHER))
+    body = request({L1: {block: accounts(HOLDER)}}, to=OTHER)
+    (witness,) = route.service.post("/witness", body).json()["witnesses"]
+    proof = bytes.fromhex(witness["proof"][2:])
+    assert route.other.call(witness["registry"], "verify(bytes)", proof)
+
+
+def test_a_fact_is_looked_up_without_a_transaction(route: Route) -> None:
+    block = route.l1.mine(20) - 10
+    route.finalize(block + 1)
+    route.assert_done(route.submit(block + 1), block + 1)
+    lookup = lookup_of(route.service, L1)
+    asked = (READ, [HOLDER, block, BALANCE, [gateway(route.service)]])
+    (balance,) = read("viem", route.service, asked, contract=lookup)
+    assert int(balance, 16) == HOLDER_BALANCE
+
+
+def test_the_update_that_most_validators_have_signed_is_taken(
+    new_service: NewService, new_chain: NewChain
+) -> None:
+    """For `update_wait` seconds a better one about the same block may still come."""
+    l1, other = (new_chain(chain) for chain in (L1, OTHER))
+    l1.mine(20)
+    rig, service = BeaconRig(l1), new_service()
+    with closing(BeaconNode(rig)) as node:
+        checkpoint = rig.checkpoint(CHECKPOINT)
+        service.set_limits(poll_interval=0.5, update_wait=6)
+        service.add_chain(l1, **rig.settings(node, checkpoint=checkpoint))
+        service.add_beacon_chain(l1, rig)
+        service.add_chain(other)
+        registry = service.add_registry(
+            "beacon", l1, other, rig=rig, checkpoint=checkpoint, max_age=MAX_AGE
+        )
+        service.serve()
+        service.prove()
+        block = l1.mine(20) - 10
+        other.reach_time(rig.facts.start_of(rig.slot_of(block) + 60))
+        rig.finalize(block, absent=40)
+        batch = service.submit({L1: {block: accounts(HOLDER)}}, to=OTHER)
+        status = service.wait_for(batch, "update_pending")
+        assert "40 validators have not signed the newest update" in status["waitsFor"]
+        rig.finalize(block, absent=2)
+        service.wait(batch)
+        sent = [row for row in other.transactions_of(SIGNER) if row["to"] == registry.lower()]
+        assert len(sent[0]["input"]) // 2 < MAX_BYTES
+
+
+def test_a_reorg_of_the_destination_undoes_an_update(route: Route) -> None:
+    block = route.l1.mine(20) - 10
+    route.finalize(block + 1)
+    batch = route.submit(block)
+    route.assert_done(batch, block)
+    route.other.reorganise(2)
+    wait_until(lambda: route.service.is_proven(HOLDER, block, route=(L1, OTHER)))
+
+
+def spoil(route: Route, node: BeaconNode, fault: str, block: int) -> None:
+    forged = bytes.fromhex(route.l1.header(block)["hash"][2:])
+    match fault:
+        case "is gone":
+            node.hang_up()
+        case "lags":
+            node.fall_behind()
+        case "forges a hash":
+            node.falsify(forged_hash(route.rig))
+        case "is of another fork":
+            node.falsify(other_fork(route.rig, forged))
+        case "claims the future":
+            node.falsify(future_signature(route.rig))
+        case _:
+            node.falsify(empty_updates)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["is gone", "forges a hash", "is of another fork", "claims the future", "has no updates"],
+)
+def test_a_batch_is_done_while_one_of_two_beacon_nodes_fails(route: Route, fault: str) -> None:
+    """Also if a committee has to be learnt meanwhile."""
+    route.l1.mine(1, SLOTS_PER_PERIOD)
+    route.finalize("latest")
+    block = route.l1.mine(20) - 10
+    spoil(route, route.node, fault, block)
+    route.finalize(block + 1)
+    route.assert_done(route.submit(block), block)
+    route.node.recover()
+
+
+@pytest.mark.parametrize("fault", ["is gone", "lags", "forges a hash", "is of another fork"])
+def test_a_batch_waits_while_all_beacon_nodes_fail(route: Route, fault: str) -> None:
+    block = route.l1.mine(20) - 10
+    for node in (route.node, route.second):
+        spoil(route, node, fault, block)
+    route.finalize(block + 1)
+    batch = route.submit(block)
+    route.await_polls()
+    assert route.service.status(batch)["waitCode"] in {"finality_unknown", "block_not_final"}
+    assert not route.service.is_proven(HOLDER, block, route=(L1, OTHER))
+    for node in (route.node, route.second):
+        node.recover()
+    route.assert_done(batch, block)
+
+
+def test_an_idle_registry_is_kept_awake(route: Route) -> None:
+    """Once half of its `max_age` has passed, the operator pays for an update without a batch."""
+    before = route.other.head
+    for _ in range(4):
+        route.l1.mine(1, SLOTS_PER_PERIOD)
+        route.finalize("latest")
+    route.await_polls()
+    assert route.sent_since(before) == 0
+    for _ in range(3):
+        route.l1.mine(1, SLOTS_PER_PERIOD)
+        route.finalize("latest")
+    wait_until(lambda: route.sent_since(before))
+    route.await_polls()
+    assert route.sent_since(before) == 1
+    block = route.l1.mine(20) - 10
+    route.finalize(block + 1)
+    route.assert_done(route.submit(block), block)
+
+
+def test_three_missed_periods_are_caught_up_in_one_transaction(route: Route) -> None:
+    for _ in range(3):
+        route.l1.mine(1, SLOTS_PER_PERIOD)
+        route.rig.finalize("latest")
+    block = route.l1.mine(20) - 10
+    before = route.other.head
+    route.finalize(block + 1)
+    route.assert_done(route.submit(block), block)
+    assert route.sent_since(before) == 2
+
+
+def registry_line(service: Service) -> str:
+    """What `check_setup` says of the registry; other checks fail, as test chains are days old."""
+    printed = service.manage("check_setup", fails=True).stdout
+    return next(line for line in printed.splitlines() if " registry of " in line)
+
+
+def test_check_setup_tells_until_when_committees_are_known(route: Route) -> None:
+    assert "knows the sync committees until" in registry_line(route.service)
+
+
+def test_a_registry_that_slept_too_long_is_named(route: Route) -> None:
+    """It is the last test: this registry takes no update any more."""
+    for node in (route.node, route.second):
+        node.hang_up()
+    for _ in range(12):
+        route.l1.mine(1, SLOTS_PER_PERIOD)
+        route.rig.finalize("latest")
+    block = route.l1.mine(20) - 10
+    route.finalize(block + 1)
+    for node in (route.node, route.second):
+        node.recover()
+    status = route.service.wait_for(route.submit(block), "update_missing")
+    assert "Deploy a new one, with a new checkpoint." in status["waitsFor"]
+    assert "refuses all updates" in registry_line(route.service)
