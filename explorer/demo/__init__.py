@@ -1,1 +1,1 @@
-"""The demo runs two chains and the service on this machine, as an operator and a user would."""
+"""The demo runs three chains and the service on this machine, as an operator and a user would."""

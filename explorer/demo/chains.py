@@ -1,15 +1,18 @@
-"""The demo's two chains: their nodes, registries, and some state to prove."""
+"""The demo's three chains: their nodes, registries, and some state to prove."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from eth_abi.abi import encode
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from eth_utils.address import to_checksum_address
 
+from explorer.demo.beacon_chain import ATTESTING_SLOTS, SLOT_SECONDS, LocalBeaconChain
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.json_rpc import JsonRpcError, NodeTransportError
 from queries.chain.registry import L1_BLOCK
@@ -23,18 +26,22 @@ from queries.config.registries import (
     lookup_address,
     lookup_init_code,
     verifier_init_code,
+    with_beacon_chain,
 )
 from queries.contracts.abi import call_data, load_artifact
 
-CHAIN_A, CHAIN_B = 31337, 31338
+CHAIN_A, CHAIN_B, CHAIN_C = 31337, 31338, 31339
 ETHER = 10**18
 TOKEN_BALANCES = 3  # the slot of the token's mapping of balances
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"  # of the specification's example
-BALANCE = 123_456_789 * ETHER // 10**6
+BALANCE, BALANCE_C = 123_456_789 * ETHER // 10**6, 455 * ETHER // 10
 HOLDINGS = (1_000_000 * ETHER, 250_000 * ETHER, 7 * ETHER // 2)
 THRESHOLD = 2  # of the three attesters
 # Each state has the hashes of all blocks, so with one every second a week would fill the memory.
 IDLE_BLOCK_SECONDS, MAX_STATES = 45, 256
+# C's clock is behind, so that an update of its light client, which is signed two slots after the
+# block, is not from the future on B.
+CLOCK_DELAY = SLOT_SECONDS * ATTESTING_SLOTS
 CONFIRMATIONS = 2  # blocks after which one is final
 CHECK_SECONDS = 1.0
 
@@ -49,15 +56,24 @@ class Keys:
     )
 
 
+class Nodes(NamedTuple):
+    a: LocalNode
+    b: LocalNode
+    c: LocalNode
+
+
 @dataclass(frozen=True)
 class DemoChains:
-    """Both nodes, and the contracts and accounts on them."""
+    """The nodes, and the contracts and accounts on them."""
 
     a: LocalNode
     b: LocalNode
+    c: LocalNode
+    beacon: LocalBeaconChain  # of C
     native_registry: str
     attested_registry: str
     optimism_registry: str
+    beacon_registry: str
     lookup: str  # beside the native registry
     gateway: str
     token: str  # on B
@@ -73,6 +89,7 @@ class DemoChains:
     def routes(self, keys: Keys) -> str:
         """The content of ROUTES_FILE for these chains."""
         signers = ", ".join(f'"{key.address}"' for key in keys.attesters)
+        beacon, checkpoint = self.beacon.chain, f"0x{self.beacon.checkpoint.hex()}"
         return f"""\
 # Written by `make demo`; explorer/docs/configuration.md describes this file.
 
@@ -87,6 +104,19 @@ name = "Demo B"
 nodes = ["{self.b.url}"]
 finality = 1
 free = true
+
+[chains.{CHAIN_C}]
+name = "Demo C"
+nodes = ["{self.c.url}"]
+beacon = ["{self.beacon.url}"]
+beacon_checkpoint = "{checkpoint}"
+free = true
+
+[chains.{CHAIN_C}.beacon_chain]
+genesis_time = {beacon.genesis_time}
+seconds_per_slot = {beacon.seconds_per_slot}
+genesis_validators_root = "0x{beacon.genesis_validators_root.hex()}"
+forks = [{{ first_slot = 0, version = "0x{beacon.forks[0].version.hex()}", layout = "electra" }}]
 
 [limits]
 node_check_interval = 300  # the nodes prove only the newest {MAX_STATES} blocks
@@ -108,18 +138,29 @@ threshold = {THRESHOLD}
 kind = "optimism"
 source = {CHAIN_A}
 destination = {CHAIN_B}
+
+[[registries]]
+kind = "beacon"
+source = {CHAIN_C}
+destination = {CHAIN_B}
+checkpoint = "{checkpoint}"
 """
 
 
 @contextmanager
-def run_nodes() -> Iterator[tuple[LocalNode, LocalNode]]:
-    """Run both nodes at free ports. They mine each transaction at once.
+def run_nodes() -> Iterator[Nodes]:
+    """Run the nodes at free ports. They mine each transaction at once.
 
     A also mines every IDLE_BLOCK_SECONDS; `produce_blocks` mines the other blocks.
     """
     interval = ("--block-time", str(IDLE_BLOCK_SECONDS), "--mixed-mining")
-    with _run_node(CHAIN_A, *interval) as a, _run_node(CHAIN_B) as b:
-        yield a, b
+    clock = ("--timestamp", str(int(time.time()) - CLOCK_DELAY))
+    with (
+        _run_node(CHAIN_A, *interval) as a,
+        _run_node(CHAIN_B) as b,
+        _run_node(CHAIN_C, *clock) as c,
+    ):
+        yield Nodes(a, b, c)
 
 
 def _run_node(chain_id: int, *options: str) -> AbstractContextManager[LocalNode]:
@@ -128,11 +169,12 @@ def _run_node(chain_id: int, *options: str) -> AbstractContextManager[LocalNode]
     return local_node(*options, max_states=MAX_STATES)
 
 
-def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys, site: str) -> DemoChains:
+def set_up_chains(nodes: Nodes, beacon: LocalBeaconChain, keys: Keys, site: str) -> DemoChains:
     """Deploy registries and a token, and fund the signer and the accounts to prove.
 
-    `site`: the service that will answer lookups.
+    `beacon`: the beacon chain of C. `site`: the service that will answer lookups.
     """
+    a, b, c = nodes
     signer = keys.signer.address
     holders = (HOLDER, *(Account.create().address for _ in HOLDINGS[1:]))
     # Another account deploys on B, so that no contract has the same address on both chains.
@@ -145,6 +187,9 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys, site: str) -> DemoChai
         RegistryKind.ATTESTED, CHAIN_B, CHAIN_A, signers=signers, threshold=THRESHOLD
     )
     optimism_route = Registry(RegistryKind.OPTIMISM, CHAIN_A, CHAIN_B)
+    beacon_route = with_beacon_chain(
+        Registry(RegistryKind.BEACON, CHAIN_C, CHAIN_B, checkpoint=beacon.checkpoint), beacon.chain
+    )
     predeploy = load_artifact("L1BlockStandIn").deployed_bytecode
     b.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{predeploy.hex()}")
     a.send_together(
@@ -160,15 +205,20 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys, site: str) -> DemoChai
         [
             (None, load_artifact("DemoToken").bytecode + holdings, 0),
             *_deployments(optimism_route),
+            *_deployments(beacon_route),
             (signer, b"", 100 * ETHER),
         ]
     )
+    c.send_together([(HOLDER, b"", BALANCE_C)])
     return DemoChains(
         a,
         b,
+        c,
+        beacon,
         native_registry=native_route.address,
         attested_registry=derived_address(attested_route),
         optimism_registry=derived_address(optimism_route),
+        beacon_registry=derived_address(beacon_route),
         lookup=lookup_address(native_route),
         gateway=gateway,
         token=to_checksum_address(token.contract or ""),
@@ -186,14 +236,15 @@ def _deployments(registry: Registry) -> list[tuple[str, bytes, int]]:
 
 
 @contextmanager
-def produce_blocks(a: LocalNode, b: LocalNode) -> Iterator[None]:
-    """Mine a block on top of each transaction's block, which confirms it, and copy A's blocks to B.
+def produce_blocks(nodes: Nodes, beacon: LocalBeaconChain) -> Iterator[None]:
+    """Mine a block on top of each transaction's block, which confirms it; and for each of A's
+    blocks one of C, which its beacon chain finalizes, and one of B.
 
     B's L1Block contract gets A's newest block in a transaction, as from an OP-stack sequencer.
     """
     stop_event = threading.Event()
-    nodes = LocalNode(a.url), LocalNode(b.url)
-    thread = threading.Thread(target=_produce_blocks, args=(*nodes, stop_event))
+    own_nodes = Nodes(*(LocalNode(node.url) for node in nodes))  # for another thread
+    thread = threading.Thread(target=_produce_blocks, args=(own_nodes, beacon, stop_event))
     thread.start()
     try:
         yield
@@ -202,18 +253,21 @@ def produce_blocks(a: LocalNode, b: LocalNode) -> Iterator[None]:
         thread.join()
 
 
-def _produce_blocks(l1: LocalNode, l2: LocalNode, stop_event: threading.Event) -> None:
+def _produce_blocks(nodes: Nodes, beacon: LocalBeaconChain, stop_event: threading.Event) -> None:
+    l1, l2, other_l1 = nodes
     copied_hash, sequencer = "", l2.rpc.ask("eth_accounts")[-1]  # nobody else sends from it
     while not stop_event.wait(CHECK_SECONDS):
         try:
-            if _is_used(l1) or _is_used(l2):
+            if any(map(_is_used, nodes)):
                 l1.rpc.ask("evm_mine")
             block = l1.block("latest")
             if block["hash"] != copied_hash:
+                other_l1.rpc.ask("evm_mine")
                 number, hash_ = int(block["number"], 16), bytes.fromhex(block["hash"][2:])
                 call = call_data("set(uint64,bytes32)", number, hash_)
                 l2.send(L1_BLOCK, call, sender=sequencer)
                 copied_hash = block["hash"]
+            beacon.finalize_newest(other_l1)
         except (NodeTransportError, JsonRpcError):
             continue  # Programs.check() reports a node that has exited
 

@@ -33,6 +33,7 @@ def running_service(folder: Path, site: str, chains: DemoChains, keys: Keys) -> 
     with Programs(folder, settings) as programs:
         programs.watch_node("node of Demo A", chains.a)
         programs.watch_node("node of Demo B", chains.b)
+        programs.watch_node("node of Demo C", chains.c)
         programs.run("migration of the database", "migrate", "--verbosity", "0")
         port = site.rpartition(":")[2]
         programs.start("web server", "serve", "--port", port, "--workers", "1")

@@ -1,4 +1,4 @@
-"""The demo's three batches and its lookup, compared with their source chains, and its output."""
+"""The demo's four batches and its lookup, compared with their source chains, and its output."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +12,7 @@ from eth_abi.abi import decode
 from explorer.demo.chains import (
     CHAIN_A,
     CHAIN_B,
+    CHAIN_C,
     HOLDER,
     IDLE_BLOCK_SECONDS,
     MAX_STATES,
@@ -86,8 +87,9 @@ class Example:
 
 def examples(chains: DemoChains) -> Iterator[Example]:
     """Yield the examples; the second one reads the newest final block of B when it is requested."""
-    a, b = chains.a, chains.b
-    block, short_holder = _final_number(a), f"{HOLDER[:6]}…{HOLDER[-4:]}"
+    a, b, c = chains.a, chains.b, chains.c
+    block, c_block = _final_number(a), _final_number(c)
+    short_holder = f"{HOLDER[:6]}…{HOLDER[-4:]}"
     balance = BlockQuery(CHAIN_A, block=block, accounts=[HOLDER], props=["BALANCE"])
     yield Example(
         f"The specification's example: the balance of {short_holder} in block {block} of Demo A, "
@@ -121,6 +123,16 @@ def examples(chains: DemoChains) -> Iterator[Example]:
         build_batch(CHAIN_B, balance),
         lambda: _proven_balance(b, chains.optimism_registry, block),
         lambda: _balance(a, block),
+        "ETH",
+    )
+    balance = BlockQuery(CHAIN_C, block=c_block, accounts=[HOLDER], props=["BALANCE"])
+    yield Example(
+        f"Without trusted signers: a balance in block {c_block} of Demo C, proven on Demo B, whose "
+        "registry checks the signatures of Demo C's own validators, a sync committee of 512",
+        c.block(hex(c_block))["hash"],
+        build_batch(CHAIN_B, balance),
+        lambda: _proven_balance(b, chains.beacon_registry, c_block),
+        lambda: _balance(c, c_block),
         "ETH",
     )
 
@@ -220,9 +232,11 @@ Guides    {site}/docs
 API key   {key}
 Demo A    {chains.a.url}  chain {CHAIN_A}
 Demo B    {chains.b.url}  chain {CHAIN_B}
+Demo C    {chains.c.url}  chain {CHAIN_C}
 Registry  {chains.native_registry}  Demo A → Demo A (native)
 Registry  {chains.attested_registry}  Demo B → Demo A (attested)
 Registry  {chains.optimism_registry}  Demo A → Demo B (optimism)
+Registry  {chains.beacon_registry}  Demo C → Demo B (beacon)
 Lookup    {chains.lookup}  Demo A → Demo A (ERC-3668)
 Files     {folder}: routes.toml, and each program's log
 

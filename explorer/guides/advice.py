@@ -49,6 +49,8 @@ OPERATOR_ACTS = dict.fromkeys(
     (
         "no_prover",
         "no_valid_output",
+        "finality_unknown",
+        "update_missing",
         "destination_removed",
         "internal_error",
         "database_unavailable",

@@ -29,7 +29,7 @@ GUIDE_GROUPS = {  # as in the README
         "how-it-works", "faq", "glossary",
     ),
     "You run it for others": (
-        "running", "operating", "public-networks", "configuration", "security",
+        "running", "operating", "public-networks", "beacon-routes", "configuration", "security",
     ),
     "You want to check or change it": ("proofs", "contributing"),
 }  # fmt: skip

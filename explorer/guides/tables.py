@@ -120,6 +120,7 @@ _TRUST = {
     RegistryKind.OPTIMISM: "the destination alone",
     RegistryKind.OUTPUT: "its dispute games, its guardian, and who may upgrade them",
     RegistryKind.ARBITRUM: "its assertions, its security council, and who may upgrade them",
+    RegistryKind.BEACON: "two thirds of a sync committee, and the checkpoint",
     RegistryKind.ATTESTED: "signers of your choice",
 }
 

@@ -8,6 +8,7 @@ from django.urls.converters import IntConverter, StringConverter
 
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Routes
+from queries.proving.sync_committees import MEMBERS, MIN_SIGNERS
 from queries.reading.pagination import MAX_BIGINT
 from queries.schema.bodies import ADDRESS
 
@@ -93,6 +94,7 @@ _TRUST = {
     RegistryKind.OPTIMISM: "trusts the OP chain",
     RegistryKind.OUTPUT: "trusts its dispute games",
     RegistryKind.ARBITRUM: "trusts its assertions",
+    RegistryKind.BEACON: f"{MIN_SIGNERS} of {MEMBERS} validators",
 }
 
 

@@ -16,6 +16,7 @@ from queries.proving.block_items import BLOOM_BYTES
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import HISTORY_RING
+from queries.proving.sync_committees import MEMBERS, MIN_SIGNERS
 from queries.reading.fact_proof import FactProof, ProofNode
 from queries.reading.facts import FactView
 
@@ -47,6 +48,10 @@ _SOURCES = {
     RegistryKind.ARBITRUM: (
         "known by the outbox",
         "The rollup's outbox holds it, because an assertion about the block is confirmed.",
+    ),
+    RegistryKind.BEACON: (
+        "known to the registry",
+        "It follows from a block that the sync committee has signed.",
     ),
 }
 
@@ -113,9 +118,11 @@ def _levels(
 ) -> Iterator[Level]:
     headers = (proof.header, *proof.later_headers)
     number = fact.block + len(proof.later_headers)
-    yield Level(
-        f"hash of block {number:,}", *_trust_reason(proof, number, registry), headers[-1].hash
-    )
+    if registry and registry.kind is RegistryKind.BEACON and _begins_with_record(proof):
+        yield from _beacon_levels(proof, number, headers[-1].hash, registry)
+    else:
+        trust = _trust_reason(proof, number, registry)
+        yield Level(f"hash of block {number:,}", *trust, headers[-1].hash)
     reason = "Hashed, it gives the hash above."
     if proof.later_headers:
         name = format_count(len(proof.later_headers), "later header")
@@ -129,6 +136,24 @@ def _levels(
     if fact.event:
         yield from _event_levels(proof, fact.event)
     yield Level("value", value, _why_value(proof, fact))
+
+
+def _begins_with_record(proof: FactProof) -> bool:
+    """Whether the first hash was recorded, and not known from an earlier proof."""
+    return proof.is_recorded and proof.mined_block is not None and not proof.hops
+
+
+def _beacon_levels(
+    proof: FactProof, number: int, block_hash: str, registry: Registry
+) -> Iterator[Level]:
+    slot, detail = registry.slot_of_block(proof.known_time), "signed by the sync committee"
+    signatures = (
+        f"At least {MIN_SIGNERS} of {MEMBERS} validators have signed that it is final, and the "
+        "registry has checked their signatures."
+    )
+    branch = "A branch of hashes leads from the signed block to this hash."
+    yield Level("beacon block", detail if slot is None else f"slot {slot:,}, {detail}", signatures)
+    yield Level(f"hash of execution block {number:,}", "in the beacon block", branch, block_hash)
 
 
 def _event_levels(proof: FactProof, event: BlockFact) -> Iterator[Level]:

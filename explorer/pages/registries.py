@@ -6,14 +6,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
-from accounts.wording import format_count
+from accounts.wording import format_count, format_duration
 from explorer.pages.charts import route_gas_chart
 from explorer.pages.facts import check_wait_seconds
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, number_parser
 from explorer.pages.reach import ReachForm
 from explorer.wiring import compare_l1
-from queries.config.networks import claims_after
+from queries.config.beacon_chains import BEACON_EXPLORERS
+from queries.config.networks import claims_after, final_after
 from queries.config.registries import (
     Registry,
     RegistryKind,
@@ -21,9 +22,12 @@ from queries.config.registries import (
     has_derived_address,
     lookup_address,
 )
+from queries.proving.beacon import SLOTS_PER_PERIOD
+from queries.proving.sync_committees import MEMBERS
 from queries.reading import chain_objects as reading
 from queries.reading.chain_heads import HeadView, chain_heads, state_horizon
 from queries.reading.figures import RouteFigures, route_figures
+from queries.reading.light_clients import read_committee
 
 NEWEST_BLOCKS = 10  # on a registry's first page
 BLOCKS_PER_PAGE = 50
@@ -70,6 +74,12 @@ def _l1_comparison(request: HttpRequest, registry: Registry, links: PageLinks) -
     return compare_l1(registry, links.routes)
 
 
+def _checkpoint_link(registry: Registry) -> str:
+    """The checkpoint's page in an explorer of its beacon chain; empty if none is known."""
+    site = BEACON_EXPLORERS.get(registry.source)
+    return f"{site}/slot/0x{registry.checkpoint.hex()}" if site else ""
+
+
 def registry_or_404(destination: int, address: str, links: PageLinks) -> Registry:
     for registry in links.registries_at(address):
         if registry.destination == destination:
@@ -95,6 +105,12 @@ def registry(
         "until": format_time(registry.valid_until) if registry.signers else "",
         "horizon": format_time(registry.horizon),
         "claims_after": claims_after(registry.source),
+        "final_after": final_after(registry.source),
+        "max_age": format_duration(registry.max_age),
+        "committee": read_committee(registry, heads.get(registry.source)),
+        "beacon_link": _checkpoint_link(registry),
+        "period": format_duration(SLOTS_PER_PERIOD * registry.seconds_per_slot),
+        "members": MEMBERS,
         "block_count": reading.route_block_count(*route),
         "max_count": reading.MAX_COUNT,
         "destination_head": heads.get(registry.destination),

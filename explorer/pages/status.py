@@ -85,6 +85,8 @@ def chain_state(row: ChainStatus) -> tuple[str, str, str]:
     if row.stalled_since:
         words = f"no new block {silence(row.stalled_since)}"
         return "rejected", words, f"{subject}: it has had {words}, although its nodes answer."
+    if row.finality_fault:
+        return "rejected", "finality unknown", f"{subject}. {row.finality_fault}"
     if row.is_stopped:
         cause = "its operator has to check who else uses the signer's key"
         return "rejected", "stopped", f"Proving on {row.chain.name} has stopped: {cause}."

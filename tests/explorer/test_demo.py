@@ -15,7 +15,7 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from explorer.demo.chains import HOLDINGS
+from explorer.demo.chains import HOLDER, HOLDINGS
 from explorer.demo.local_node import LocalNode
 from queries.client.python import Tacitus
 from queries.contracts.abi import call_data
@@ -113,13 +113,26 @@ def demo(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield running
 
 
-def test_three_facts_are_proven_and_equal_to_the_chains(demo: Demo) -> None:
+def test_four_facts_are_proven_and_equal_to_the_chains(demo: Demo) -> None:
     pairs = AGREED.findall(demo.output)
-    assert len(pairs) == 3
     assert all(proven == true for proven, true in pairs)
-    assert [proven for proven, _ in pairs] == ["123.456789 ETH", "250,000 HS", "123.456789 ETH"]
-    assert demo.output.count("  DONE  ✓ final  ✓ hash known  ✓ header  ✓ facts ") == 3
+    values = ["123.456789 ETH", "250,000 HS", "123.456789 ETH", "45.5 ETH"]
+    assert [proven for proven, _ in pairs] == values
+    assert demo.output.count("  DONE  ✓ final  ✓ hash known  ✓ header  ✓ facts ") == 4
     assert "\x1b" not in demo.output  # no colours without a terminal
+
+
+def test_the_fourth_fact_is_drawn_from_its_beacon_block_down(demo: Demo) -> None:
+    path = f"/explorer/fact/31339/1/{HOLDER}/BALANCE?to=31338"
+    page = requests.get(f"{demo.site}{path}", timeout=10)
+    levels = re.findall(r'<div class="level">\s*<strong>([^<]+)</strong>', page.text)
+    known = re.fullmatch(r"Hash of execution block (\d+)", levels[1])
+    url = re.search(r"(http\S+)  chain 31339", demo.output)
+    assert known
+    assert url
+    assert levels[0] == "Beacon block"
+    assert levels[-4:] == ["Header of block 1", "State trie", "Account", "Value"]
+    assert LocalNode(url[1]).block(hex(int(known[1])))["hash"] in page.text
 
 
 def test_the_lines_of_viem_read_without_a_transaction(
@@ -149,27 +162,28 @@ def test_on_a_terminal_one_line_moves_for_each_batch(repository: Path, tmp_path:
     )
     lines = shown_lines(output)
     assert all(len(shown) < 80 for line in lines for shown in line)
-    assert len([line for line in lines if len(line) > 1 and line[0].startswith("  ◐ ")]) == 3
+    steps = [line for line in lines if len(line) > 1 and line[0].startswith("  ◐ ")]
+    assert len(steps) == 3
     batches = [line for line in lines if len(line) > 1 and "○ hash known" in line[0]]
-    assert len(batches) == 3
+    assert len(batches) == 4
     for line in batches:
         assert line[-1].startswith("  DONE  ✓ final  ✓ hash known  ✓ header  ✓ facts ")
         assert all(re.search(r"[^…] +\d+\.\d s$", shown) for shown in line)
         assert "…" not in "".join(line)
-    assert output.count("\x1b[32m✓\x1b[0m the same") == 4  # and the lookup
+    assert output.count("\x1b[32m✓\x1b[0m the same") == 5  # and the lookup
 
 
 def test_registry_addresses_prove_their_code_and_have_an_events_verifier(demo: Demo) -> None:
     chains = re.findall(r"(http://127\.0\.0\.1:\d+)  chain (\d+)", demo.output)
     nodes = {int(chain): LocalNode(url) for url, chain in chains}
-    named = re.findall(r"Registry  (\w+)  Demo (A|B) → Demo (A|B) \((\w+)\)", demo.output)
+    named = re.findall(r"Registry  (\w+)  Demo ([ABC]) → Demo ([ABC]) \((\w+)\)", demo.output)
     routes = Tacitus(demo.site).routes()
-    names = {31337: "A", 31338: "B"}
+    names = {31337: "A", 31338: "B", 31339: "C"}
     assert sorted(named) == sorted(
         (route.registry, names[route.source], names[route.destination], route.kind)
         for route in routes
     )
-    assert {route.kind for route in routes} == {"native", "optimism", "attested"}
+    assert {route.kind for route in routes} == {"native", "optimism", "attested", "beacon"}
     for route in routes:
         assert route.proves_its_code
         page = f"{demo.site}/explorer/registry/{route.destination}/{route.registry}"

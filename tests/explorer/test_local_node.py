@@ -4,19 +4,27 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from explorer.demo.beacon_chain import run_beacon_chain
 from explorer.demo.chains import produce_blocks, run_nodes
 from explorer.demo.local_node import LocalNode, local_node
+from queries.chain.beacon_node import BeaconNodes
+from queries.chain.client import ChainClient
 from queries.chain.json_rpc import JsonRpcError, NodeTransportError
+from queries.chain.light_client import advance, begin
 from queries.chain.registry import L1_BLOCK
+from queries.config.routes import Chain, NodeAddress
 from queries.contracts.abi import call_data, load_artifact
+from queries.proving.beacon import SLOTS_PER_PERIOD
 from tests.rigs.service import wait_until
 
 pytestmark = pytest.mark.no_database
 
+DAY = 86_400
 STRANGER = "0x00000000000000000000000000000000DeaDBeef"
 
 
@@ -73,7 +81,8 @@ def _answers(url: str) -> bool:
 
 
 def test_the_demo_chains_confirm_transactions_and_make_few_blocks_when_idle() -> None:
-    with run_nodes() as (a, b), produce_blocks(a, b):
+    with run_nodes() as nodes, run_beacon_chain(nodes.c) as beacon, produce_blocks(nodes, beacon):
+        a, b, c = nodes
         code = load_artifact("L1BlockStandIn").deployed_bytecode
         b.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{code.hex()}")
         for node in (a, b):
@@ -83,11 +92,40 @@ def test_the_demo_chains_confirm_transactions_and_make_few_blocks_when_idle() ->
         wait_until(
             lambda: b.call(L1_BLOCK, call_data("hash()")).hex() == a.block("latest")["hash"][2:]
         )
-        heads = _head(a), _head(b)
+        c.send(STRANGER, b"")
+        wait_until(lambda: beacon.last_hash.hex() == c.block("latest")["hash"][2:])
+        heads = tuple(map(_head, nodes))
         time.sleep(8)
         # One block may still be due after the transaction, and one because 45 seconds are over.
-        assert _head(a) - heads[0] <= 2
-        assert _head(b) - heads[1] <= 2
+        for node, head in zip(nodes, heads, strict=True):
+            assert _head(node) - head <= 2
+
+
+def test_a_light_client_follows_a_demo_that_has_slept_for_hours() -> None:
+    """Each missed period has an update, although no block was made in it."""
+    with (
+        local_node("--chain-id", "31339", "--timestamp", str(int(time.time()) - DAY)) as node,
+        run_beacon_chain(node) as beacon,
+    ):
+        node.send(STRANGER, b"")
+        assert beacon.finalize_newest(node)
+        assert not beacon.finalize_newest(node)
+        node.rpc.ask("evm_increaseTime", 5 * SLOTS_PER_PERIOD // 2)
+        node.send(STRANGER, b"")
+        assert beacon.finalize_newest(node)
+        chain = Chain(
+            31339,
+            "Demo C",
+            (NodeAddress(node.url),),
+            beacon=(NodeAddress(beacon.url),),
+            beacon_checkpoint=beacon.checkpoint,
+            custom_beacon_chain=beacon.chain,
+        )
+        with closing(BeaconNodes(chain)) as nodes, closing(ChainClient(chain)) as client:
+            first_state = begin(nodes)
+            state = advance(first_state, nodes, client)
+        assert state.block_number == 2
+        assert state.period == first_state.period + 2
 
 
 def _await_head(node: LocalNode, number: int) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py demo`: two chains, the service and a tour, all on this machine, until Ctrl-C."""
+"""`manage.py demo`: three chains, the service and a tour, all on this machine, until Ctrl-C."""
 
 import errno
 import io
@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from explorer.demo.beacon_chain import run_beacon_chain
 from explorer.demo.chains import CHAIN_A, Keys, produce_blocks, run_nodes, set_up_chains
 from explorer.demo.local_node import LocalNodeMissingError, TransactionRevertedError
 from explorer.demo.processes import DemoError, empty_folder
@@ -29,8 +30,9 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 class Command(BaseCommand):
     help = (
-        "Starts two local chains with their registries, a server and a prover, proves three things "
-        "and compares them with the chains, and stays up until Ctrl-C. It needs no configuration."
+        "Starts three local chains with their registries, a server and a prover, proves four "
+        "things and compares them with the chains, and stays up until Ctrl-C. It needs no "
+        "configuration."
     )
     requires_system_checks = ()
 
@@ -82,9 +84,11 @@ def _run(terminal: Terminal, port: int, *, once: bool) -> None:
     terminal.line()
     with ExitStack() as stack:
         try:
-            with terminal.step("Two chains, with registries and state to prove"):
-                chains = set_up_chains(*stack.enter_context(run_nodes()), keys, site)
-                stack.enter_context(produce_blocks(chains.a, chains.b))
+            with terminal.step("Three chains, with registries and state to prove"):
+                nodes = stack.enter_context(run_nodes())
+                beacon = stack.enter_context(run_beacon_chain(nodes.c))
+                chains = set_up_chains(nodes, beacon, keys, site)
+                stack.enter_context(produce_blocks(nodes, beacon))
             with terminal.step("Database, web server, prover and attesters"):
                 programs = stack.enter_context(running_service(folder, site, chains, keys))
             with terminal.step("Signed in as a wallet does, and got an API key"):

@@ -1,0 +1,144 @@
+"""The pages of registries that check a sync committee, and of the facts in them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from queries.config.beacon_chains import BEACON_CHAINS
+from queries.config.registries import Registry, RegistryKind, derived_address, with_beacon_chain
+from queries.models import LightClient, RecordedBlock
+from tests.explorer.page_text import page_text
+from tests.explorer.proven_facts import fact_page
+from tests.explorer.stored_batches import ADDRESS, BLOCK, header_of, prove, submit_accounts
+from tests.queries.api.served_api import NODES, OPTIMISM, ROUTES, SEPOLIA, make_key, submitted
+from tests.queries.prover.service import serving
+
+pytestmark = pytest.mark.django_db
+
+CHAIN = BEACON_CHAINS[SEPOLIA]
+CHECKPOINT = bytes(range(32))
+BEACON = Registry(RegistryKind.BEACON, SEPOLIA, OPTIMISM, checkpoint=CHECKPOINT)
+BEACON = with_beacon_chain(BEACON, replace(CHAIN, forks=CHAIN.forks[-2:]))
+BEACON = replace(BEACON, address=derived_address(BEACON))
+REGISTRY = f"/explorer/registry/{OPTIMISM}/{BEACON.address}"
+MARK = "beacon · 342 of 512 validators"
+
+
+@pytest.fixture(autouse=True)
+def routes() -> Iterator[None]:
+    """Sepolia is proven to OP Mainnet by its sync committees."""
+    sepolia = replace(ROUTES.chains[SEPOLIA], beacon=NODES, beacon_checkpoint=CHECKPOINT)
+    routes = replace(
+        ROUTES,
+        chains={**ROUTES.chains, SEPOLIA: sepolia},
+        registries={**ROUTES.registries, (SEPOLIA, OPTIMISM): BEACON},
+    )
+    with serving(None, routes):  # type: ignore[arg-type]  # no page asks a node
+        yield
+
+
+def _finalize(block: int, moment: datetime) -> None:
+    """Store that a block was made at this time, and that 507 validators say it is final."""
+    slot = (int(moment.timestamp()) - CHAIN.genesis_time) // CHAIN.seconds_per_slot
+    LightClient.objects.create(
+        chain=SEPOLIA,
+        checkpoint=CHECKPOINT.hex(),
+        period=1_234,
+        finalized_slot=slot,
+        block_hash=header_of(block).hash.hex(),
+        block_number=block,
+        signers=507,
+    )
+
+
+def _record(block: int) -> None:
+    RecordedBlock.objects.create(source=SEPOLIA, destination=OPTIMISM, block=block)
+
+
+def _prove_time(block: int) -> str:
+    """A batch with a block's time, proven by a transaction of its own."""
+    content = {
+        "destinationChainId": str(OPTIMISM),
+        "fee": "1000",
+        "data": {str(SEPOLIA): {f"block:{block}": {"header": ["TIMESTAMP"]}}},
+    }
+    batch = submitted(make_key(), content)
+    prove(batch, nonce=0)
+    return batch
+
+
+def _levels(batch: str) -> list[tuple[str, str]]:
+    """Names and details of the levels of the drawn proof."""
+    html = fact_page(batch, "TIMESTAMP").text
+    form = r'<div class="level">\s*<strong>([^<]+)</strong>\s*<span class="faded">([^<]*)</span>'
+    return re.findall(form, html)
+
+
+def test_a_registrys_page_shows_what_its_sync_committee_has_signed() -> None:
+    _finalize(BLOCK, timezone.now() - timedelta(minutes=16))
+    _record(BLOCK - 40)
+    _record(BLOCK - 80)
+    words = page_text(REGISTRY)
+    assert MARK in words
+    for figure in (
+        "validators signed the last update 507 of 512",
+        "committee period of 27 hours each 1,234",
+        f"final block made 16 minutes ago {BLOCK:,}",
+        f"recorded block {BLOCK - 40:,}",
+    ):
+        assert figure in words
+    assert "stops at a fork that it does not know" in words
+    assert f"0x{CHECKPOINT.hex()}" in words
+    link = f'href="https://sepolia.beaconcha.in/slot/0x{CHECKPOINT.hex()}"'
+    assert link in Client().get(REGISTRY).text
+
+
+def test_a_registrys_page_without_a_final_or_recorded_block_says_so() -> None:
+    words = page_text(REGISTRY)
+    assert "This server has checked no final block of Sepolia yet." in words
+    assert "512 of 512" not in words
+    _finalize(BLOCK, timezone.now())
+    assert "recorded block none" in page_text(REGISTRY)
+
+
+def test_routes_and_a_batch_name_whom_to_trust() -> None:
+    batch = submit_accounts({ADDRESS: {"props": ["BALANCE"]}}, destination=OPTIMISM)
+    for page in ("/explorer/routes", f"/explorer/query/{batch}"):
+        assert MARK in page_text(page), page
+    assert "when its sync committee has signed that it is" in page_text("/explorer/routes")
+
+
+def test_the_drawn_proof_begins_with_the_signed_beacon_block() -> None:
+    block = BLOCK + 100
+    _record(block)
+    batch = _prove_time(block)
+    slot = (header_of(block).timestamp - CHAIN.genesis_time) // CHAIN.seconds_per_slot
+    (beacon, details), (execution, _), (header, _), (value, _) = _levels(batch)
+    assert (beacon, details) == ("Beacon block", f"slot {slot:,}, signed by the sync committee")
+    assert execution == f"Hash of execution block {block:,}"
+    assert header == f"Header of block {block:,}"
+    assert value == "Value"
+    page = fact_page(batch, "TIMESTAMP")
+    assert f"0x{header_of(block).hash.hex()}" in page.text
+    assert MARK in page_text(f"/explorer/query/{batch}")
+    assert f"beacon block, slot {slot:,}" in page_text(f"/explorer/query/{batch}")
+
+
+def test_since_gloas_a_later_beacon_block_has_the_hash() -> None:
+    first_slot = CHAIN.forks[-1].first_slot
+    seconds = CHAIN.start_of(first_slot + 1_000) - header_of(0).timestamp
+    block = seconds // 12
+    _record(block)
+    (name, details), *_ = _levels(_prove_time(block))
+    assert (name, details) == ("Beacon block", "signed by the sync committee")
+
+
+def test_a_proof_that_begins_with_an_earlier_one_names_no_beacon_block() -> None:
+    batch = _prove_time(BLOCK)
+    (name, details), *_ = _levels(batch)
+    assert (name, details) == (f"Hash of block {BLOCK:,}", "known to the registry")
