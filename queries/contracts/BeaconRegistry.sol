@@ -91,12 +91,9 @@ contract BeaconRegistry is FactsRegistry {
     /// @param committee Its root.
     event CommitteeRecorded(uint256 indexed period, bytes32 committee);
 
-    uint256 private constant MEMBERS = 512;
     uint256 private constant MAX_ABSENT = 170;
     uint256 private constant SLOTS_PER_PERIOD = 8192;
-    /// @dev In the header of a beacon block.
-    uint256 private constant BODY = 12;
-    bytes32 private constant SYNC_COMMITTEE_DOMAIN = bytes32(bytes4(0x07000000));
+    bytes32 private constant SYNC_COMMITTEE_DOMAIN = bytes32(bytes4(hex"07000000"));
 
     /// @notice The chain whose past this is.
     /// @return Its id.
@@ -125,10 +122,10 @@ contract BeaconRegistry is FactsRegistry {
 
     // Each fork in a word: uint64 first slot, bytes4 version, four uint16 indexes. As immutables, because to
     // read storage would cost 2,100 gas each.
-    uint256 private immutable _FORK_0;
-    uint256 private immutable _FORK_1;
-    uint256 private immutable _FORK_2;
-    uint256 private immutable _FORK_3;
+    uint256 private immutable _fork0;
+    uint256 private immutable _fork1;
+    uint256 private immutable _fork2;
+    uint256 private immutable _fork3;
     Fork[] private _forks;
 
     /// @param horizon From which time on headers are refused, in seconds.
@@ -161,7 +158,7 @@ contract BeaconRegistry is FactsRegistry {
                 | uint256(fork.currentCommittee) << 16 | uint256(fork.blockHash);
             _forks.push(fork);
         }
-        (_FORK_0, _FORK_1, _FORK_2, _FORK_3) = (words[0], words[1], words[2], words[3]);
+        (_fork0, _fork1, _fork2, _fork3) = (words[0], words[1], words[2], words[3]);
         sourceChainId = sourceChainId_;
         genesisTime = genesisTime_;
         secondsPerSlot = secondsPerSlot_;
@@ -326,10 +323,10 @@ contract BeaconRegistry is FactsRegistry {
 
     /// @dev The fork of a slot, packed.
     function _forkAt(uint256 slot) private view returns (uint256) {
-        if (slot >= _FORK_3 >> 96) return _FORK_3;
-        if (slot >= _FORK_2 >> 96) return _FORK_2;
-        if (slot >= _FORK_1 >> 96) return _FORK_1;
-        if (slot >= _FORK_0 >> 96) return _FORK_0;
+        if (slot >= _fork3 >> 96) return _fork3;
+        if (slot >= _fork2 >> 96) return _fork2;
+        if (slot >= _fork1 >> 96) return _fork1;
+        if (slot >= _fork0 >> 96) return _fork0;
         revert SlotBeforeForks(slot);
     }
 

@@ -46,6 +46,10 @@ EXPLAINED = (
     Explained("low-level-calls", "Informational", ("FactsRegistry.multicall",),
         "A call of this contract's own functions. Its success is checked, and its error passed "
         "on."),
+    Explained("assembly", "Informational", ("BeaconRegistry._tryPrecompiles",),
+        "The position of an array of zeros in memory, for the precompiles."),
+    Explained("timestamp", "Low", ("BeaconRegistry.update",),
+        "A slot has begun or not, and two weeks have passed or not: seconds do not matter."),
     Explained("assembly", "Informational", ("NativeRegistry._ask",),
         "The system contracts take a bare word. Success and the length of one word are checked;"
         " a hash of zero is never known."),
