@@ -412,11 +412,11 @@ def test_measuring_stops_at_proofs_that_time_out(
         if isinstance(params[2], dict):
             return refusal("invalid argument 2", -32602)
         if int(params[2], 16) < newest - 4:
-            time.sleep(1)
+            time.sleep(3)
         return response
 
     with changed_responses(node, "eth_getProof", change) as slow:
-        setup.add("[limits]", "request_timeout = 0.5", "head_timeout = 0.5")
+        setup.add("[limits]", "request_timeout = 2.0", "head_timeout = 2.0")
         printed = native_setup(setup, native, slow, option="finality = 3").run("check_setup")
     assert failed_checks(printed) == []
     assert "eth_getProof reaches back 3 blocks, " in printed
