@@ -6,6 +6,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 
 from accounts.wording import format_duration, format_timestamp
 from queries.chain.beacon_node import BeaconNodes
@@ -26,7 +27,7 @@ from queries.proving.beacon import (
 from queries.proving.sync_committees import SyncCommittee
 from queries.wait_reasons import Reason, WaitCode
 
-MAX_CALLS = 14  # in a transaction: two weeks of updates, some 4 million gas
+MAX_CALLS = 6  # in a transaction: some 2 million gas, and Linea takes eight in a block
 MAX_REMEMBERED = 100
 _committees: dict[bytes, SyncCommittee] = {}  # by their roots
 # By the root of the finalized block: when an update about it was first seen, and the best one.
@@ -213,8 +214,8 @@ class BeaconUpdates(RollupClaims):
     def _awaits_better(self) -> bool:
         """Whether an update with more signatures may still come in time."""
         update = self._newest_update
-        if update is None or not update.absent:
-            return False
+        if update is None or not update.absent or isfinite(self.destination.deadline):
+            return False  # a request cannot wait
         first_seen, _ = _best_updates.get(update.finalized.beacon.root, (0.0, update))
         chain = self._calls.nodes.beacon_chain
         half_epoch = chain.slots_per_epoch * chain.seconds_per_slot / 2

@@ -251,6 +251,7 @@ class NodePool:
 
     def __init__(self, chain: Chain, *, deadline: float = math.inf) -> None:
         self.chain = chain
+        self.deadline = deadline
         self.nodes = [Node(chain, address, deadline) for address in chain.nodes]
         self._first = 0  # index of the node to ask first
 

@@ -201,6 +201,8 @@ def test_the_update_that_most_validators_have_signed_is_taken(
         batch = service.submit({L1: {block: accounts(HOLDER)}}, to=OTHER)
         status = service.wait_for(batch, "update_pending")
         assert "40 validators have not signed the newest update" in status["waitsFor"]
+        body = request({L1: {block: accounts(HOLDER)}}, to=OTHER)
+        assert service.post("/estimate", body).json()["complete"]  # which does not wait
         rig.finalize(block, absent=2)
         service.wait(batch)
         sent = [row for row in other.transactions_of(SIGNER) if row["to"] == registry.lower()]
