@@ -10,7 +10,7 @@ from eth_utils.address import to_checksum_address
 from accounts.wording import format_timestamp
 from queries.chain.answers import ChainHead
 from queries.chain.errors import BlockUnknownError, StateNotAvailableError
-from queries.chain.rollup_claims import RollupClaim, RollupClaims
+from queries.chain.hash_claims import HashClaim, HashClaims
 from queries.proving.headers import Header
 from queries.proving.keccak import HASH_BYTES, keccak256
 from queries.wait_reasons import Reason, WaitCode
@@ -34,7 +34,7 @@ class ConfirmedBlock:
     asserted_in: int  # the destination's block
 
 
-class Assertions(RollupClaims):
+class Assertions(HashClaims):
     """The assertions that cover a block, for an Arbitrum registry."""
 
     @cached_property
@@ -51,7 +51,7 @@ class Assertions(RollupClaims):
         headers = self._asserted_headers(created_at, created_at, assertion)
         return next((ConfirmedBlock(header, created_at) for header in headers), None)
 
-    def _find_claim(self) -> RollupClaim | None:
+    def _find_claim(self) -> HashClaim | None:
         """The first confirmed assertion that covers the block."""
         newest = self._newest
         if newest is None or newest.header.number < self.header.number:
@@ -63,8 +63,8 @@ class Assertions(RollupClaims):
         span = MAX_LOG_REQUESTS * self.destination.chain.limits.max_log_blocks
         for header in self._asserted_headers(first, min(first + span - 1, newest.asserted_in)):
             if header.number >= self.header.number:
-                return RollupClaim(header)
-        return RollupClaim(newest.header)
+                return HashClaim(header)
+        return HashClaim(newest.header)
 
     def _destination_time(self, number: int) -> int:
         """Treat blocks that nodes have dropped (EIP-4444) as earlier than any time."""

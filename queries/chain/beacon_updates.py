@@ -12,8 +12,8 @@ from accounts.wording import format_duration, format_timestamp
 from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
 from queries.chain.errors import BeaconAnswersInvalidError, BlockUnknownError, ChainError
+from queries.chain.hash_claims import HashClaim, HashClaims
 from queries.chain.registry import EMPTY_WORD
-from queries.chain.rollup_claims import RollupClaim, RollupClaims
 from queries.config.registries import Registry
 from queries.contracts.abi import call_data
 from queries.proving.beacon import (
@@ -148,12 +148,12 @@ def joined_calls(calls: list[bytes]) -> bytes:
 
 
 @dataclass(eq=False)
-class BeaconUpdates(RollupClaims):
+class BeaconUpdates(HashClaims):
     """The newest finalized block, for a beacon registry."""
 
     nodes: BeaconNodes | None  # None: only blocks that are known count
 
-    def _find_claim(self) -> RollupClaim | None:
+    def _find_claim(self) -> HashClaim | None:
         try:
             update = self._newest_update
             header = self.source.header_by_hash(update.finalized.block_hash) if update else None
@@ -162,11 +162,11 @@ class BeaconUpdates(RollupClaims):
         if not (self.nodes and update and header) or header.number < self.header.number:
             return None
         if self.is_known(header):
-            return RollupClaim(header)
+            return HashClaim(header)
         now = self.destination.latest_head().timestamp
         if self._awaits_better or self.nodes.beacon_chain.start_of(update.signature_slot) > now:
             return None
-        return RollupClaim(header, joined_calls(self._calls.until(update)))
+        return HashClaim(header, joined_calls(self._calls.until(update)))
 
     def wait_reason(self) -> Reason:
         try:

@@ -13,7 +13,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.wording import HOUR, format_timestamp
 from queries.chain.errors import BlockUnknownError
-from queries.chain.rollup_claims import RollupClaim, RollupClaims
+from queries.chain.hash_claims import HashClaim, HashClaims
 from queries.contracts.abi import call_data
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import HASH_BYTES, keccak256
@@ -58,7 +58,7 @@ class Game:
 
 
 @dataclass(eq=False)
-class Games(RollupClaims):
+class Games(HashClaims):
     """The games that cover a block, for an output registry."""
 
     _covering_games: list[Game] = field(default_factory=list, init=False)
@@ -80,7 +80,7 @@ class Games(RollupClaims):
     def _count(self) -> int:
         return int(self._ask(self._factory, "gameCount()", ["uint256"])[0])
 
-    def _find_claim(self) -> RollupClaim | None:
+    def _find_claim(self) -> HashClaim | None:
         """The first valid game that covers the block."""
         retired_until = self._optional_number("retirementTimestamp()")
         for page in self._pages_from(max(self.header.timestamp, retired_until + 1)):
@@ -92,7 +92,7 @@ class Games(RollupClaims):
                 self._unreadable_games.append(game)
         return None
 
-    def _read_claim(self, game: Game) -> RollupClaim | None:
+    def _read_claim(self, game: Game) -> HashClaim | None:
         """None if it does not claim the true output of a block."""
         if not game.super_root and game.block > self.source_head:
             return None
@@ -101,14 +101,14 @@ class Games(RollupClaims):
         except BlockUnknownError:
             return None
         if self.is_known(header):
-            return RollupClaim(header)
+            return HashClaim(header)
         root = game.super_root
         claimed = output_in_super_root(root, self.registry.source) if root else game.root_claim
         for passer_root in self._message_passer_roots(header):
             words = header.state_root, passer_root, header.hash
             if output_root(*words) == claimed:
                 signature = "recordOutput(address,bytes,bytes32,bytes32,bytes32)"
-                return RollupClaim(header, call_data(signature, game.address, root, *words))
+                return HashClaim(header, call_data(signature, game.address, root, *words))
         return None
 
     def _message_passer_roots(self, header: Header) -> Iterator[bytes]:

@@ -7,16 +7,13 @@ Nothing that nodes answer is believed; they can only delay it.
 import time
 from dataclasses import dataclass, replace
 
-from accounts.wording import DAY, format_duration
+from accounts.wording import format_duration
 from queries.chain.answers import CheckedFinality
 from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
 from queries.chain.errors import CheckpointTooOldError
-from queries.proving.beacon import Update, UpdateError, check_update
+from queries.proving.beacon import MAX_COMMITTEE_AGE, Update, UpdateError, check_update
 from queries.proving.sync_committees import MEMBERS, SyncCommittee
-
-# Of the newest block that is trusted: later, the keys of its committee may have leaked.
-MAX_AGE = 14 * DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +109,6 @@ def _refuse_future(nodes: BeaconNodes, update: Update) -> None:
 
 def _refuse_old(nodes: BeaconNodes, slot: int, subject: str) -> None:
     age = int(time.time()) - nodes.beacon_chain.start_of(slot)
-    if age > MAX_AGE:
+    if age > MAX_COMMITTEE_AGE:
         detail = f"{subject} is {format_duration(age)} old."
         raise CheckpointTooOldError.create(nodes.chain.name, detail=detail)

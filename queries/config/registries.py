@@ -18,10 +18,10 @@ from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 from pydantic import Field, StrictInt
 
-from accounts.wording import DAY, HOUR
+from accounts.wording import HOUR
 from queries.config.routes_file import ContractAddress, Root, Time, Version
 from queries.contracts.abi import Artifact, load_artifact
-from queries.proving.beacon import BeaconChain, Fork, gloas
+from queries.proving.beacon import MAX_COMMITTEE_AGE, BeaconChain, Fork
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import ARBITRUM_HISTORY_RING, HISTORY_RING, HORIZON
 
@@ -40,7 +40,6 @@ GatewayUrl = Annotated[
         description="an http or https address with {sender} and {data}",
     ),
 ]
-WEAK_AGE = 14 * DAY  # how long the keys of a sync committee count
 VALID_UNTIL = 1_830_297_600  # 2028-01-01: the default end of attested registries
 
 
@@ -77,7 +76,9 @@ class Registry:
     # Beacon: the source's beacon block whose state has the first sync committee; from what age on
     # updates are refused; and what tells the source's beacon chain apart, with its forks.
     checkpoint: Root = b""
-    max_age: Annotated[StrictInt, Field(ge=HOUR, description="seconds, an hour or more")] = WEAK_AGE
+    max_age: Annotated[StrictInt, Field(ge=HOUR, description="seconds, an hour or more")] = (
+        MAX_COMMITTEE_AGE
+    )
     genesis_time: int = 0
     seconds_per_slot: int = 0
     genesis_validators_root: Root = b""
@@ -125,8 +126,8 @@ class Registry:
         if that is a later one, as since the fork Gloas.
         """
         slot = (timestamp - self.genesis_time) // self.seconds_per_slot
-        forks = [fork for fork in self.fork_table if fork[0] <= slot]
-        return slot if forks and forks[-1][-1] != gloas(0, b"").block_hash else None
+        forks = [fork for fork in self.beacon_chain.forks if fork.first_slot <= slot]
+        return slot if forks and not forks[-1].is_gloas else None
 
     @property
     def history_ring(self) -> int:
@@ -299,7 +300,7 @@ def route_lines(registry: Registry, *, with_defaults: bool = False) -> list[str]
         versions = ", ".join(f'"0x{version.hex()}"' for _, version, *_ in registry.fork_table)
         lines.append(f'checkpoint = "0x{registry.checkpoint.hex()}"')
         lines.append(f"forks = [{versions}]")
-        if with_defaults or registry.max_age != WEAK_AGE:
+        if with_defaults or registry.max_age != MAX_COMMITTEE_AGE:
             lines.append(f"max_age = {registry.max_age}")
     rollup_contracts = {"portal": registry.portal, "outbox": registry.outbox}
     lines += [f'{name} = "{address}"' for name, address in rollup_contracts.items() if address]

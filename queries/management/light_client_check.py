@@ -17,9 +17,10 @@ from queries.chain.errors import (
     ChainError,
     CheckpointTooOldError,
 )
-from queries.chain.light_client import MAX_AGE, LightClientState, advance, begin
+from queries.chain.light_client import LightClientState, advance, begin
 from queries.config.routes import Chain
 from queries.management.setup_check import CheckResult
+from queries.proving.beacon import MAX_COMMITTEE_AGE
 from queries.proving.sync_committees import MEMBERS
 
 LOOK_UP = (
@@ -85,7 +86,7 @@ def _check_checkpoint(chain: Chain, *, has_begun: bool) -> CheckResult:
             return CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
         seconds = _age(nodes, header.slot)
     age = f"{format_duration(seconds)} old"
-    if seconds <= MAX_AGE:
+    if seconds <= MAX_COMMITTEE_AGE:
         return CheckResult(subject, ok=True, sentence=f"slot {header.slot:,}, {age}")
     sentence = f"It is {age}: a new database cannot begin with it. {NEW_CHECKPOINT}"
     return CheckResult(subject, ok=has_begun, sentence=sentence, is_hint=has_begun)

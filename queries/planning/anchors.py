@@ -25,9 +25,9 @@ from queries.chain.errors import (
     StateNotAvailableError,
 )
 from queries.chain.games import Games
+from queries.chain.hash_claims import HashClaims, SourceChain
 from queries.chain.registry import EMPTY_WORD, HASH_HISTORY, RegistryBlock, RegistryReader
 from queries.chain.registry_checks import BLOCKHASH_WINDOW, HISTORY_WINDOW
-from queries.chain.rollup_claims import RollupClaims, SourceChain
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import selector
 from queries.planning.calls import Anchor, Hops, Preparation
@@ -101,7 +101,7 @@ class AnchorSearch:
         return (self.header, *self._fetch_newer_headers(last))[-1]
 
     @cached_property
-    def claims(self) -> RollupClaims:
+    def claims(self) -> HashClaims:
         """The claims about the target, if the registry learns from claims."""
         is_known, head = self.registry_reader.is_known, self.source_head
         arguments = (

@@ -48,7 +48,7 @@ class KnownBlocks:
 
 
 @dataclass(frozen=True)
-class RecordedBlocks(KnownBlocks):
+class StoredBlocks(KnownBlocks):
     """The same, with what this server has stored: its jobs, attestations and proof windows."""
 
     def candidates(self, first: int) -> set[int]:

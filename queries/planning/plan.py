@@ -13,7 +13,7 @@ from queries.models import Query
 from queries.planning.anchors import AnchorResult, AnchorSearch
 from queries.planning.calls import Anchor, Piece, cut_into_pieces
 from queries.planning.events import Event, cut_events, set_events
-from queries.planning.known_blocks import RecordedBlocks
+from queries.planning.known_blocks import StoredBlocks
 from queries.planning.readers import ChainReaders
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
@@ -75,7 +75,7 @@ class BlockPlan:
             destination,
             self.content.source,
             head.number,
-            RecordedBlocks(registry, RegistryReader(destination, registry), assumed or {}),
+            StoredBlocks(registry, RegistryReader(destination, registry), assumed or {}),
             chains.beacon_nodes(registry.source) if registry.kind is RegistryKind.BEACON else None,
         )
         return search.find()

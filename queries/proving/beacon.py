@@ -36,6 +36,7 @@ from queries.proving.sync_committees import (
 
 BEGIN_SELECTOR, UPDATE_SELECTOR = keccak256(b"begin()")[:4], keccak256(b"update()")[:4]
 SLOTS_PER_PERIOD = 8192
+MAX_COMMITTEE_AGE = 14 * 86_400  # seconds; later, the keys of its members may have leaked
 DOMAIN_SYNC_COMMITTEE = bytes.fromhex("07000000")
 HEADER_BYTES = 8 + 8 + 3 * WORD
 AGGREGATE_BYTES = MEMBERS // 8 + SIGNATURE_BYTES
@@ -60,6 +61,11 @@ class Fork:
     current_committee: int
     block_hash: int
 
+    @property
+    def is_gloas(self) -> bool:
+        """Whether a block's body has the hash of the execution block before its own."""
+        return self.block_hash == _GLOAS[-1]
+
 
 # The layouts of states and bodies; Fulu has Electra's.
 _DENEB, _ELECTRA, _GLOAS = (105, 55, 54, 812), (169, 87, 86, 812), (735, 2946, 2945, 2856)
@@ -74,7 +80,6 @@ def electra(first_slot: int, version: bytes) -> Fork:
 
 
 def gloas(first_slot: int, version: bytes) -> Fork:
-    """From this fork on, a block's body has the hash of the execution block before its own."""
     return Fork(first_slot, version, *_GLOAS)
 
 
@@ -225,7 +230,7 @@ def _split(content: bytes, fields: Sequence[int | str | None]) -> list[bytes]:
             WORD * _depth(getattr(fork, field)) if isinstance(field, str) else field
             for field in fields
         ]
-        if fork.block_hash == gloas(0, b"").block_hash:
+        if fork.is_gloas:
             header_size = HEADER_BYTES + WORD + WORD * _depth(fork.block_hash)
             sizes = [header_size if size is None else size for size in sizes]
             if len(content) != sum(size or 0 for size in sizes):

@@ -11,8 +11,8 @@ from explorer.demo.beacon_server import Content, LightClientData
 from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
 from queries.chain.errors import BeaconAnswersInvalidError, BlockUnknownError, CheckpointTooOldError
-from queries.chain.light_client import MAX_AGE, LightClientState, advance, begin
-from queries.proving.beacon import SLOTS_PER_PERIOD
+from queries.chain.light_client import LightClientState, advance, begin
+from queries.proving.beacon import MAX_COMMITTEE_AGE, SLOTS_PER_PERIOD
 from tests.rigs.anvil import Chain
 from tests.rigs.beacon_node import BeaconNode, BeaconRig
 from tests.scenarios.fixtures import NewChain
@@ -153,7 +153,7 @@ def test_a_claim_of_a_later_period_moves_nothing(followed: Followed) -> None:
 
 
 def test_a_checkpoint_or_state_older_than_two_weeks_is_refused(chain: Chain) -> None:
-    rig = BeaconRig(chain, age=MAX_AGE)
+    rig = BeaconRig(chain, age=MAX_COMMITTEE_AGE)
     for followed in follow(rig):
         old = rig.stand_in.make_block(5, bytes(32)).root
         nodes = BeaconNodes(rig.routes_chain(followed.node, checkpoint=f"0x{old.hex()}"))

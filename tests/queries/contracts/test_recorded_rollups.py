@@ -13,8 +13,8 @@ from explorer.demo.local_node import LocalNode
 from queries.chain.assertions import Assertions
 from queries.chain.client import ChainClient
 from queries.chain.errors import BlockUnknownError
+from queries.chain.hash_claims import HashClaim
 from queries.chain.registry import RegistryReader
-from queries.chain.rollup_claims import RollupClaim
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data
 from queries.proving.accounts import AccountProof, check_account_proof, decode_account
@@ -195,7 +195,7 @@ def test_the_assertion_of_a_recorded_block_is_found(
     reader = RegistryReader(destination, registry)
     source: Any = OneHeader(header)
     claims = Assertions(registry, destination, source, header, header.number, reader.is_known)
-    assert claims.covering_claim == RollupClaim(header)
+    assert claims.covering_claim == HashClaim(header)
 
 
 def test_the_recorded_outbox_holds_the_recorded_blocks_hash(corpus_folder: Path) -> None:

@@ -1,5 +1,6 @@
-"""Claims about a rollup's blocks that its contracts on the destination accept: the base of `games`
-and `assertions`.
+"""Claims about a source's blocks that the destination accepts.
+
+The base of `games`, `assertions` and `beacon_updates`.
 """
 
 from abc import ABC, abstractmethod
@@ -37,15 +38,15 @@ class SourceChain(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class RollupClaim:
-    """A block of the rollup that its contracts accept."""
+class HashClaim:
+    """A block that a rollup's contracts or a sync committee vouch for."""
 
     header: Header
     record_call: bytes = b""  # makes its hash known to the registry; empty: it is known
 
 
 @dataclass(eq=False)
-class RollupClaims(ABC):
+class HashClaims(ABC):
     """The claims that cover a block. For one pass: it caches answers."""
 
     registry: Registry
@@ -56,12 +57,12 @@ class RollupClaims(ABC):
     is_known: Callable[[Header], bool]  # whether the registry knows a header's hash
 
     @cached_property
-    def covering_claim(self) -> RollupClaim | None:
+    def covering_claim(self) -> HashClaim | None:
         """An accepted claim about the block or a later one."""
         return self._find_claim()
 
     @abstractmethod
-    def _find_claim(self) -> RollupClaim | None: ...
+    def _find_claim(self) -> HashClaim | None: ...
 
     @abstractmethod
     def wait_reason(self) -> Reason:
