@@ -6,6 +6,9 @@ Sources:
 - OptimismPortalProxy and block times of OP-stack chains: superchain-registry, August 2026, and
   base/contract-deployments; Base's blocks of 200 ms: base/docs (Denim, November 2026)
 - outboxes of Arbitrum chains: arbitrum-sdk, June 2026
+- test networks with the precompiles of EIP-2537, from these forks on: bnb-chain/bsc (Pascal; blocks
+  of 450 ms: BEP-619), 0xPolygon/bor (Madhugiri), gnosischain/configs (Pectra on Chiado),
+  linea-monorepo (Osaka, with limits for each block); blocks of Chiado: docs.gnosischain.com
 - finality: the two epochs of Ethereum's consensus, and the documentation of each chain
 - gas cap and gas of a slot: the product's defaults (Osaka), in use since Fusaka or Karst
 Fee limits are our choice.
@@ -143,6 +146,23 @@ _NETWORKS = (
         0.25, FINAL_L2, max_gas_price_gwei="1", l1=11_155_111,
         outbox="0x65f07C7D521164a4d5DaC6eB8Fac8DA067A3B78F", claims_after="1 to 2 hours",
         claim_delay=2 * HOUR, is_test=True,
+    ),
+    Network(
+        "bnb-testnet", 97, "BNB Smart Chain Testnet", "https://testnet.bscscan.com",
+        0.45, "2 seconds", max_gas_price_gwei="5", currency="tBNB", is_test=True,
+    ),
+    Network(
+        "polygon-amoy", 80_002, "Polygon Amoy", "https://amoy.polygonscan.com",
+        2, "5 seconds", max_gas_price_gwei="1000", daily_budget="100", currency="POL",
+        is_test=True,
+    ),
+    Network(
+        "gnosis-chiado", 10_200, "Gnosis Chiado", "https://gnosis-chiado.blockscout.com",
+        5, "3 minutes", max_gas_price_gwei="50", daily_budget="5", currency="xDAI", is_test=True,
+    ),
+    Network(
+        "linea-sepolia", 59_141, "Linea Sepolia", "https://sepolia.lineascan.build",
+        2, "some hours", max_gas_price_gwei="5", is_test=True,
     ),
 )  # fmt: skip
 NETWORKS: Mapping[str, Network] = {network.name: network for network in _NETWORKS}

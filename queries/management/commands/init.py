@@ -17,7 +17,7 @@ from eth_utils.address import is_checksum_address
 
 from queries.chain.errors import NodesUnreachableError
 from queries.chain.signer import SignerUnusableError
-from queries.config.beacon_chains import BEACON_CHAINS
+from queries.config.beacon_chains import BEACON_CHAINS, BEACON_EXPLORERS
 from queries.config.networks import (
     NETWORKS,
     Network,
@@ -83,10 +83,13 @@ THROUGH_L1 = (
 )
 
 
-CHECKPOINT = (
-    "A checkpoint is the root of a finalized block of the last two weeks, which explorers of the "
-    "beacon chain show: compare two of them."
-)
+def _checkpoint_hint(name: str) -> str:
+    """What a checkpoint is, and where to look up one of this network."""
+    return (
+        "A checkpoint is the root of a finalized block of the last two weeks. Your beacon node "
+        "shows one at /eth/v1/beacon/headers/finalized: compare it with two explorers of the "
+        f"beacon chain, such as {BEACON_EXPLORERS[NETWORKS[name].chain]}."
+    )
 
 
 def _way_without_signers(pair: NetworkPair) -> str:
@@ -94,7 +97,7 @@ def _way_without_signers(pair: NetworkPair) -> str:
         return THROUGH_L1
     name = pair[0].name
     options = f"--beacon {name}=URL --checkpoint {name}=0x…"
-    return f"Or have the registry check its sync committees: {options}. {CHECKPOINT}"
+    return f"Or have the registry check its sync committees: {options}. {_checkpoint_hint(name)}"
 
 
 class Command(OperatorCommand):
@@ -265,11 +268,14 @@ def _check_options(arguments: InitArguments) -> None:
     for option, named in (("--node", arguments.nodes), ("--beacon", arguments.beacon)):
         if unused := set(named) - {network.name for network in arguments.networks}:
             raise CommandError(f"{option} {min(unused)}=… is of a network that is not named.")
-    if lone := set(arguments.beacon) ^ set(arguments.checkpoints):
-        raise CommandError(f"Name both of {min(lone)}: --beacon and --checkpoint. {CHECKPOINT}")
-    for name in arguments.beacon:
+    for name in (*arguments.beacon, *arguments.checkpoints):
         if NETWORKS[name].chain not in BEACON_CHAINS:
             raise CommandError(f"{NETWORKS[name].title} has no beacon chain.")
+    if lone := set(arguments.beacon) ^ set(arguments.checkpoints):
+        name = min(lone)
+        raise CommandError(
+            f"Name both of {name}: --beacon and --checkpoint. {_checkpoint_hint(name)}"
+        )
 
 
 def _check_arguments(arguments: InitArguments) -> None:

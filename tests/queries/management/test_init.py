@@ -14,6 +14,7 @@ from django.conf import LazySettings
 
 from accounts.wording import DAY
 from explorer.demo.local_node import LocalNode, local_node
+from queries.config.beacon_chains import BEACON_EXPLORERS
 from queries.config.networks import NETWORKS
 from queries.config.registries import RegistryKind, has_derived_address
 from queries.config.routes import Routes, read_routes
@@ -54,6 +55,27 @@ KINDS = {
     ("arbitrum-nova", "ethereum"): RegistryKind.ARBITRUM,
     ("arbitrum-sepolia", "sepolia"): RegistryKind.ARBITRUM,
 }
+# Routes from these need neither signers nor another L1, if a checkpoint is named.
+BEACON_DESTINATIONS = {
+    "ethereum": ("arbitrum", "arbitrum-nova", "bnb", "polygon", "gnosis", "linea"),
+    "sepolia": (
+        "arbitrum-sepolia", "bnb-testnet", "polygon-amoy", "gnosis-chiado", "linea-sepolia",
+    ),
+}  # fmt: skip
+CHEAPER_DESTINATIONS = {  # OP-stack chains, which know the hashes of their L1
+    "ethereum": ("base", "optimism"),
+    "sepolia": ("base-sepolia", "optimism-sepolia"),
+}
+BEACON_ROUTES = [
+    (source, destination, kind)
+    for kind, destinations in (
+        (RegistryKind.BEACON, BEACON_DESTINATIONS),
+        (RegistryKind.OPTIMISM, CHEAPER_DESTINATIONS),
+    )
+    for source, names in destinations.items()
+    for destination in names
+]
+ROOT = f"0x{32 * 'a5'}"
 WITHOUT_NATIVE = {"arbitrum", "arbitrum-nova", "arbitrum-sepolia"}
 
 
@@ -111,8 +133,7 @@ def test_networks_get_all_routes_between_them_that_need_no_signers(setup: LocalS
 def test_with_a_checkpoint_routes_from_ethereum_need_no_signers(setup: LocalSetup) -> None:
     networks = ("ethereum", "arbitrum", "gnosis")
     nodes = [f"--node={name}={NOWHERE}" for name in networks]
-    root = f"0x{32 * 'a5'}"
-    options = ("--beacon", f"ethereum={NOWHERE}", "--checkpoint", f"ethereum={root}")
+    options = ("--beacon", f"ethereum={NOWHERE}", "--checkpoint", f"ethereum={ROOT}")
     routes = written_routes(setup, *networks, *nodes, *options)
     ethereum, arbitrum, gnosis = (NETWORKS[name].chain for name in networks)
     for destination in (arbitrum, gnosis):
@@ -123,6 +144,43 @@ def test_with_a_checkpoint_routes_from_ethereum_need_no_signers(setup: LocalSetu
         assert has_derived_address(registry)
     assert routes.chains[ethereum].beacon_checkpoint == registry.checkpoint
     assert (gnosis, ethereum) not in routes.registries
+
+
+@pytest.mark.parametrize(("source", "destination", "kind"), BEACON_ROUTES)
+def test_a_route_from_a_beacon_chain_gets_its_kind(
+    setup: LocalSetup, source: str, destination: str, kind: RegistryKind
+) -> None:
+    """The file is accepted, and `init` names the registry's kind and its address."""
+    nodes = (f"--node={name}={NOWHERE}" for name in (source, destination))
+    beacon = ("--beacon", f"{source}={NOWHERE}", "--checkpoint", f"{source}={ROOT}")
+    _, printed = setup.run_apart("init", f"{source}:{destination}", *nodes, *beacon)
+    routes = read_routes(setup.file)
+    ((route, registry),) = routes.registries.items()
+    assert route == (NETWORKS[source].chain, NETWORKS[destination].chain)
+    assert registry.kind is kind
+    titles = f"{NETWORKS[source].title} → {NETWORKS[destination].title}"
+    assert f"{titles}: {kind} registry {registry.address}" in printed
+    assert routes.chains[route[0]].beacon_checkpoint.hex() == ROOT[2:]
+    assert registry.checkpoint.hex() == (ROOT[2:] if kind is RegistryKind.BEACON else "")
+
+
+@pytest.mark.parametrize(
+    ("source", "destination"),
+    [(source, name) for source, names in BEACON_DESTINATIONS.items() for name in names],
+)
+def test_a_route_from_a_beacon_chain_asks_for_a_checkpoint(
+    setup: LocalSetup, source: str, destination: str
+) -> None:
+    """It says where to look one up: in the beacon node, and in an explorer of this network."""
+    nodes = [f"--node={name}={NOWHERE}" for name in (source, destination)]
+    explorer = BEACON_EXPLORERS[NETWORKS[source].chain]
+    for beacon in ((), ("--beacon", f"{source}={NOWHERE}")):
+        printed = setup.run("init", f"{source}:{destination}", *nodes, *beacon)
+        assert printed.startswith("FAILED: ")
+        assert "--checkpoint" in printed
+        assert "/eth/v1/beacon/headers/finalized" in printed
+        assert f"such as {explorer}." in printed
+        assert not setup.file.exists()
 
 
 def test_a_new_file_is_private_and_force_replaces_it_atomically(
@@ -169,7 +227,7 @@ def test_a_new_file_is_private_and_force_replaces_it_atomically(
                 "--beacon",
                 f"base={NOWHERE}",
                 "--checkpoint",
-                f"base=0x{32 * 'a5'}",
+                f"base={ROOT}",
             ],
             "Base has no beacon chain.",
         ),
