@@ -11,11 +11,19 @@ from django.utils import timezone
 
 from queries.config.beacon_chains import BEACON_CHAINS
 from queries.config.registries import Registry, RegistryKind, derived_address, with_beacon_chain
-from queries.models import LightClient, RecordedBlock
+from queries.models import ChainRecord, LightClient, RecordedBlock
 from tests.explorer.page_text import page_text
 from tests.explorer.proven_facts import fact_page
 from tests.explorer.stored_batches import ADDRESS, BLOCK, header_of, prove, submit_accounts
-from tests.queries.api.served_api import NODES, OPTIMISM, ROUTES, SEPOLIA, make_key, submitted
+from tests.queries.api.served_api import (
+    NODES,
+    OPTIMISM,
+    ROUTES,
+    SEPOLIA,
+    make_key,
+    record_head,
+    submitted,
+)
 from tests.queries.prover.service import serving
 
 pytestmark = pytest.mark.django_db
@@ -96,6 +104,21 @@ def test_a_registrys_page_shows_what_its_sync_committee_has_signed() -> None:
     assert f"0x{CHECKPOINT.hex()}" in words
     link = f'href="https://sepolia.beaconcha.in/slot/0x{CHECKPOINT.hex()}"'
     assert link in Client().get(REGISTRY).text
+
+
+def test_a_registrys_page_tells_how_old_the_newest_recorded_block_is() -> None:
+    """Of a block other than the final one, the time is estimated from those that are known."""
+    now = timezone.now()
+    _finalize(BLOCK, now - timedelta(minutes=16))
+    for block, minutes in ((BLOCK - 80, 32), (BLOCK - 40, 24), (BLOCK, 16)):
+        _record(block)
+        if block != BLOCK:
+            assert f"recorded block {block:,}" in page_text(REGISTRY)  # nothing is known of it yet
+            head = int((now - timedelta(minutes=14)).timestamp())
+            record_head(SEPOLIA, number=BLOCK + 10, timestamp=head)
+            ChainRecord.objects.update(block_times=[(BLOCK - 990, head - 12_000)])
+        assert f"recorded block made {minutes} minutes ago {block:,}" in page_text(REGISTRY)
+        ChainRecord.objects.all().delete()
 
 
 def test_a_registrys_page_without_a_final_or_recorded_block_says_so() -> None:
