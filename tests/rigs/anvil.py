@@ -20,6 +20,8 @@ ETHER = 10**18
 OPTIONS = ("--slots-in-an-epoch", "1")  # a block is final two blocks later
 DAY = 86_400
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # an L2's contract that knows L1 blocks
+HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # the contract of EIP-2935
+RING = 8191  # block hashes in it
 BODIES, NO_BODIES = True, False  # of eth_getBlockByNumber: with or without transactions
 
 
@@ -109,6 +111,18 @@ class Chain:
 
     def set_slot(self, account: str, slot: int, value: int) -> None:
         self.rpc("anvil_setStorageAt", account, f"0x{slot:064x}", f"0x{value:064x}")
+
+    def record_hashes(self, *blocks: int) -> dict[str, Any]:
+        """Mine a block whose state has the hashes of these blocks; return the proof of them."""
+        slots = [block % RING for block in blocks]
+        for block, slot in zip(blocks, slots, strict=True):
+            self.set_slot(HISTORY, slot, int(self.header(block)["hash"], 16))
+        self.mine()
+        return self.proof(HISTORY, *slots)
+
+    def recent_hashes(self) -> dict[str, Any]:
+        """The proof that provers ask for beside accounts: of the last two hashes in the history."""
+        return self.proof(HISTORY, *((self.head - before) % RING for before in (2, 1)))
 
     def automine(self, *, on: bool) -> None:
         self.rpc("evm_setAutomine", on)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from eth_account import Account
 
 from queries.proving.beacon import SLOTS_PER_PERIOD
-from tests.rigs.anvil import DAY, Chain
+from tests.rigs.anvil import DAY, ETHER, HISTORY, RING, Chain
 from tests.rigs.beacon_node import (
     BeaconNode,
     BeaconRig,
@@ -28,7 +29,7 @@ from tests.rigs.service import (
     request,
     wait_until,
 )
-from tests.scenarios.fixtures import Install, NewChain, NewService
+from tests.scenarios.fixtures import Install, NewChain, NewNode, NewService
 from tests.scenarios.lookups import DEAD, READ, gateway, lookup_of, read
 
 pytestmark = pytest.mark.either_database
@@ -68,6 +69,18 @@ class Route:
         self.service.wait(batch)
         assert self.service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
 
+    def is_recorded(self, block: int) -> bool:
+        block_hash = bytes.fromhex(self.l1.header(block)["hash"][2:])
+        return any(self.service.read("recorded(bytes32)", block_hash, route=(L1, OTHER)))
+
+    def await_pending(self, count: int) -> None:
+        """Wait until so many transactions wait for a block, while none is mined."""
+
+        def is_pending() -> bool:
+            return int(self.other.rpc("txpool_status")["pending"], 16) == count
+
+        wait_until(is_pending, what=f"{count} pending transactions")
+
     def sent_since(self, block: int) -> int:
         return len(self.other.transactions_of(SIGNER, since=block + 1))
 
@@ -81,8 +94,9 @@ def route(install: Install, module_chain: NewChain) -> Iterator[Route]:
         node, second = (stack.enter_context(closing(BeaconNode(rig))) for _ in range(2))
         service = stack.enter_context(install())
         service.set_limits(
-            poll_interval=0.5, check_interval=2, max_cooldown=1, max_retry_delay=1, update_wait=0
-        )
+            poll_interval=0.5, check_interval=2, max_cooldown=1, max_retry_delay=1, update_wait=0,
+            resend_after=2,
+        )  # fmt: skip
         checkpoint = rig.checkpoint(CHECKPOINT)
         service.add_chain(other)
         service.add_chain(l1, **rig.settings(node, second, checkpoint=checkpoint))
@@ -115,6 +129,47 @@ def test_an_older_block_is_reached_from_a_recorded_one(route: Route) -> None:
     before = route.other.head
     route.assert_done(route.submit(block + 20), block + 20)
     assert route.sent_since(before) == 1
+
+
+def test_old_blocks_are_reached_by_headers_and_by_hops(
+    new_service: NewService, new_chain: NewChain, new_node: NewNode
+) -> None:
+    """The L1's history has only the hashes on the way: Anvil would take minutes to write all."""
+    l1, other = new_chain(L1, proofs=False), new_chain(OTHER)
+    service, l1_node, rig = new_service(), new_node(l1), BeaconRig(l1)
+    l1.rpc("anvil_setCode", HISTORY, "0x")
+    with closing(BeaconNode(rig)) as node:
+        l1.set_balance(HOLDER, HOLDER_BALANCE)
+        oldest = l1.mine(50)
+        kept = [l1.proof(HOLDER), l1.recent_hashes()]
+        l1.mine(RING - 1 - oldest)
+        kept.append(l1.record_hashes(oldest))
+        near = l1.mine(200)
+        kept += [l1.proof(HOLDER), l1.recent_hashes()]
+        l1.mine(5)
+        kept.append(l1.record_hashes(RING))
+        recorded = l1.head
+        l1.mine(10)
+        l1_node.keep_proofs(*kept)
+        checkpoint = rig.checkpoint(recorded - 100)
+        service.set_limits(poll_interval=0.5, update_wait=0)
+        service.add_chain(other)
+        service.add_chain(l1, l1_node, **rig.settings(node, checkpoint=checkpoint))
+        service.add_beacon_chain(l1, rig)
+        registry = service.add_registry(
+            "beacon", l1, other, rig=rig, checkpoint=checkpoint, max_age=MAX_AGE
+        )
+        rig.finalize(recorded)
+        other.reach_time(rig.facts.start_of(rig.slot_of(recorded) + 2))
+        with service.serve(), service.prove():
+            for block, hops, transactions in ((oldest, 2, 3), (near, 0, 1)):
+                data, before = {L1: {block: accounts(HOLDER)}}, other.head
+                batch = service.submit(data, to=OTHER)
+                service.wait(batch)
+                assert service.get(f"/explorer/query/{batch}/0").text.count("1 hop<") == hops
+                assert service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
+                sent = other.transactions_of(SIGNER, since=before + 1)
+                assert [row["to"] for row in sent] == [registry.lower()] * transactions
 
 
 def test_an_estimate_prices_the_update(route: Route) -> None:
@@ -214,8 +269,71 @@ def test_a_reorg_of_the_destination_undoes_an_update(route: Route) -> None:
     route.finalize(block + 1)
     batch = route.submit(block)
     route.assert_done(batch, block)
+    assert route.is_recorded(block + 1)
     route.other.reorganise(2)
+    assert not route.is_recorded(block + 1)
     wait_until(lambda: route.service.is_proven(HOLDER, block, route=(L1, OTHER)))
+    assert route.is_recorded(block + 1)
+
+
+def test_an_update_that_a_reorg_removes_is_sent_again(route: Route) -> None:
+    """The batch's own transaction, sent once the update was mined, waits for it."""
+    block = route.l1.mine(20) - 10
+    route.finalize(block + 1)
+    before = route.other.head
+    route.other.automine(on=False)
+    batch = route.submit(block)
+    route.await_pending(1)
+    route.other.mine()
+    assert route.is_recorded(block + 1)
+    route.await_pending(1)
+    route.other.reorganise(1)
+    assert not route.is_recorded(block + 1)
+    assert route.service.status(batch)["queryStatus"] == "IN_PROGRESS"
+    route.other.automine(on=True)
+    route.assert_done(batch, block)
+    assert route.is_recorded(block + 1)
+    assert route.sent_since(before) == 2
+
+
+OTHER_KEY = "0x" + 32 * "6b"
+
+
+def test_two_services_send_the_same_update_at_once(route: Route, new_service: NewService) -> None:
+    """Each has its own signer and database, so neither knows of the other's transaction."""
+    signer = Account.from_key(OTHER_KEY).address
+    route.other.set_balance(signer, ETHER)
+    second, checkpoint = new_service(), route.rig.checkpoint(CHECKPOINT)
+    second.settings["SIGNER_KEY"] = OTHER_KEY
+    second.set_limits(poll_interval=0.5, update_wait=0)
+    second.add_chain(route.other)
+    second.add_chain(route.l1, **route.rig.settings(route.node, checkpoint=checkpoint))
+    second.add_beacon_chain(route.l1, route.rig)
+    registry = route.service.registries[L1, OTHER]
+    second.add_registry(
+        "beacon", route.l1, route.other, rig=route.rig, checkpoint=checkpoint, max_age=MAX_AGE,
+        address=registry,
+    )  # fmt: skip
+    second.serve()
+    second.prove()
+    block = route.l1.mine(20) - 10
+    route.finalize(block + 1)
+    before = route.other.head
+    route.other.automine(on=False)
+    data = {L1: {block: accounts(HOLDER)}}
+    batches = [(service, service.submit(data, to=OTHER)) for service in (route.service, second)]
+    route.await_pending(2)
+    route.other.automine(on=True)
+    for service, batch in batches:
+        service.wait(batch)
+        assert service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
+    costs = sorted(
+        int(route.other.receipt(row["hash"])["gasUsed"], 16)
+        for sender in (SIGNER, signer)
+        for row in route.other.transactions_of(sender, since=before + 1)[:1]
+    )
+    assert len(costs) == 2
+    assert costs[0] < costs[1] / 3, costs
 
 
 def spoil(route: Route, node: BeaconNode, fault: str, block: int) -> None:

@@ -9,7 +9,7 @@ import rlp
 from eth_utils.crypto import keccak
 
 from queries.proving.headers import HeaderField, header_from_json
-from tests.rigs.anvil import ETHER, Chain
+from tests.rigs.anvil import ETHER, HISTORY, RING, Chain
 from tests.rigs.service import (
     AMSTERDAM,
     BALANCE,
@@ -26,8 +26,6 @@ from tests.scenarios.fixtures import NewChain, NewNode, NewService
 pytestmark = pytest.mark.either_database
 
 L2, L1 = 31337, 1337
-HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"
-RING = 8191  # block hashes in the history contract
 WINDOW = 256  # block hashes that contracts see without it
 
 
@@ -46,12 +44,12 @@ def test_hops_reach_a_block_20_000_back(
     service.add_native_chain(chain, node, free=False)
     block = chain.mine(50)
     older = block - 20
-    kept = [chain.proof(HOLDER), chain.proof(HISTORY, block - 2, block - 1)]
+    kept = [chain.proof(HOLDER), chain.recent_hashes()]
     for stop, targets in ((RING, [block, older]), (2 * RING, [RING])):
         chain.mine(stop - 1 - chain.head)
-        kept.append(_record_hashes(chain, *targets))
+        kept.append(chain.record_hashes(*targets))
     chain.mine(20_100 - WINDOW - chain.head)
-    kept.append(_record_hashes(chain, 2 * RING))
+    kept.append(chain.record_hashes(2 * RING))
     while chain.head < 20_100 - WINDOW // 2:
         chain.mine()
         kept.append(chain.proof(HISTORY, 0))
@@ -204,11 +202,3 @@ def test_nothing_is_sent_if_the_history_contract_lacks_the_hash(
         status = service.wait_for(batch, "history_missing")
     assert f"does not hold the hash of block {block}" in status["waitsFor"]
     assert not service.is_proven(HOLDER, block, route=(L1, L2))
-
-
-def _record_hashes(chain: Chain, *blocks: int) -> dict[str, Any]:
-    """Mine a block whose state has the hashes of these blocks; return the proof of them."""
-    for block in blocks:
-        chain.set_slot(HISTORY, block % RING, int(chain.header(block)["hash"], 16))
-    chain.mine()
-    return chain.proof(HISTORY, *(block % RING for block in blocks))
