@@ -168,24 +168,6 @@ class BlockJob(FairlyQueued):
         return f"{self.source} → {self.destination}, block {self.block}"
 
 
-class RecordedBlock(models.Model):
-    """A block whose hash this server has had a registry record, or was about to."""
-
-    source = models.PositiveBigIntegerField()
-    destination = models.PositiveBigIntegerField()
-    block = models.PositiveBigIntegerField()
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                name="queries_recorded_block", fields=["source", "destination", "block"]
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"block {self.block} of {self.source} on {self.destination}"
-
-
 class SentTransaction(models.Model):
     """A signed transaction. Stored before it is sent, so that the same bytes can be resent."""
 
@@ -202,6 +184,8 @@ class SentTransaction(models.Model):
     # It records a hash in the registry or hops to a block, and proves no requested fact.
     is_preparation = models.BooleanField(default=False)
     hops = models.PositiveSmallIntegerField(default=0)
+    # The source's block whose hash it records by a claim: a rollup's output, a beacon update.
+    recorded_block = models.PositiveBigIntegerField(null=True)
     signed_at = models.DateTimeField()
     replaced_at = models.DateTimeField(null=True)  # last time
     sent_at = models.DateTimeField(null=True)  # last time
@@ -235,6 +219,11 @@ class SentTransaction(models.Model):
                 condition=models.Q(confirmed=True, final=False),
             ),
             models.Index(name="queries_tx_signed_at", fields=["chain", "sender", "signed_at"]),
+            models.Index(
+                name="queries_tx_recorded",
+                fields=["chain", "to", "recorded_block"],
+                condition=models.Q(recorded_block__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

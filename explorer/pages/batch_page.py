@@ -243,14 +243,14 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
         table_range = TableRange(_table_start(summary, table_range.position))
     table = _fact_table(batch, summary, progress, table_range, links)
     linked_query = _linked_query(table, linked_position) if summary.query_count > 1 else None
-    block_time = proof = picture = None
+    block_time = proof = picture = registry = None
     if summary.block_count == 1:
         key, block_time = reading.first_query_key_and_time(batch)
         if table.first_fact and summary.query_count == 1:
-            proof = read_fact_proof(key, table.first_fact)
+            registry = links.registry(summary.first.source, batch.destination)
+            proof = read_fact_proof(key, table.first_fact, registry)
     if proof and table.first_fact and summary.fact_count == 1:
         value = decode_fact(table.first_fact, links.currency(summary.first.source)).short
-        registry = links.registry(summary.first.source, batch.destination)
         picture = proof_picture(proof, table.first_fact, value, registry)
     steps = query_steps(batch, linked_query) if linked_query else batch_steps(batch, progress)
     return BatchPage(

@@ -187,8 +187,8 @@ def _fact_response(
     if request.headers.get("HX-Request"):
         return render(request, f"parts/{part}.html", context)
     match, fact = context["match"], context["fact"]
-    if proof := read_fact_proof(match.query_id, fact):
-        route, currency = links.registry(fact.source, fact.destination), links.currency(fact.source)
+    route, currency = links.registry(fact.source, fact.destination), links.currency(fact.source)
+    if proof := read_fact_proof(match.query_id, fact, route):
         context["proves_absence"] = proof.proves_absence
         context["picture"] = proof_picture(proof, fact, context["value"].short, route, currency)
     return render(request, "fact.html", context)

@@ -166,7 +166,8 @@ class BeaconUpdates(HashClaims):
         now = self.destination.latest_head().timestamp
         if self._awaits_better or self.nodes.beacon_chain.start_of(update.signature_slot) > now:
             return None
-        return HashClaim(header, joined_calls(self._calls.until(update)))
+        calls = self._calls.until(update)
+        return HashClaim(header, joined_calls(calls), needs_further_call=len(calls) > MAX_CALLS)
 
     def wait_reason(self) -> Reason:
         try:

@@ -43,6 +43,7 @@ class HashClaim:
 
     header: Header
     record_call: bytes = b""  # makes its hash known to the registry; empty: it is known
+    needs_further_call: bool = False  # this one only leads towards it
 
 
 @dataclass(eq=False)

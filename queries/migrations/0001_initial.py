@@ -218,18 +218,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='RecordedBlock',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('source', models.PositiveBigIntegerField()),
-                ('destination', models.PositiveBigIntegerField()),
-                ('block', models.PositiveBigIntegerField()),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('source', 'destination', 'block'), name='queries_recorded_block')],
-            },
-        ),
-        migrations.CreateModel(
             name='SentTransaction',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -244,6 +232,7 @@ class Migration(migrations.Migration):
                 ('max_cost', models.CharField(max_length=64)),
                 ('is_preparation', models.BooleanField(default=False)),
                 ('hops', models.PositiveSmallIntegerField(default=0)),
+                ('recorded_block', models.PositiveBigIntegerField(null=True)),
                 ('signed_at', models.DateTimeField()),
                 ('replaced_at', models.DateTimeField(null=True)),
                 ('sent_at', models.DateTimeField(null=True)),
@@ -433,6 +422,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='senttransaction',
             index=models.Index(fields=['chain', 'sender', 'signed_at'], name='queries_tx_signed_at'),
+        ),
+        migrations.AddIndex(
+            model_name='senttransaction',
+            index=models.Index(condition=models.Q(('recorded_block__isnull', False)), fields=['chain', 'to', 'recorded_block'], name='queries_tx_recorded'),
         ),
         migrations.AddConstraint(
             model_name='senttransaction',

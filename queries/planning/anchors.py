@@ -303,7 +303,9 @@ class AnchorSearch:
         if self.registry.learns_from_claims:
             claim = self.claims.covering_claim
             if claim and claim.record_call and claim.header.number in blocks:
-                return Preparation(claim.record_call, claim.header.number, records_hash=True)
+                number = claim.header.number
+                recorded_block = None if claim.needs_further_call else number
+                return Preparation(claim.record_call, number, recorded_block=recorded_block)
             return None
         if self.registry.kind is not RegistryKind.OPTIMISM:
             return None

@@ -86,7 +86,7 @@ class Preparation:
     sentence: str = "A block's hash is recorded in the registry first."
     pending_reason: Reason = WaitCode.HASH_PENDING.reason
     hops: Hops | None = None
-    records_hash: bool = False  # of the block `next_start`, which the registry then knows by it
+    recorded_block: int | None = None  # whose hash it records by a claim
 
     @property
     def known_block(self) -> dict[int, bool]:
@@ -326,6 +326,7 @@ class ProveCall:
     pieces: tuple[Piece, ...] = ()  # none: it is a preparation
     to: str = ""  # empty: the registry
     hops: int = 0
+    recorded_block: int | None = None  # see `Preparation`
     is_short: bool = False  # leaves out the hashes that the registry can look up
 
     @classmethod

@@ -2,17 +2,34 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
 from queries.attestations.records import find_attest_call
 from queries.chain.registry import RegistryReader
 from queries.config.limits import ROWS_PER_PASS
 from queries.config.registries import Registry
-from queries.models import Attestation, BlockJob, NodeRecord, RecordedBlock
+from queries.models import Attestation, BlockJob, NodeRecord, SentTransaction
 from queries.planning.calls import Preparation
 
 MAX_RECORDED = 3  # recorded blocks that are looked at: a reorg may have undone some
+
+
+def recorded_blocks(registry: Registry) -> QuerySet[SentTransaction, int]:
+    """The blocks whose hashes this server had the registry record by claims, in ascending order.
+
+    Transactions count once they are mined, and no longer once a prover has noticed that a reorg
+    undid them.
+    """
+    rows = SentTransaction.objects.filter(
+        chain=registry.destination,
+        to=registry.address,
+        succeeded=True,
+        recorded_block__isnull=False,
+    )
+    blocks = rows.order_by("recorded_block").values_list("recorded_block", flat=True)
+    return cast("QuerySet[SentTransaction, int]", blocks.distinct())
 
 
 @dataclass(frozen=True)
@@ -72,8 +89,7 @@ class StoredBlocks(KnownBlocks):
         return Preparation(*attest_call) if attest_call else None
 
     def recorded_blocks(self, first: int) -> list[int]:
-        rows = RecordedBlock.objects.filter(**self.registry.route_filter, block__gte=first)
-        return list(rows.order_by("block").values_list("block", flat=True)[:MAX_RECORDED])
+        return list(recorded_blocks(self.registry).filter(recorded_block__gte=first)[:MAX_RECORDED])
 
     def proof_window(self) -> int | None:
         nodes = NodeRecord.objects.filter(chain=self.registry.source, proof_window__gte=0)

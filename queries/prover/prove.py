@@ -20,7 +20,7 @@ from queries.contracts.abi import selector
 from queries.database import stored_proofs
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
-from queries.models import Batch, BlockJob, Query, RecordedBlock, SentTransaction
+from queries.models import Batch, BlockJob, Query, SentTransaction
 from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon import history_request, horizon_evidence
@@ -157,10 +157,6 @@ def plan_preparation(
     mined_rows = job_pass.transactions(is_preparation=True, succeeded=True)
     earlier_rows = list(mined_rows.order_by("-pk")[:1])
     wait = wait_for_effect(job_pass, earlier_rows, is_needed) if earlier_rows else None
-    if wait is None and preparation.records_hash:
-        RecordedBlock.objects.get_or_create(
-            source=job.source, destination=job.destination, block=preparation.next_start
-        )
     return wait or ReadyJob(job_pass, preparation=preparation)
 
 
@@ -229,7 +225,8 @@ def _estimate_group(
     calls = join_pieces([piece for ready_job in group for piece in ready_job.pieces])
     if preparation := first.preparation:
         hops = preparation.hops
-        calls = [ProveCall(preparation.calldata, hops=hops.count_in_call if hops else 0)]
+        count, recorded_block = hops.count_in_call if hops else 0, preparation.recorded_block
+        calls = [ProveCall(preparation.calldata, hops=count, recorded_block=recorded_block)]
     estimates: dict[ProveCall, GasEstimate] = {}
     refusals: dict[int, tuple[ProveCall, CallRefusal]] = {}
     for call, result in first.job_pass.estimator.estimate_and_split(calls).items():

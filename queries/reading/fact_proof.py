@@ -2,15 +2,16 @@
 
 from dataclasses import dataclass
 
+from queries.config.registries import Registry
 from queries.database import stored_proofs
 from queries.models import BlockJob, Query, SentTransaction
+from queries.planning.known_blocks import recorded_blocks
 from queries.proving.accounts import AccountState
 from queries.proving.event_witness import encode_event_groups, select_groups
 from queries.proving.facts import FactKind
 from queries.proving.headers import decode_header
 from queries.proving.keccak import keccak256
 from queries.reading.facts import FactView
-from queries.reading.light_clients import is_recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,13 @@ class FactProof:
         return bool(self.state) and not self.account
 
 
-def read_fact_proof(query_id: int | None, fact: FactView) -> FactProof | None:
+def read_fact_proof(
+    query_id: int | None, fact: FactView, registry: Registry | None
+) -> FactProof | None:
     """Read the stored proof. None if the block's header is not stored.
 
     `query_id`: a query that asked for the fact, whose transactions show how the hash was known.
+    `registry`: of the route, if it is still configured.
     """
     place = {"source": fact.source, "destination": fact.destination, "block": fact.block}
     job = BlockJob.objects.filter(**place).first()
@@ -67,6 +71,9 @@ def read_fact_proof(query_id: int | None, fact: FactView) -> FactProof | None:
     header = decode_header(job.header)
     later_headers = stored_proofs.read_later_headers(job, header)
     known_header = [header, *later_headers][-1]
+    is_recorded = registry is not None and (
+        recorded_blocks(registry).filter(recorded_block=known_header.number).exists()
+    )
     witnesses = stored_proofs.read_witnesses(job) if fact.event else []
     events, _ = select_groups(witnesses, header, [fact.event] if fact.event else [])
     has_account = fact.kind in {FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT}
@@ -79,7 +86,7 @@ def read_fact_proof(query_id: int | None, fact: FactView) -> FactProof | None:
         _node(header.rlp),
         tuple(_node(later.rlp) for later in later_headers),
         known_header.timestamp,
-        is_recorded(fact.source, fact.destination, known_header.number),
+        is_recorded,
         sum(transaction.hops for transaction in transactions.values()),
         header_transaction.mined_block if header_transaction else None,
         tuple(map(_node, state)),

@@ -5,7 +5,8 @@ from datetime import datetime
 
 from accounts.wording import datetime_from_unix
 from queries.config.registries import Registry
-from queries.models import LightClient, RecordedBlock
+from queries.models import LightClient
+from queries.planning.known_blocks import recorded_blocks
 from queries.reading.chain_heads import HeadView, interpolate, known_block_times
 
 
@@ -29,23 +30,16 @@ def read_committee(registry: Registry, head: HeadView | None) -> CommitteeView |
     if row is None or row.block_number is None:
         return None
     final_time = registry.slot_time(row.finalized_slot)
-    recorded = RecordedBlock.objects.filter(**registry.route_filter).order_by("-block").first()
-    recorded_time = None
-    if recorded and recorded.block == row.block_number:
+    recorded_block, recorded_time = recorded_blocks(registry).last(), None
+    if recorded_block == row.block_number:
         recorded_time = final_time
-    elif recorded and head and (times := known_block_times(registry.source, head)):
-        recorded_time = interpolate(times, recorded.block)
+    elif recorded_block and head and (times := known_block_times(registry.source, head)):
+        recorded_time = interpolate(times, recorded_block)
     return CommitteeView(
         row.period,
         row.signers or 0,
         row.block_number,
         datetime_from_unix(final_time),
-        recorded.block if recorded else None,
+        recorded_block,
         None if recorded_time is None else datetime_from_unix(recorded_time),
     )
-
-
-def is_recorded(source: int, destination: int, block: int) -> bool:
-    """Whether this server had a registry record the hash of this block."""
-    rows = RecordedBlock.objects.filter(source=source, destination=destination, block=block)
-    return rows.exists()

@@ -188,7 +188,11 @@ class Lane:
             self.chain_id, nonce, recipient, call.data, gas_limit, fees
         )
         row = self.sign_and_store(
-            transaction, priced_call.max_cost, is_preparation=not pieces, hops=call.hops
+            transaction,
+            priced_call.max_cost,
+            is_preparation=not pieces,
+            hops=call.hops,
+            recorded_block=call.recorded_block,
         )
         Share.objects.bulk_create(
             Share(transaction=row, batch_id=batch, max_cost=f"{wei:064x}")
@@ -212,7 +216,7 @@ class Lane:
         return row
 
     def sign_and_store(
-        self, transaction: UnsignedTransaction, max_cost: int, **columns: int
+        self, transaction: UnsignedTransaction, max_cost: int, **columns: int | None
     ) -> SentTransaction:
         """Sign and store a transaction that may cost up to `max_cost` wei."""
         signed_transaction = self.signer.sign(transaction)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -11,7 +12,7 @@ from django.utils import timezone
 
 from queries.config.beacon_chains import BEACON_CHAINS
 from queries.config.registries import Registry, RegistryKind, derived_address, with_beacon_chain
-from queries.models import ChainRecord, LightClient, RecordedBlock
+from queries.models import ChainRecord, LightClient, SentTransaction
 from tests.explorer.page_text import page_text
 from tests.explorer.proven_facts import fact_page
 from tests.explorer.stored_batches import ADDRESS, BLOCK, header_of, prove, submit_accounts
@@ -64,8 +65,21 @@ def _finalize(block: int, moment: datetime) -> None:
     )
 
 
-def _record(block: int) -> None:
-    RecordedBlock.objects.create(source=SEPOLIA, destination=OPTIMISM, block=block)
+def _record(block: int, *, to: str = BEACON.address, succeeded: bool | None = True) -> None:
+    """Store a transaction that records the hash of this block."""
+    SentTransaction.objects.create(
+        chain=OPTIMISM,
+        sender=ADDRESS,
+        nonce=SentTransaction.objects.count(),
+        to=to,
+        max_fee=f"{0:064x}",
+        gas_limit=0,
+        max_cost=f"{0:064x}",
+        is_preparation=True,
+        recorded_block=block,
+        signed_at=timezone.now(),
+        succeeded=succeeded,
+    )
 
 
 def _prove_time(block: int) -> str:
@@ -127,6 +141,17 @@ def test_a_registrys_page_without_a_final_or_recorded_block_says_so() -> None:
     assert "512 of 512" not in words
     _finalize(BLOCK, timezone.now())
     assert "recorded block none" in page_text(REGISTRY)
+
+
+@pytest.mark.parametrize("columns", [{"succeeded": None}, {"succeeded": False}, {"to": ADDRESS}])
+def test_neither_an_unmined_update_nor_that_of_another_registry_counts_as_recorded(
+    columns: dict[str, Any],
+) -> None:
+    _finalize(BLOCK, timezone.now())
+    _record(BLOCK, **columns)
+    assert "recorded block none" in page_text(REGISTRY)
+    (name, details), *_ = _levels(_prove_time(BLOCK))
+    assert (name, details) == (f"Hash of block {BLOCK:,}", "known to the registry")
 
 
 def test_routes_and_a_batch_name_whom_to_trust() -> None:

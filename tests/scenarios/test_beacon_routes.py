@@ -1,5 +1,6 @@
 """Blocks of an L1 on a chain that checks its sync committees: no signer is trusted."""
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ class Route:
     rig: BeaconRig
     node: BeaconNode
     second: BeaconNode
+    registry: str
 
     def finalize(self, block: int | str, absent: int = 0) -> None:
         """Have the committee sign that the block is final; the other chain's time goes on."""
@@ -81,6 +83,11 @@ class Route:
 
         wait_until(is_pending, what=f"{count} pending transactions")
 
+    def names_recorded(self, block: int) -> bool:
+        """Whether the registry's page says that the block is the newest one recorded."""
+        page = self.service.get(f"/explorer/registry/{OTHER}/{self.registry}").text
+        return bool(re.search(rf"recorded block.*?<dd>{block:,}</dd>", page, re.DOTALL))
+
     def sent_since(self, block: int) -> int:
         return len(self.other.transactions_of(SIGNER, since=block + 1))
 
@@ -101,14 +108,14 @@ def route(install: Install, module_chain: NewChain) -> Iterator[Route]:
         service.add_chain(other)
         service.add_chain(l1, **rig.settings(node, second, checkpoint=checkpoint))
         service.add_beacon_chain(l1, rig)
-        service.add_registry(
+        registry = service.add_registry(
             "beacon", l1, other, rig=rig, checkpoint=checkpoint, max_age=MAX_AGE, lookup_urls=[DEAD]
         )
         service.manage("deploy_registry", "--yes")  # the lookup beside it
         service.serve()
         for _ in range(2):  # provers, which must not send the same update twice
             service.prove()
-        yield Route(service, l1, other, rig, node, second)
+        yield Route(service, l1, other, rig, node, second, registry)
 
 
 def test_a_block_is_proven_once_the_committee_has_signed_that_it_is_final(route: Route) -> None:
@@ -335,6 +342,27 @@ def test_two_services_send_the_same_update_at_once(route: Route, new_service: Ne
     assert [receipt["status"] for receipt in receipts] == ["0x1", "0x1"]
     costs = sorted(int(receipt["gasUsed"], 16) for receipt in receipts)
     assert costs[0] < costs[1] / 3, costs
+
+
+def test_a_block_counts_as_recorded_while_its_update_is_mined(route: Route) -> None:
+    """Not while the update is only planned or sent, and not after a reorg has undone it."""
+    block = route.l1.mine(20) - 10
+    route.other.automine(on=False)
+    route.finalize(block)
+    batch = route.submit(block)
+    route.service.wait_for(batch, "hash_pending")
+    assert not route.names_recorded(block)
+    route.other.mine()
+    route.other.automine(on=True)
+    route.assert_done(batch, block)
+    assert route.names_recorded(block)
+    route.other.automine(on=False)
+    route.other.reorganise(2)
+    wait_until(lambda: not route.names_recorded(block))
+    route.other.automine(on=True)
+    route.other.mine()
+    wait_until(lambda: route.names_recorded(block))
+    route.assert_done(batch, block)
 
 
 def spoil(route: Route, node: BeaconNode, fault: str, block: int) -> None:
