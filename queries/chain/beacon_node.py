@@ -157,13 +157,19 @@ class BeaconNodes:
             raise self._best_error("a finality update", errors)
         return newest
 
+    def slot_age(self, slot: int) -> int:
+        """How many seconds ago the slot began; 0 if it has not."""
+        return max(int(time.time()) - self.beacon_chain.start_of(slot), 0)
+
     def close(self) -> None:
         for node in self._nodes:
             node.session.close()
 
     def _is_old(self, update: Update) -> bool:
-        epochs = MAX_FINALITY_EPOCHS * self.beacon_chain.slots_per_epoch
-        return time.time() > self.beacon_chain.start_of(update.finalized.beacon.slot + epochs)
+        slots = MAX_FINALITY_EPOCHS * self.beacon_chain.slots_per_epoch
+        return self.slot_age(update.finalized.beacon.slot) > slots * (
+            self.beacon_chain.seconds_per_slot
+        )
 
     def _fetch(self, name: str, path: str, read: Callable[[bytes], Value]) -> Value:
         errors: list[NodeError] = []

@@ -38,12 +38,12 @@ class LightClientState:
         return slot > self.finalized_slot or (slot == self.finalized_slot and not self.block_hash)
 
 
-def begin(nodes: BeaconNodes) -> LightClientState:
-    """The state at the configured checkpoint. Raises a `BeaconError`."""
+def begin(nodes: BeaconNodes, max_age: int = MAX_COMMITTEE_AGE) -> LightClientState:
+    """The state at the configured checkpoint. Raises a `BeaconError`, also if it is older."""
     checkpoint = nodes.chain.beacon_checkpoint
     bootstrap = nodes.bootstrap(checkpoint)
     header = bootstrap.header
-    _refuse_old(nodes, header.slot, f"The checkpoint of {nodes.chain.name}")
+    _refuse_old(nodes, header.slot, f"The checkpoint of {nodes.chain.name}", max_age)
     return LightClientState(checkpoint, header.period, bootstrap.committee, header.slot)
 
 
@@ -107,8 +107,10 @@ def _refuse_future(nodes: BeaconNodes, update: Update) -> None:
         raise UpdateError("it is signed in the future")
 
 
-def _refuse_old(nodes: BeaconNodes, slot: int, subject: str) -> None:
-    age = int(time.time()) - nodes.beacon_chain.start_of(slot)
-    if age > MAX_COMMITTEE_AGE:
+def _refuse_old(
+    nodes: BeaconNodes, slot: int, subject: str, max_age: int = MAX_COMMITTEE_AGE
+) -> None:
+    age = nodes.slot_age(slot)
+    if age > max_age:
         detail = f"{subject} is {format_duration(age)} old."
         raise CheckpointTooOldError.create(nodes.chain.name, detail=detail)

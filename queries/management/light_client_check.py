@@ -1,6 +1,5 @@
 """`check_setup`'s checks of beacon nodes and checkpoints."""
 
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -56,14 +55,14 @@ def check_light_client(chain: Chain, stored: LightClientState | None) -> Iterato
                 yield CheckResult(subject, ok=False, sentence=_add_advice(error))
                 continue
             has_begun, sentence = True, _describe(state, nodes)
-            if is_old := _age(nodes, state.finalized_slot) > chain.limits.head_max_age:
+            if is_old := nodes.slot_age(state.finalized_slot) > chain.limits.head_max_age:
                 sentence += ". Check that it keeps up with the chain."
             yield CheckResult(subject, ok=not is_old, sentence=sentence)
     yield _check_checkpoint(chain, has_begun=has_begun)
 
 
 def _describe(state: LightClientState, nodes: BeaconNodes) -> str:
-    age = format_duration(_age(nodes, state.finalized_slot))
+    age = format_duration(nodes.slot_age(state.finalized_slot))
     sentence = f"period {state.period:,}, finalized slot {state.finalized_slot:,}, {age} old"
     if state.block_number is None:
         return f"{sentence}; no update since the checkpoint yet"
@@ -84,16 +83,12 @@ def _check_checkpoint(chain: Chain, *, has_begun: bool) -> CheckResult:
                 return CheckResult(subject, ok=False, sentence=_add_advice(error))
             sentence = f"{error} A new database needs one that they have. {NEW_CHECKPOINT}"
             return CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
-        seconds = _age(nodes, header.slot)
+        seconds = nodes.slot_age(header.slot)
     age = f"{format_duration(seconds)} old"
     if seconds <= MAX_COMMITTEE_AGE:
         return CheckResult(subject, ok=True, sentence=f"slot {header.slot:,}, {age}")
     sentence = f"It is {age}: a new database cannot begin with it. {NEW_CHECKPOINT}"
     return CheckResult(subject, ok=has_begun, sentence=sentence, is_hint=has_begun)
-
-
-def _age(nodes: BeaconNodes, slot: int) -> int:
-    return max(int(time.time()) - nodes.beacon_chain.start_of(slot), 0)
 
 
 def _add_advice(error: ChainError) -> str:

@@ -423,10 +423,7 @@ def _check_committees(registry: Registry, source: ChainClient, destination: Chai
     known = newest_committee(registry, destination)
     if known:
         return f"{known}{end}"
-    age = time.time() - nodes.beacon_chain.start_of(
-        nodes.bootstrap(registry.checkpoint).header.slot
-    )
-    if age > registry.max_age:
+    if nodes.slot_age(nodes.bootstrap(registry.checkpoint).header.slot) > registry.max_age:
         raise SetupError(
             f"It knows no sync committee of the last {format_duration(registry.max_age)}, so it "
             f"refuses all updates. {REPLACE_ADVICE}"

@@ -20,7 +20,17 @@ from accounts.wording import format_duration
 from queries.amounts import gwei, short_amount
 from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
-from queries.chain.errors import CallRevertedError, ChainError
+from queries.chain.errors import (
+    BeaconAnswersInvalidError,
+    BeaconError,
+    BeaconNodesRefuseError,
+    BeaconNodesUnreachableError,
+    BeaconObjectUnknownError,
+    CallRevertedError,
+    ChainError,
+    CheckpointTooOldError,
+)
+from queries.chain.light_client import advance, begin
 from queries.chain.registry_checks import SetupError, check_chain, newest_claim
 from queries.chain.signer import Signer
 from queries.config.registries import (
@@ -46,14 +56,27 @@ from queries.management.base import (
     configured_routes,
     configured_signer,
 )
+from queries.management.light_client_check import ADVICE as BEACON_ADVICE
 from queries.management.sending import TransactionFailedError, send_and_wait
 from queries.management.setup_check import add_advice
 from queries.planning.dry_runs import GasEstimate
+from queries.proving.beacon import MAX_COMMITTEE_AGE
 from queries.proving.registry_calls import HORIZON
 from queries.transactions.lane import stopped_lanes
 
 DELEGATION_PREFIX = bytes.fromhex("ef0100")  # an EOA with a contract's code (EIP-7702) can sign
 REQUIRED_OPTIONS = ("source", "destination", "kind")
+OTHER_CHECKPOINT = (
+    "Name the root of a finalized block of the last two weeks. If it is one, `beacon` in "
+    "ROUTES_FILE names a node of another chain."
+)
+CHECKPOINT_ADVICE: dict[type[BeaconError], str] = {
+    BeaconNodesUnreachableError: BEACON_ADVICE[BeaconNodesUnreachableError],
+    BeaconNodesRefuseError: BEACON_ADVICE[BeaconNodesRefuseError],
+    BeaconObjectUnknownError: f"{OTHER_CHECKPOINT} Or it does not serve light clients.",
+    BeaconAnswersInvalidError: "Check that the checkpoint, and `beacon` and `beacon_chain` in "
+    "ROUTES_FILE, are of this chain.",
+}
 
 
 class Command(OperatorCommand):
@@ -226,14 +249,25 @@ def _check_deployable(registry: Registry, source: Chain, destination: ChainClien
 
 
 def _check_checkpoint(registry: Registry, source: Chain) -> None:
-    """Check with a beacon node that the registry can begin with its checkpoint."""
-    with closing(BeaconNodes(source)) as nodes:
-        slot = nodes.bootstrap(registry.checkpoint).header.slot
-        age = int(time.time()) - nodes.beacon_chain.start_of(slot)
-    if age > registry.max_age:
+    """Check that the registry can begin with its checkpoint and take the newest update, by a light
+    client that does the same.
+    """
+    source = replace(source, beacon_checkpoint=registry.checkpoint)
+    max_age = min(registry.max_age, MAX_COMMITTEE_AGE)
+    with closing(BeaconNodes(source)) as nodes, closing(ChainClient(source)) as client:
+        try:
+            state = advance(begin(nodes, max_age), nodes, client)
+        except CheckpointTooOldError:
+            raise CommandError(
+                f"The checkpoint is older than {format_duration(max_age)}: the registry would take "
+                f"no update. {OTHER_CHECKPOINT}"
+            ) from None
+        except BeaconError as error:
+            raise CommandError(f"{error} {CHECKPOINT_ADVICE.get(type(error), '')}") from None
+    if state.block_number is None:
         raise CommandError(
-            f"The checkpoint is {format_duration(age)} old: the registry would take no update. "
-            "Name the root of a finalized block of the last two weeks."
+            f"The beacon nodes of {source.name} have no update about the checkpoint or a later "
+            "block, so its chain cannot be checked. Try again in some minutes."
         )
 
 

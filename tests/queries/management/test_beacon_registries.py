@@ -3,12 +3,14 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
 
 from accounts.wording import DAY
+from explorer.demo.beacon_stand_in import BeaconStandIn
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.registry_checks import has_built_code
 from queries.config.beacon_chains import BEACON_CHAINS
@@ -94,12 +96,35 @@ def test_a_checkpoint_that_is_unknown_or_old_is_refused_before_anything_is_sent(
         setup.add_chain(ETHEREUM, "Ethereum", [ethereum.url], *lines)
         setup.add_chain(CHAIN_ID, "Local", [node.url])
         unknown = setup.run("deploy_registry", *NEW, "--checkpoint", ROOT)
-        assert "The beacon nodes of Ethereum" in unknown
+        assert "The beacon nodes of Ethereum do not have the beacon block" in unknown
         too_old = setup.run("deploy_registry", *NEW, "--checkpoint", old)
-        assert (
-            "FAILED: The checkpoint is 15 days old: the registry would take no update." in too_old
-        )
-    assert "Deploying" not in unknown + too_old
+        sentence = "The checkpoint is older than 14 days: the registry would take no update."
+        assert f"FAILED: {sentence}" in too_old
+    unreachable = setup.run("deploy_registry", *NEW, "--checkpoint", rig.checkpoint(11))
+    assert "FAILED: No beacon node of Ethereum answers" in unreachable
+    assert "Check that it runs" in unreachable
+    assert "Deploying" not in unknown + too_old + unreachable
+
+
+def test_a_checkpoint_of_another_chain_is_refused_although_its_beacon_node_has_it(
+    settings: LazySettings, tmp_path: Path, node: LocalNode, ethereum: Chain
+) -> None:
+    """The committee of the checkpoint signs for the genesis of its own chain."""
+    setup, other = LocalSetup(settings, tmp_path), KnownChainRig(ethereum)
+    other.facts = replace(other.facts, genesis_validators_root=bytes.fromhex(ROOT[2:]))
+    other.stand_in = BeaconStandIn(other.facts)
+    with closing(BeaconNode(other)) as beacon:
+        lines = f'beacon = ["{beacon.url}"]', f'beacon_checkpoint = "{ROOT}"'
+        setup.add_chain(ETHEREUM, "Ethereum", [ethereum.url], *lines)
+        setup.add_chain(CHAIN_ID, "Local", [node.url])
+        arguments = "deploy_registry", *NEW, "--checkpoint", other.checkpoint(12)
+        unsigned = setup.run(*arguments)
+        assert "FAILED: The beacon nodes of Ethereum do not have a finality update" in unsigned
+        other.finalize("latest")
+        printed = setup.run(*arguments)
+    assert "signature is not by those members" in printed
+    assert "Check that the checkpoint, and `beacon` and `beacon_chain`" in printed
+    assert "Deploying" not in unsigned + printed
 
 
 def test_a_chain_without_the_precompiles_is_refused_before_anything_is_sent(
