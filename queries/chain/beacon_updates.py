@@ -30,8 +30,7 @@ from queries.wait_reasons import Reason, WaitCode
 MAX_CALLS = 6  # in a transaction: some 2 million gas, and Linea takes eight in a block
 MAX_REMEMBERED = 100
 _committees: dict[bytes, SyncCommittee] = {}  # by their roots
-# By the root of the finalized block: when an update about it was first seen, and the best one.
-_best_updates: dict[bytes, tuple[float, Update]] = {}
+_best_updates: dict[bytes, Update] = {}  # by the root of the finalized block
 
 
 class RegistryStoppedError(Exception):
@@ -204,21 +203,24 @@ class BeaconUpdates(HashClaims):
             return None
         update = self.nodes.finality_update(self._calls.until)
         root = update.finalized.beacon.root
-        first_seen, best = _best_updates.get(root, (time.monotonic(), update))
-        best = min(update, best, key=lambda update: len(update.absent))
+        best = min(_best_updates.get(root, update), update, key=lambda update: len(update.absent))
         if len(_best_updates) > MAX_REMEMBERED:
             _best_updates.clear()
-        _best_updates[root] = first_seen, best
+        _best_updates[root] = best
         return best
 
     @property
     def _awaits_better(self) -> bool:
-        """Whether an update with more signatures may still come in time."""
+        """Whether an update with more signatures may still come in time.
+
+        Counted from the first slot whose committee could sign that the block is final: a block
+        becomes final when an epoch begins, and its first block is signed in the next slot.
+        """
         update = self._newest_update
         if update is None or not update.absent or isfinite(self.destination.deadline):
             return False  # a request cannot wait
-        first_seen, _ = _best_updates.get(update.finalized.beacon.root, (0.0, update))
         chain = self._calls.nodes.beacon_chain
+        first_slot = update.attested.slot // chain.slots_per_epoch * chain.slots_per_epoch + 1
         half_epoch = chain.slots_per_epoch * chain.seconds_per_slot / 2
         wait = min(self.destination.chain.limits.update_wait, half_epoch)
-        return time.monotonic() - first_seen < wait
+        return time.time() < chain.start_of(first_slot) + wait

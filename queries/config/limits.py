@@ -41,7 +41,7 @@ class Limits:
     max_retry_delay: float = bounded(60.0, 0.1, 3600, "Maximum pause before a retry.")
     recheck_divisor: float = bounded(16, 1, 1000, "A job that waited t is checked after t / this.")
     update_wait: float = bounded(
-        36.0, 0, 3600, "Time to wait for an update that more validators have signed."
+        36.0, 0, 3600, "Time in an epoch to wait for an update that more validators have signed."
     )
     gather_seconds: float = bounded(1.5, 0, 60, "Time to gather jobs for one transaction.")
     batch_max_age: float = bounded(
