@@ -1,18 +1,4 @@
-"""The beacon chains of networks that are known, and of others as the routes file describes them.
-
-Genesis times and validators' roots: the README of eth-clients/mainnet, /sepolia and /hoodi;
-mainnet/genesis.ssz of gnosischain/configs. Seconds per slot, epochs and versions of forks:
-
-    Ethereum   eth-clients/mainnet, metadata/config.yaml; Fulu: ethereum/consensus-specs,
-               configs/mainnet.yaml
-    Sepolia    eth-clients/sepolia, metadata/config.yaml (00d17b4)
-    Hoodi      eth-clients/hoodi, metadata/config.yaml; Fulu: sigp/lighthouse,
-               common/eth2_network_config/built_in_network_configs/hoodi/config.yaml (044b604)
-    Gnosis     gnosischain/configs, mainnet/config.yaml (b88a0a8)
-
-A fork that is not listed stops the light client of its chain. `beacon_chain` in the routes file
-can list it before this module does.
-"""
+"""Beacon chains as the routes file describes them, and explorers of known ones."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,61 +15,6 @@ LAYOUTS: Mapping[str, Callable[[int, bytes], Fork]] = {
     "deneb": deneb,
     "electra": electra,
     "gloas": gloas,
-}
-
-
-def _chain(
-    genesis_time: int,
-    genesis_validators_root: str,
-    *forks: tuple[Callable[[int, bytes], Fork], int, str],
-    seconds_per_slot: int = 12,
-    slots_per_epoch: int = 32,
-) -> BeaconChain:
-    """A chain whose forks are given by layout, epoch and version."""
-    return BeaconChain(
-        genesis_time,
-        seconds_per_slot,
-        bytes.fromhex(genesis_validators_root),
-        tuple(
-            layout(epoch * slots_per_epoch, bytes.fromhex(version))
-            for layout, epoch, version in forks
-        ),
-        slots_per_epoch,
-    )
-
-
-BEACON_CHAINS: Mapping[int, BeaconChain] = {
-    1: _chain(
-        1_606_824_023,
-        "4b363db94e286120d76eb905340fdd4e54bfe9f06bf33ff6cf5ad27f511bfe95",
-        (deneb, 269_568, "04000000"),
-        (electra, 364_032, "05000000"),
-        (electra, 411_392, "06000000"),  # Fulu
-    ),
-    11_155_111: _chain(
-        1_655_733_600,
-        "d8ea171f3c94aea21ebc42a1ed61052acf3f9209c00e4efbaaddac09ed9b8078",
-        (deneb, 132_608, "90000073"),
-        (electra, 222_464, "90000074"),
-        (electra, 272_640, "90000075"),  # Fulu
-        (gloas, 353_024, "90000076"),
-    ),
-    560_048: _chain(
-        1_742_213_400,
-        "212f13fc4df078b6cb7db228f1c8307566dcecf900867401a92023d7ba99cb5f",
-        (deneb, 0, "50000910"),
-        (electra, 2_048, "60000910"),
-        (electra, 50_688, "70000910"),  # Fulu
-    ),
-    100: _chain(
-        1_638_993_340,
-        "f5dcb5564e829aab27264b9becd5dfaa017085611224cb3036f573368dbb9d47",
-        (deneb, 889_856, "04000064"),
-        (electra, 1_337_856, "05000064"),
-        (electra, 1_714_688, "06000064"),  # Fulu
-        seconds_per_slot=5,
-        slots_per_epoch=16,
-    ),
 }
 
 # Explorers of beacon chains, which show a block by its root at /slot/0x….

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from accounts.wording import DAY, HOUR
-from queries.config.beacon_chains import BEACON_CHAINS
 from queries.config.registries import Registry, RegistryKind, derived_address, with_beacon_chain
+from queries.proving.beacon_chains import BEACON_CHAINS
 
 # 2031-01-01: the horizon of these networks' registries. A fork may change what a header says about
 # events, and nothing else ends an events verifier. The same for everyone, so that one registry

@@ -22,6 +22,7 @@ from accounts.wording import HOUR
 from queries.config.routes_file import ContractAddress, Root, Time, Version
 from queries.contracts.abi import Artifact, load_artifact
 from queries.proving.beacon import MAX_COMMITTEE_AGE, BeaconChain, Fork
+from queries.proving.beacon_chains import beacon_differences
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import ARBITRUM_HISTORY_RING, HISTORY_RING, HORIZON
 
@@ -109,6 +110,15 @@ class Registry:
         forks = tuple(Fork(*row) for row in self.fork_table)
         root = self.genesis_validators_root
         return BeaconChain(self.genesis_time, self.seconds_per_slot, root, forks)
+
+    @property
+    def beacon_differences(self) -> tuple[str, ...] | None:
+        """What makes a beacon registry untrustworthy, although its address may prove its code; None
+        if this release does not know the source's beacon chain.
+        """
+        if self.kind is not RegistryKind.BEACON:
+            return ()
+        return beacon_differences(self.source, self.beacon_chain, self.max_age)
 
     @property
     def learns_from_claims(self) -> bool:

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictI
 
 from accounts.secret_files import read_secret_file
 from accounts.wallets import MAX_CHAIN_ID
-from queries.config.beacon_chains import BEACON_CHAINS, read_beacon_chain
+from queries.config.beacon_chains import read_beacon_chain
 from queries.config.limits import Limits, read_limits
 from queries.config.registries import (
     CONSTRUCTORS,
@@ -35,6 +35,7 @@ from queries.config.routes_file import (
     redact_key,
 )
 from queries.proving.beacon import SLOTS_PER_PERIOD, BeaconChain
+from queries.proving.beacon_chains import BEACON_CHAINS
 from queries.proving.packing import OSAKA, GasRules
 
 MAX_FORKS = 4  # that a beacon registry knows

@@ -57,6 +57,7 @@ from queries.config.registries import (
 from queries.config.routes import Chain, NodeAddress, Routes
 from queries.contracts.abi import call_data
 from queries.proving.beacon import BeaconChain
+from queries.proving.beacon_chains import beacon_differences
 from queries.proving.headers import HeaderField
 
 # Distances from the head at which receipts are probed; the first block is probed last.
@@ -116,6 +117,7 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
         if chain.id not in cross_chain_sources:
             checked_chain = replace(checked_chain, finality=chain.finality_for(chain.id))
         its_registries = [registry for registry in registries if registry.source == chain.id]
+        yield from _beacon_chain_hint(chain)
         windows: list[ProofWindow] = []
         nodes = yield from _check_nodes(checked_chain, windows if its_registries else None)
         chains[chain.id] = replace(chain, nodes=nodes)
@@ -123,8 +125,11 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
             yield from _provable_blocks(chain, its_registries, max(windows))
     for registry in registries:
         source, destination = chains[registry.source], chains[registry.destination]
+        subject = f"registry of {source.name} on {destination.name}"
+        if differences := registry.beacon_differences:
+            sentence = f"Clients do not call it genuine: {'; '.join(differences)}."
+            yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
         if source.nodes and destination.nodes:
-            subject = f"registry of {source.name} on {destination.name}"
             check = partial(_check_registry, registry, source, destination)
             yield (result := _run_check(subject, check))
             if result.ok:
@@ -135,6 +140,19 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
         if kinds and signer is not None and chain.nodes:
             gas = max(round(account_cost(kind, 1).gas) for kind in kinds)
             yield _run_check(f"signer on {chain.name}", partial(_check_funds, chain, signer, gas))
+
+
+def _beacon_chain_hint(chain: Chain) -> Iterator[CheckResult]:
+    """Give a hint if the routes file describes a known beacon chain differently."""
+    if chain.custom_beacon_chain is None:
+        return
+    if differences := beacon_differences(chain.id, chain.custom_beacon_chain):
+        subject, reasons = f"{chain.name}, beacon chain", "; ".join(differences)
+        sentence = (
+            f"`beacon_chain` is not as this release knows it: {reasons}. Compare it with the "
+            "configuration that the network publishes."
+        )
+        yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
 
 
 def _check_nodes(

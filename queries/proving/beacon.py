@@ -105,8 +105,8 @@ class BeaconChain:
 
     def signing_root(self, header_root: bytes, signature_slot: int) -> bytes:
         """What a committee signs about a header."""
-        version = self.fork_at(signature_slot - 1).version.ljust(WORD, b"\0")
-        fork_root = hash_pair(version, self.genesis_validators_root)
+        version = self.fork_at(signature_slot - 1).version
+        fork_root = hash_pair(version + bytes(28), self.genesis_validators_root)
         return hash_pair(header_root, DOMAIN_SYNC_COMMITTEE + fork_root[:28])
 
 

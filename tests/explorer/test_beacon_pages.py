@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,9 +11,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from queries.config.beacon_chains import BEACON_CHAINS
 from queries.config.registries import Registry, RegistryKind, derived_address, with_beacon_chain
 from queries.models import ChainRecord, LightClient, SentTransaction
+from queries.proving.beacon_chains import BEACON_CHAINS
 from tests.explorer.page_text import page_text
 from tests.explorer.proven_facts import fact_page
 from tests.explorer.stored_batches import ADDRESS, BLOCK, header_of, prove, submit_accounts
@@ -29,6 +30,7 @@ from tests.queries.prover.service import serving
 
 pytestmark = pytest.mark.django_db
 
+LOCAL = 31_337
 CHAIN = BEACON_CHAINS[SEPOLIA]
 CHECKPOINT = bytes(range(32))
 BEACON = Registry(RegistryKind.BEACON, SEPOLIA, OPTIMISM, checkpoint=CHECKPOINT)
@@ -38,16 +40,22 @@ REGISTRY = f"/explorer/registry/{OPTIMISM}/{BEACON.address}"
 MARK = "beacon · 342 of 512 validators"
 
 
-@pytest.fixture(autouse=True)
-def routes() -> Iterator[None]:
+@contextmanager
+def _serving(beacon: Registry) -> Iterator[None]:
     """Sepolia is proven to OP Mainnet by its sync committees."""
     sepolia = replace(ROUTES.chains[SEPOLIA], beacon=NODES, beacon_checkpoint=CHECKPOINT)
     routes = replace(
         ROUTES,
         chains={**ROUTES.chains, SEPOLIA: sepolia},
-        registries={**ROUTES.registries, (SEPOLIA, OPTIMISM): BEACON},
+        registries={**ROUTES.registries, (SEPOLIA, OPTIMISM): beacon},
     )
     with serving(None, routes):  # type: ignore[arg-type]  # no page asks a node
+        yield
+
+
+@pytest.fixture(autouse=True)
+def routes() -> Iterator[None]:
+    with _serving(BEACON):
         yield
 
 
@@ -133,6 +141,43 @@ def test_a_registrys_page_tells_how_old_the_newest_recorded_block_is() -> None:
             ChainRecord.objects.update(block_times=[(BLOCK - 990, head - 12_000)])
         assert f"recorded block made {minutes} minutes ago {block:,}" in page_text(REGISTRY)
         ChainRecord.objects.all().delete()
+
+
+def test_a_registrys_page_compares_it_with_the_known_beacon_chain() -> None:
+    known = "slot length, forks and maximum age are those of Sepolia"
+    words = page_text(REGISTRY)
+    assert known in words
+    assert "Not the known beacon chain" not in words
+    assert "not genuine" not in page_text("/explorer/routes")
+    *forks, last = BEACON.fork_table
+    graffiti = (*last[:-1], 18)
+    forged = replace(BEACON, max_age=10**9, fork_table=(*forks, graffiti), genesis_time=1)
+    forged = replace(forged, address=derived_address(forged))
+    with _serving(forged):
+        words = page_text(f"/explorer/registry/{OPTIMISM}/{forged.address}")
+        assert "not genuine" in page_text("/explorer/routes")
+    assert known not in words
+    assert "Not the known beacon chain. This registry can record false hashes" in words
+    for sentence in (
+        "The genesis time is 1, not 1655733600.",
+        "The fork 0x90000076 has blockHash 18, not 2856.",
+        "The maximum age is 1,000,000,000 seconds, more than 1,209,600 (14 days).",
+    ):
+        assert sentence in words
+
+
+def test_a_registrys_page_says_that_an_unknown_beacon_chain_is_not_compared() -> None:
+    """A local chain is not known here."""
+    chain = replace(ROUTES.chains[SEPOLIA], id=LOCAL, name="Local", beacon=NODES)
+    local = replace(BEACON, source=LOCAL)
+    local = replace(local, address=derived_address(local))
+    chains = {**ROUTES.chains, LOCAL: chain}
+    routes = replace(ROUTES, chains=chains, registries={(LOCAL, OPTIMISM): local})
+    with serving(None, routes):  # type: ignore[arg-type]  # no page asks a node
+        words = page_text(f"/explorer/registry/{OPTIMISM}/{local.address}")
+    assert "are not compared, because this release does not know the beacon chain of Local" in words
+    assert "Compare them with a node of your own" in words
+    assert "Not the known beacon chain" not in words
 
 
 def test_a_registrys_page_without_a_final_or_recorded_block_says_so() -> None:

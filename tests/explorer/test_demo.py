@@ -185,7 +185,7 @@ def test_registry_addresses_prove_their_code_and_have_an_events_verifier(demo: D
     )
     assert {route.kind for route in routes} == {"native", "optimism", "attested", "beacon"}
     for route in routes:
-        assert route.proves_its_code
+        assert route.is_genuine
         page = f"{demo.site}/explorer/registry/{route.destination}/{route.registry}"
         text = requests.get(page, timeout=10).text
         assert "Its code is proven by its address" in text

@@ -21,8 +21,8 @@ from explorer.demo.beacon_server import (
 )
 from explorer.demo.beacon_stand_in import BeaconStandIn, StandInBlock
 from queries.config import routes
-from queries.config.beacon_chains import BEACON_CHAINS
 from queries.proving.beacon import BeaconChain, Update, electra
+from queries.proving.beacon_chains import BEACON_CHAINS
 from tests.rigs.anvil import Chain
 
 FULU = bytes.fromhex("06000000")

@@ -5,6 +5,7 @@ The TypeScript client's output is committed; servers join tacitus.py at the firs
 
 import json
 from argparse import ArgumentParser
+from dataclasses import astuple
 from pathlib import Path
 from subprocess import run
 from typing import Any
@@ -18,6 +19,8 @@ from queries.api.openapi import document
 from queries.client.join import joined_client
 from queries.config.registries import FACTORY, SALT, RegistryKind, registry_artifact
 from queries.contracts.abi import load_artifact
+from queries.proving.beacon import MAX_COMMITTEE_AGE, BeaconChain
+from queries.proving.beacon_chains import BEACON_CHAINS
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.witnesses import AccountField
@@ -51,6 +54,11 @@ class Command(BaseCommand):
                     name: f"0x{keccak256(load_artifact(name).bytecode).hex()}"
                     for name in (*contracts.values(), "EventsVerifier", "FactsLookup")
                 },
+                # By source, as a beacon registry's constructor takes them.
+                "beaconChains": {
+                    source: _beacon_chain_members(chain) for source, chain in BEACON_CHAINS.items()
+                },
+                "maxCommitteeAge": MAX_COMMITTEE_AGE,
                 # Before the hash of the code in the preimage of a CREATE2 address.
                 "create2Prefix": f"0xff{FACTORY[2:].lower()}{SALT.hex()}",
             },
@@ -59,3 +67,12 @@ class Command(BaseCommand):
         run(program, input=json.dumps(content), text=True, check=True)
         if output != CLIENT:
             (output / "tacitus.py").write_text(joined_client())
+
+
+def _beacon_chain_members(chain: BeaconChain) -> dict[str, list[Any]]:
+    root = f"0x{chain.genesis_validators_root.hex()}"
+    forks = [
+        (first_slot, f"0x{version.hex()}", *indexes)
+        for first_slot, version, *indexes in map(astuple, chain.forks)
+    ]
+    return {"genesis": [chain.genesis_time, chain.seconds_per_slot, root], "forks": forks}

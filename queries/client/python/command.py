@@ -30,6 +30,7 @@ from queries.client.python.service import Tacitus
 from queries.client.python.terminal import ProgressOutput, progress_line
 from queries.client.python.version import __version__
 from queries.proving.accounts import ADDRESS_BYTES
+from queries.proving.beacon_chains import COMPARE_YOURSELF
 from queries.proving.bundle_checks import MAX_BUNDLE_MIB
 
 EPILOG = """\
@@ -307,15 +308,20 @@ def _run_routes(options: argparse.Namespace) -> None:
     for route in _configured_server(options).routes():
         if options.json:
             fields = dataclasses.asdict(route)
-            fields["provesItsCode"] = fields.pop("proves_its_code")
+            fields["isGenuine"] = fields.pop("is_genuine")
+            fields["beaconDifferences"] = fields.pop("beacon_differences")
             print(json.dumps(fields))
             continue
         remark = (
             "unverifiable: the address of the registry, its events verifier or its lookup does not "
             "prove its code"
         )
-        if route.proves_its_code:
+        if route.beacon_differences:
+            remark = f"not genuine: {'; '.join(route.beacon_differences)}"
+        elif route.is_genuine:
             unproven = ", but not which chain is its L1" if route.kind == "optimism" else ""
+            if route.beacon_differences is None:
+                unproven = f"; {COMPARE_YOURSELF}"
             remark = f"its address proves its code and its constructor's arguments{unproven}"
             if route.lookup:
                 remark += f"; so does the address of its lookup, {route.lookup}"

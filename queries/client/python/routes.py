@@ -12,6 +12,8 @@ from queries.client.python.responses import (
     response_bytes,
     text_member,
 )
+from queries.proving.beacon import BeaconChain, Fork
+from queries.proving.beacon_chains import beacon_differences
 from queries.proving.keccak import keccak256
 
 
@@ -26,7 +28,11 @@ class Route:
     arguments: str  # of the registry's constructor, as Solidity encodes them
     horizon: str  # the registry accepts no headers from this time on
     state_horizon: str  # and no accounts or slots from this time on; earlier after some forks
-    proves_its_code: bool  # the addresses are those of the genuine code, here with these arguments
+    # Whether the addresses are those of the genuine code with these arguments, and nothing differs
+    # from the known beacon chain.
+    is_genuine: bool
+    # What differs from it, of a beacon registry; None: this release does not know the source's.
+    beacon_differences: tuple[str, ...] | None
     events_verifier: str  # beside the registry
     lookup: str  # reads facts without a transaction (ERC-3668); empty if there is none
     # As the server reports them; not checked.
@@ -73,6 +79,10 @@ def parse_route(body: dict[str, Any], creation_code: Callable[[str], bytes]) -> 
     lookup_argument_bytes = response_bytes(text_member(body, "lookupArguments") or "0x")
     encoded_source = int.from_bytes(argument_bytes[WORD : 2 * WORD])
 
+    differences: tuple[str, ...] | None = ()
+    if kind == "beacon":
+        differences = _beacon_differences(source, argument_bytes)
+
     def is_at(address: str, name: str, words: bytes) -> bool:
         code = creation_code(name)
         return bool(code) and address.lower() == create2_address(code + words)
@@ -80,7 +90,8 @@ def parse_route(body: dict[str, Any], creation_code: Callable[[str], bytes]) -> 
     registry_word = response_bytes(registry).rjust(WORD, b"\0")
     verifier_word = response_bytes(verifier).rjust(WORD, b"\0")
     is_genuine = (
-        (kind == "native") == (source == destination)
+        not differences
+        and (kind == "native") == (source == destination)
         and (kind not in NAMES_SOURCE_IN_ARGUMENTS or encoded_source == source)
         and is_at(registry, f"{kind.capitalize()}Registry", argument_bytes)
         and is_at(verifier, "EventsVerifier", registry_word)
@@ -101,6 +112,7 @@ def parse_route(body: dict[str, Any], creation_code: Callable[[str], bytes]) -> 
         horizon,
         state_horizon,
         is_genuine,
+        differences,
         verifier,
         lookup,
         source_name=text_member(body.get("origin"), "name"),
@@ -109,3 +121,19 @@ def parse_route(body: dict[str, Any], creation_code: Callable[[str], bytes]) -> 
         final_block=optional_number(body, "finalBlock"),
         blocks_back=body.get("blocksBack"),
     )
+
+
+def _beacon_differences(source: int, arguments: bytes) -> tuple[str, ...] | None:
+    """Compare a beacon registry's constructor arguments with the beacon chain of `source`."""
+    words = [arguments[place : place + WORD] for place in range(0, len(arguments), WORD)]
+    numbers = [int.from_bytes(word) for word in words]
+    fork_count = (len(words) - 9) // 6
+    if len(arguments) != WORD * (9 + 6 * fork_count) or numbers[7:9] != [8 * WORD, fork_count]:
+        return ("the constructor's arguments are malformed",)
+    forks = tuple(
+        Fork(numbers[place], words[place + 1][:4], *numbers[place + 2 : place + 6])
+        for place in range(9, len(words), 6)
+    )
+    _, _, genesis_time, seconds_per_slot, _, _, max_age = numbers[:7]
+    chain = BeaconChain(genesis_time, seconds_per_slot, words[4], forks)
+    return beacon_differences(source, chain, max_age)

@@ -2255,6 +2255,25 @@ export declare const codeHashes: {
     readonly EventsVerifier: "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4";
     readonly FactsLookup: "0x3b555f3db9229413fc2e17ce2363768e54a4ff3e9506a9b73ae6822b43564630";
 };
+export declare const beaconChains: {
+    readonly "1": {
+        readonly genesis: readonly [1606824023, 12, "0x4b363db94e286120d76eb905340fdd4e54bfe9f06bf33ff6cf5ad27f511bfe95"];
+        readonly forks: readonly [readonly [8626176, "0x04000000", 105, 55, 54, 812], readonly [11649024, "0x05000000", 169, 87, 86, 812], readonly [13164544, "0x06000000", 169, 87, 86, 812]];
+    };
+    readonly "100": {
+        readonly genesis: readonly [1638993340, 5, "0xf5dcb5564e829aab27264b9becd5dfaa017085611224cb3036f573368dbb9d47"];
+        readonly forks: readonly [readonly [14237696, "0x04000064", 105, 55, 54, 812], readonly [21405696, "0x05000064", 169, 87, 86, 812], readonly [27435008, "0x06000064", 169, 87, 86, 812]];
+    };
+    readonly "560048": {
+        readonly genesis: readonly [1742213400, 12, "0x212f13fc4df078b6cb7db228f1c8307566dcecf900867401a92023d7ba99cb5f"];
+        readonly forks: readonly [readonly [0, "0x50000910", 105, 55, 54, 812], readonly [65536, "0x60000910", 169, 87, 86, 812], readonly [1622016, "0x70000910", 169, 87, 86, 812]];
+    };
+    readonly "11155111": {
+        readonly genesis: readonly [1655733600, 12, "0xd8ea171f3c94aea21ebc42a1ed61052acf3f9209c00e4efbaaddac09ed9b8078"];
+        readonly forks: readonly [readonly [4243456, "0x90000073", 105, 55, 54, 812], readonly [7118848, "0x90000074", 169, 87, 86, 812], readonly [8724480, "0x90000075", 169, 87, 86, 812], readonly [11296768, "0x90000076", 735, 2946, 2945, 2856]];
+    };
+};
+export declare const maxCommitteeAge: 1209600;
 export declare const create2Prefix: "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000";
 /** What not all errors have: `path` is of an invalid value, `step` of a rejection, and `retryAfter` in seconds. */
 export interface ErrorDetails {
@@ -2531,7 +2550,10 @@ export declare class Tacitus {
     deliveries(options?: PageOptions): AsyncGenerator<DeliveryResponse, void, void>;
     /** Return the server's routes with their registries. */
     routes({ signal }?: CallOptions): Promise<readonly ConnectionResponse[]>;
-    /** Whether registry, events verifier and lookup are this version's code with the route's constructor arguments. */
+    /**
+     * Whether registry, events verifier and lookup are this version's code with the route's constructor arguments, and a
+     * beacon registry is of the known beacon chain of its source. Of other sources its beacon chain is not compared.
+     */
     isGenuine(route: ConnectionResponse, { signal }?: CallOptions): Promise<boolean>;
 }
 export {};

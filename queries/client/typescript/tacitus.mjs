@@ -175,6 +175,149 @@ export const codeHashes = {
     "EventsVerifier": "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4",
     "FactsLookup": "0x3b555f3db9229413fc2e17ce2363768e54a4ff3e9506a9b73ae6822b43564630"
 };
+export const beaconChains = {
+    "1": {
+        "genesis": [
+            1606824023,
+            12,
+            "0x4b363db94e286120d76eb905340fdd4e54bfe9f06bf33ff6cf5ad27f511bfe95"
+        ],
+        "forks": [
+            [
+                8626176,
+                "0x04000000",
+                105,
+                55,
+                54,
+                812
+            ],
+            [
+                11649024,
+                "0x05000000",
+                169,
+                87,
+                86,
+                812
+            ],
+            [
+                13164544,
+                "0x06000000",
+                169,
+                87,
+                86,
+                812
+            ]
+        ]
+    },
+    "100": {
+        "genesis": [
+            1638993340,
+            5,
+            "0xf5dcb5564e829aab27264b9becd5dfaa017085611224cb3036f573368dbb9d47"
+        ],
+        "forks": [
+            [
+                14237696,
+                "0x04000064",
+                105,
+                55,
+                54,
+                812
+            ],
+            [
+                21405696,
+                "0x05000064",
+                169,
+                87,
+                86,
+                812
+            ],
+            [
+                27435008,
+                "0x06000064",
+                169,
+                87,
+                86,
+                812
+            ]
+        ]
+    },
+    "560048": {
+        "genesis": [
+            1742213400,
+            12,
+            "0x212f13fc4df078b6cb7db228f1c8307566dcecf900867401a92023d7ba99cb5f"
+        ],
+        "forks": [
+            [
+                0,
+                "0x50000910",
+                105,
+                55,
+                54,
+                812
+            ],
+            [
+                65536,
+                "0x60000910",
+                169,
+                87,
+                86,
+                812
+            ],
+            [
+                1622016,
+                "0x70000910",
+                169,
+                87,
+                86,
+                812
+            ]
+        ]
+    },
+    "11155111": {
+        "genesis": [
+            1655733600,
+            12,
+            "0xd8ea171f3c94aea21ebc42a1ed61052acf3f9209c00e4efbaaddac09ed9b8078"
+        ],
+        "forks": [
+            [
+                4243456,
+                "0x90000073",
+                105,
+                55,
+                54,
+                812
+            ],
+            [
+                7118848,
+                "0x90000074",
+                169,
+                87,
+                86,
+                812
+            ],
+            [
+                8724480,
+                "0x90000075",
+                169,
+                87,
+                86,
+                812
+            ],
+            [
+                11296768,
+                "0x90000076",
+                735,
+                2946,
+                2945,
+                2856
+            ]
+        ]
+    }
+};
+export const maxCommitteeAge = 1209600;
 export const create2Prefix = "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000";
 /** Base of all errors: a sentence for people; for programs a code, and whether trying again can help. */
 export class TacitusError extends Error {
@@ -627,6 +770,25 @@ const MAX_PAUSE = 120; // seconds; a longer Retry-After throws the error instead
 const PROOF_TIMEOUT_FACTOR = 10; // of the timeout, because proof files are larger
 const FIRST_RETRY_PAUSE = 0.5; // seconds; doubled after each attempt
 const [FIRST_POLL_INTERVAL, POLL_BACKOFF, MAX_POLL_INTERVAL] = [0.5, 1.3, 5]; // seconds; back-off factor
+/**
+ * Whether a beacon registry has genesis, slot length and forks of the known beacon chain of `source`, and no longer
+ * maximum age. True if this version does not know that chain.
+ */
+function isOfKnownBeaconChain(source, constructorArguments) {
+    const chains = beaconChains;
+    const known = chains[`${BigInt(source)}`];
+    if (!known)
+        return true;
+    const [, , time, seconds, root, , maxAge, offset, count, ...words] = constructorArguments.slice(2).toLowerCase().match(/.{1,64}/g) ?? [];
+    const forks = words.join("").match(/.{1,384}/g) ?? []; // of six words each
+    const encode = (members) => members.map((member) => typeof member === "number" ? toWord(member).slice(2) : member.slice(2).padEnd(64, "0")).join("");
+    const knownForks = known.forks.map(encode);
+    const first = knownForks.indexOf(forks[0] ?? "");
+    return `0x${offset}${count}` === toWord(256) + toWord(forks.length).slice(2)
+        && [time, seconds, root].join("") === encode(known.genesis)
+        && `0x${maxAge}` <= toWord(maxCommitteeAge)
+        && first >= 0 && forks.every((fork, index) => fork === knownForks[first + index]);
+}
 /** A client of one server, with your API key. */
 export class Tacitus {
     url;
@@ -726,7 +888,10 @@ export class Tacitus {
     async routes({ signal } = {}) {
         return list((await this.#send("GET", "/chain-connections", { signal })).connections);
     }
-    /** Whether registry, events verifier and lookup are this version's code with the route's constructor arguments. */
+    /**
+     * Whether registry, events verifier and lookup are this version's code with the route's constructor arguments, and a
+     * beacon registry is of the known beacon chain of its source. Of other sources its beacon chain is not compared.
+     */
     async isGenuine(route, { signal } = {}) {
         const { kind, registry, eventsVerifier, lookup, lookupArguments, constructorArguments } = route;
         const isAt = async (address, name, words) => {
@@ -740,6 +905,7 @@ export class Tacitus {
         const contracts = toWord(registry) + toWord(eventsVerifier).slice(2); // before the lookup's URLs
         return (kind === "native") === (route.originChainId === route.destinationChainId)
             && (!namesSource || constructorArguments.slice(66, 130) === toWord(route.originChainId).slice(2))
+            && (kind !== "beacon" || isOfKnownBeaconChain(route.originChainId, constructorArguments))
             && (await isAt(registry, registryContracts[kind], constructorArguments))
             && (await isAt(eventsVerifier, "EventsVerifier", toWord(registry)))
             && (!lookup || (!!lookupArguments?.startsWith(contracts) && isAt(lookup, "FactsLookup", lookupArguments)));

@@ -17,7 +17,7 @@ from eth_utils.address import is_checksum_address
 
 from queries.chain.errors import NodesUnreachableError
 from queries.chain.signer import SignerUnusableError
-from queries.config.beacon_chains import BEACON_CHAINS, BEACON_EXPLORERS
+from queries.config.beacon_chains import BEACON_EXPLORERS
 from queries.config.networks import (
     NETWORKS,
     Network,
@@ -30,6 +30,7 @@ from queries.config.networks import (
 from queries.config.registries import Registry, RegistryKind, format_time, route_lines
 from queries.config.routes import Routes, read_routes
 from queries.management.base import OperatorCommand, configured_signer, node_chain, whole_number
+from queries.proving.beacon_chains import BEACON_CHAINS
 
 NETWORK_NAMES = ", ".join(NETWORKS)
 NetworkPair = tuple[Network, Network]

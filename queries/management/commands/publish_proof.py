@@ -13,7 +13,7 @@ from queries.amounts import short_amount
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError
 from queries.chain.registry import RegistryReader
-from queries.config.registries import format_time, has_derived_address
+from queries.config.registries import Registry, format_time, has_derived_address
 from queries.config.routes import GWEI, NodeAddress
 from queries.management.base import (
     OperatorCommand,
@@ -33,6 +33,7 @@ from queries.management.publishing import (
     identify_registry,
     publish_block,
 )
+from queries.proving.beacon_chains import COMPARE_YOURSELF
 from queries.proving.bundles import BlockProof
 
 DEFAULT_MAX_GAS_PRICE = 100  # gwei
@@ -71,7 +72,8 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--unverifiable",
             action="store_true",
-            help="publish even if the registry's address does not prove its code",
+            help="publish even if the registry's address does not prove its code, or the registry "
+            "is not of the known beacon chain",
         )
         parser.add_argument(
             "--max-gas-price-gwei",
@@ -132,6 +134,7 @@ class Command(OperatorCommand):
                     "code. Use --unverifiable to publish there anyway."
                 )
             self.report("It is unverifiable: do not trust the facts that it already holds.")
+        self._check_beacon_chain(registry, is_confirmed=options["unverifiable"])
         check_l1(registry, context)
         cost = publish_block(block, registry, context)
         facts = f"{format_count(len(block.words), 'fact')} of {block_name}"
@@ -140,3 +143,17 @@ class Command(OperatorCommand):
             self.stdout.write(f"{facts}: published for {amount}, and read back.")
         else:
             self.stdout.write(f"{facts}: all there already; nothing was sent.")
+
+    def _check_beacon_chain(self, registry: Registry, *, is_confirmed: bool) -> None:
+        """Refuse a beacon registry that could record false hashes, unless that is confirmed."""
+        differences = registry.beacon_differences
+        if differences is None:
+            self.report(f"Not compared: {COMPARE_YOURSELF}.")
+        elif differences:
+            reasons = "; ".join(differences)
+            if not is_confirmed:
+                raise NotPublishedError(
+                    f"The registry at {registry.address} is not genuine: {reasons}. Use "
+                    "--unverifiable to publish there anyway."
+                )
+            self.report(f"It is not genuine, so do not trust the facts that it holds: {reasons}.")

@@ -27,6 +27,7 @@ from queries.management.base import (
     read_bundle,
     url_host,
 )
+from queries.proving.beacon_chains import COMPARE_YOURSELF
 from queries.proving.bundles import BlockProof, Bundle
 
 
@@ -101,14 +102,20 @@ def _registry_assumption(block: BlockProof) -> str:
         registry = replace(claimed_registry, address="")
     if not has_derived_address(registry) or registry.source != block.chain:
         return f"  that the {kind} registry {address} has no planted facts: it is unverifiable"
+    if differences := "; ".join(registry.beacon_differences or ()):
+        line = f"  that the {kind} registry {address} has no false facts"
+        return f"{line}: it is not genuine, because {differences}"
     line = f"  whether the {kind} registry {address} is deployed; its address proves its code"
     signers = f"{registry.threshold} of {', '.join(registry.signers)}"
-    root = f"0x{registry.checkpoint.hex()}"
+    checkpoint = f"its checkpoint 0x{registry.checkpoint.hex()} is a block of the true beacon chain"
+    comparison = "its genesis, slot length, forks and maximum age are those of the known one"
+    if registry.beacon_differences is None:
+        comparison = COMPARE_YOURSELF
     further = {
         RegistryKind.OPTIMISM: f"that the L1 of chain {block.destination} is chain {block.chain}",
         RegistryKind.OUTPUT: f"that it asks the portal {registry.portal} about valid games",
         RegistryKind.ARBITRUM: f"that it asks the outbox {registry.outbox} for confirmed blocks",
-        RegistryKind.BEACON: f"that its checkpoint {root} is a block of the true beacon chain",
+        RegistryKind.BEACON: f"that {checkpoint}\n    ({comparison})",
         RegistryKind.ATTESTED: f"that these must sign: {signers}",
     }
     return f"{line},\n    and {further[kind]}" if kind in further else line

@@ -284,8 +284,8 @@ def test_ctrl_c_ends_waiting_with_a_sentence(shared_service: Service) -> None:
 def test_routes_lists_whether_registry_addresses_prove_their_code(shared_service: Service) -> None:
     """This registry was deployed by hand, at another address."""
     (route,) = Tacitus(shared_service.url).routes()
-    assert route.proves_its_code is False
+    assert route.is_genuine is False
     line = f"{CHAIN_ID} → {CHAIN_ID}  native  {route.registry}  unverifiable: the address "
     assert run(shared_service, "routes").stdout.startswith(line)
     fields = json.loads(run(shared_service, "routes", "--json").stdout)
-    assert (fields["kind"], fields["provesItsCode"]) == ("native", False)
+    assert (fields["kind"], fields["isGenuine"]) == ("native", False)

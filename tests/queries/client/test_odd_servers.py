@@ -1,9 +1,13 @@
 """The client ends and keeps its key secret when servers break or lie."""
 
+import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from queries.client.join import joined_client
 from queries.client.python import (
     BlockQuery,
     FactsLostError,
@@ -17,8 +21,11 @@ from queries.client.python import (
     service,
 )
 from queries.client.python.service import MAX_ATTEMPTS
-from tests.commands import free_port
-from tests.queries.client.checked_routes import checked_routes
+from queries.config.registries import constructor_arguments
+from queries.contracts.abi import load_artifact
+from tests.commands import free_port, run_program
+from tests.queries.client.checked_routes import checked_route, checked_routes
+from tests.rigs.forged_beacon import FORGED, TO_COMPARE, TRUE, UNKNOWN_SOURCE
 from tests.rigs.odd_server import OddServer, Response, hang_up, odd_server, respond
 
 pytestmark = pytest.mark.no_database
@@ -169,4 +176,37 @@ def test_an_address_proves_only_the_genuine_code_with_the_routes_source(kind: st
         codes = [respond({"bytecode": code}) for code in bytecodes]
         with odd_server(respond({"connections": [connection]}), *codes) as odd:
             (route,) = Tacitus(odd.address).routes()
-        assert route.proves_its_code is is_proven
+        assert route.is_genuine is is_proven
+
+
+def test_the_served_file_names_what_is_not_the_known_beacon_chains(tmp_path: Path) -> None:
+    """The file has the known beacon chains in it; the server only serves the contracts' code."""
+    (client := tmp_path / "tacitus.py").write_text(joined_client())
+    proven = "its address proves its code and its constructor's arguments"
+    remarks = [
+        (TRUE, f"{proven};"),
+        (UNKNOWN_SOURCE, f"{proven}; {TO_COMPARE};"),
+        *((registry, f"not genuine: {differences}") for registry, differences in FORGED),
+    ]
+    connections = [
+        checked_route("beacon", registry.address, constructor_arguments(registry))
+        | {"originChainId": f"{registry.source}"}
+        for registry, _ in remarks
+    ]
+    names = ("BeaconRegistry", "EventsVerifier", "FactsLookup")
+    codes = [respond({"bytecode": load_artifact(name).bytecode.hex()}) for name in names]
+    responses = [respond({"connections": connections}), *codes]
+    command = [sys.executable, str(client), "routes", "--server"]
+    with odd_server(*responses, *responses) as odd:
+        ended = run_program([*command, odd.address])
+        as_json = run_program([*command, odd.address, "--json"])
+    assert (ended.returncode, ended.stderr) == (0, "")
+    lines = ended.stdout.splitlines()
+    for line, (registry, remark) in zip(lines, remarks, strict=True):
+        start = f"{registry.source} → 10  beacon  {registry.address}  {remark}"
+        assert line.startswith(start)
+    known, unknown, *forged = map(json.loads, as_json.stdout.splitlines())
+    assert (known["isGenuine"], known["beaconDifferences"]) == (True, [])
+    assert (unknown["isGenuine"], unknown["beaconDifferences"]) == (True, None)
+    assert not any(route["isGenuine"] for route in forged)
+    assert all(route["beaconDifferences"] for route in forged)

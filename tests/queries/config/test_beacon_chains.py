@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from queries.config.beacon_chains import BEACON_CHAINS
 from queries.config.routes import NodeAddress, read_routes
 from queries.config.routes_file import RoutesFileError
 from queries.proving.beacon import (
@@ -18,6 +17,7 @@ from queries.proving.beacon import (
     electra,
     gloas,
 )
+from queries.proving.beacon_chains import BEACON_CHAINS
 
 pytestmark = pytest.mark.no_database
 

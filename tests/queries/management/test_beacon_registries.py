@@ -13,10 +13,10 @@ from accounts.wording import DAY
 from explorer.demo.beacon_stand_in import BeaconStandIn
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.registry_checks import has_built_code
-from queries.config.beacon_chains import BEACON_CHAINS
 from queries.config.registries import RegistryKind, has_derived_address
 from queries.config.routes import read_routes
 from queries.config.routes_file import RoutesFileError
+from queries.proving.beacon_chains import BEACON_CHAINS
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
 from tests.rigs.anvil import Chain
 from tests.rigs.beacon_node import SLOT_SECONDS, BeaconNode, KnownChainRig
@@ -178,3 +178,56 @@ def test_a_wrong_entry_of_the_routes_file_is_named(
     with pytest.raises(RoutesFileError, match="ROUTES_FILE") as error:
         read_routes(setup.file)
     assert sentence in str(error.value)
+
+
+FULU = 'first_slot = 13_164_544, version = "0x06000000", layout = "electra"'
+DIFFERENT = "`beacon_chain` is not as this release knows it: "
+
+
+def beacon_table(*forks: str) -> str:
+    """Ethereum's table `beacon_chain`, with these forks."""
+    root = BEACON_CHAINS[ETHEREUM].genesis_validators_root.hex()
+    lines = "genesis_time = 1_606_824_023", "seconds_per_slot = 12"
+    table = ", ".join(f"{{ {fork} }}" for fork in forks)
+    return "\n".join([
+        "[chains.1.beacon_chain]", *lines, f'genesis_validators_root = "0x{root}"',
+        f"forks = [{table}]", "",
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("table", "option", "sentence"),
+    [
+        (beacon_table(FULU), "", ""),
+        ("", "", ""),
+        (
+            beacon_table(FULU, FULU.replace("13_164", "93_164").replace("0x06", "0x07")),
+            "",
+            "this release does not know the fork 0x07000000",
+        ),
+        (
+            beacon_table(FULU.replace("electra", "gloas")),
+            "",
+            "the fork 0x06000000 has finalizedRoot 735, not 169; ",
+        ),
+        (
+            beacon_table(FULU.replace("13_164_544", "13_164_545")),
+            "",
+            "the fork 0x06000000 begins with slot 13,164,545, not 13,164,544",
+        ),
+        ("", "max_age = 8_640_000", "the maximum age is 8,640,000 seconds, more than 1,209,600"),
+        ("", 'forks = ["0x04000000", "0x06000000"]', "the fork 0x05000000 is left out"),
+    ],
+)
+def test_a_beacon_chain_other_than_the_known_one_is_a_hint(
+    setup: LocalSetup, table: str, option: str, sentence: str
+) -> None:
+    setup.add_chain(CHAIN_ID, "Local", [NOWHERE])
+    setup.add(table, WITH_ROOT, option)
+    hints = [line for line in setup.run("check_setup").splitlines() if line.startswith("hint")]
+    of_chain = [line for line in hints if DIFFERENT in line]
+    of_registry = [line for line in hints if "Clients do not call it genuine: " in line]
+    assert len(of_chain) == bool(sentence and table)
+    assert len(of_registry) == bool(sentence)
+    for line in of_chain + of_registry:
+        assert f": {sentence}" in line

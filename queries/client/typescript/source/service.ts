@@ -3,7 +3,7 @@ import type {
   EstimateRequest, EstimateResponse, ProofResponse, StatusResponse, SubmissionResponse, WitnessListResponse,
   WitnessResponse,
 } from "./api.ts";
-import { codeHashes, create2Prefix, registryContracts } from "./constants.ts";
+import { beaconChains, codeHashes, create2Prefix, maxCommitteeAge, registryContracts } from "./constants.ts";
 import {
   BatchNotDoneError, BatchRejectedError, RequestRefusedError, ServerUnreachableError, TacitusError,
   UnreadableResponseError, UsageError, WaitTimeoutError,
@@ -39,6 +39,29 @@ const MAX_PAUSE = 120; // seconds; a longer Retry-After throws the error instead
 const PROOF_TIMEOUT_FACTOR = 10; // of the timeout, because proof files are larger
 const FIRST_RETRY_PAUSE = 0.5; // seconds; doubled after each attempt
 const [FIRST_POLL_INTERVAL, POLL_BACKOFF, MAX_POLL_INTERVAL] = [0.5, 1.3, 5]; // seconds; back-off factor
+
+type Members = readonly (number | Hex)[];
+
+/**
+ * Whether a beacon registry has genesis, slot length and forks of the known beacon chain of `source`, and no longer
+ * maximum age. True if this version does not know that chain.
+ */
+function isOfKnownBeaconChain(source: string, constructorArguments: Hex): boolean {
+  const chains: Record<string, { genesis: Members; forks: readonly Members[] }> = beaconChains;
+  const known = chains[`${BigInt(source)}`];
+  if (!known) return true;
+  const [, , time, seconds, root, , maxAge, offset, count, ...words] =
+    constructorArguments.slice(2).toLowerCase().match(/.{1,64}/g) ?? [];
+  const forks = words.join("").match(/.{1,384}/g) ?? []; // of six words each
+  const encode = (members: Members) => members.map((member) =>
+    typeof member === "number" ? toWord(member).slice(2) : member.slice(2).padEnd(64, "0")).join("");
+  const knownForks = known.forks.map(encode);
+  const first = knownForks.indexOf(forks[0] ?? "");
+  return `0x${offset}${count}` === toWord(256) + toWord(forks.length).slice(2)
+    && [time, seconds, root].join("") === encode(known.genesis)
+    && `0x${maxAge}` <= toWord(maxCommitteeAge)
+    && first >= 0 && forks.every((fork, index) => fork === knownForks[first + index]);
+}
 
 /** A client of one server, with your API key. */
 export class Tacitus {
@@ -150,7 +173,10 @@ export class Tacitus {
     return list((await this.#send<ConnectionListResponse>("GET", "/chain-connections", { signal })).connections);
   }
 
-  /** Whether registry, events verifier and lookup are this version's code with the route's constructor arguments. */
+  /**
+   * Whether registry, events verifier and lookup are this version's code with the route's constructor arguments, and a
+   * beacon registry is of the known beacon chain of its source. Of other sources its beacon chain is not compared.
+   */
   async isGenuine(route: ConnectionResponse, { signal }: CallOptions = {}): Promise<boolean> {
     const { kind, registry, eventsVerifier, lookup, lookupArguments, constructorArguments } = route;
     const isAt = async (address: Hex, name: keyof typeof codeHashes, words: Hex) => {
@@ -163,6 +189,7 @@ export class Tacitus {
     const contracts = toWord(registry) + toWord(eventsVerifier).slice(2); // before the lookup's URLs
     return (kind === "native") === (route.originChainId === route.destinationChainId)
       && (!namesSource || constructorArguments.slice(66, 130) === toWord(route.originChainId).slice(2))
+      && (kind !== "beacon" || isOfKnownBeaconChain(route.originChainId, constructorArguments))
       && (await isAt(registry, registryContracts[kind], constructorArguments))
       && (await isAt(eventsVerifier, "EventsVerifier", toWord(registry)))
       && (!lookup || (!!lookupArguments?.startsWith(contracts) && isAt(lookup, "FactsLookup", lookupArguments)));
