@@ -582,6 +582,25 @@ class LightClient(models.Model):
     fault = models.TextField(default="")  # a sentence: why they did not since then
 
 
+class RegistryRecord(models.Model):
+    """How long a beacon registry stays awake, as provers saw it. Of a route it is the last one."""
+
+    source = models.PositiveBigIntegerField()
+    destination = models.PositiveBigIntegerField()
+    address = models.CharField(max_length=42)  # checksummed
+    # When it stops for good if it learns no more committees; null: not known yet.
+    awake_until = models.DateTimeField(null=True)
+    fault = models.TextField(default="")  # a sentence: why the update that is due was not sent
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(name="queries_registry_route", fields=["source", "destination"])
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source} → {self.destination}, {self.address}"
+
+
 class NodeRecord(models.Model):
     """The state of a node at the last poll. Its URL may contain a secret, so it is not stored."""
 

@@ -20,6 +20,7 @@ ADVICE = {
     "state_root_empty": "Ask for header fields alone.",
     "fee_too_low": "Submit it again with the fee named above; POST /estimate shows it beforehand.",
     "block_out_of_reach": "Ask for a newer block: the oldest possible one is named above.",
+    "registry_stopped": "Ask the operator to replace the registry, or ask for an older block.",
     "another_block_accumulated": "Ask for another block, and tell the operator.",
     "beyond_horizon": "Ask for header fields alone, or for a block before the registry's horizon.",
     "registry_refuses": SUBMIT_AGAIN,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from queries.chain.errors import BeaconError, ChainError
 from queries.error_codes import EndpointCode, RequestCode
 from queries.intake.cancel import CANCELLED
-from queries.planning.anchors import OutOfReach
+from queries.planning.anchors import OutOfReach, RegistryStopped
 from queries.prover.job_pass import TRANSACTION_FAILED
 from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, WaitCode
 
@@ -20,6 +20,10 @@ OTHER_REJECTIONS = {
     OutOfReach.code: (
         "The block is older than its chain's block-hash history, and too far before the first "
         "block whose hash the registry can know."
+    ),
+    RegistryStopped.code: (
+        "The beacon registry refuses all updates for good, because it learned no committee for its "
+        "`max_age` or does not know a fork, and it has recorded no block at or above this one."
     ),
     TRANSACTION_FAILED: (
         "Several transactions for the block were mined and failed, which has cost gas."

@@ -18,6 +18,7 @@ from queries.config.registries import Registry
 from queries.contracts.abi import call_data
 from queries.proving.beacon import (
     SLOTS_PER_PERIOD,
+    BeaconChain,
     Update,
     UpdateError,
     begin_call,
@@ -34,7 +35,16 @@ _best_updates: dict[bytes, Update] = {}  # by the root of the finalized block
 
 
 class RegistryStoppedError(Exception):
-    """The registry refuses all updates: it slept for too long, or does not know the fork."""
+    """The registry refuses all updates for good: by its destination's time it slept for too long,
+    or a fork has begun that it does not know.
+    """
+
+
+def next_unknown_fork(registry: Registry, chain: BeaconChain) -> tuple[int, bytes] | None:
+    """The time and version of the first fork after those that the registry knows."""
+    first_slot, *_ = registry.fork_table[-1]
+    later = (fork for fork in chain.forks if fork.first_slot > first_slot)
+    return next(((chain.start_of(fork.first_slot), fork.version) for fork in later), None)
 
 
 @dataclass(frozen=True)
@@ -60,19 +70,23 @@ class UpdateCalls:
         chain = self.nodes.beacon_chain
         if chain.start_of(last.signature_slot) > time.time():  # nobody has signed this slot
             raise UpdateError("an update is signed in the future")
-        version = chain.fork_at(last.signature_slot - 1).version
-        if version not in {row[1] for row in self.registry.fork_table}:
+        fork = next_unknown_fork(self.registry, chain)
+        if fork and fork[0] <= chain.start_of(last.signature_slot - 1):
+            # Nothing of the update is checked yet. But no slot that a node claims can make a fork
+            # begin before its time.
+            if fork[0] > self.now:
+                raise UpdateError("an update is newer than the destination's newest block")
             raise RegistryStoppedError(
-                f"The registry does not know the fork 0x{version.hex()} of the beacon chain, so it "
+                f"The registry does not know the fork 0x{fork[1].hex()} of the beacon chain, so it "
                 "refuses all updates. Deploy a new one, with a new checkpoint."
             )
-        period, committee, calls = self._newest_known_committee(last.period)
-        if last.period - period > self._max_missed:
+        if self.asleep_from < self.now:
             max_age = format_duration(self.registry.max_age)
             raise RegistryStoppedError(
                 f"The registry knows no committee of the last {max_age}, so it refuses all "
                 "updates. Deploy a new one, with a new checkpoint."
             )
+        period, committee, calls = self._newest_known_committee(last.period)
         committees = {period: committee}
 
         def check(update: Update) -> None:
@@ -90,29 +104,61 @@ class UpdateCalls:
             *(update_call(update, committees[update.period]) for update in [*missed, last]),
         ]
 
-    def missed_seconds(self, last: Update) -> int:
-        """How long ago the last period ended whose committee the registry knows."""
-        period, *_ = self._newest_known_committee(last.period)
-        chain = self.nodes.beacon_chain
-        end = chain.start_of((period + 1) * SLOTS_PER_PERIOD)
-        return chain.start_of(last.signature_slot) - end
+    @cached_property
+    def now(self) -> int:
+        """The time of the destination's newest block, by which the registry counts."""
+        return self.destination.latest_head().timestamp
+
+    @cached_property
+    def known_until(self) -> int:
+        """When the last period ends whose committee the registry knows. Does not depend on updates,
+        only on the destination, and on the checkpoint before the first update.
+        """
+        registry = self.registry
+        period = max(self._known_roots, default=None)
+        if period is None:
+            period = self.nodes.bootstrap(registry.checkpoint).header.period
+        return registry.slot_time((period + 1) * SLOTS_PER_PERIOD)
 
     @property
-    def _max_missed(self) -> int:
-        """After how many periods the registry sleeps for good; 13 with the defaults."""
-        seconds = SLOTS_PER_PERIOD * self.registry.seconds_per_slot
-        return self.registry.max_age // seconds + 1
+    def asleep_from(self) -> int:
+        """From when on the registry refuses all updates, unless it learns a committee."""
+        return self.known_until + self.registry.max_age
+
+    @property
+    def stops_at(self) -> int:
+        """The same, or the time of a fork that the registry does not know, if that is earlier."""
+        fork = next_unknown_fork(self.registry, self.nodes.beacon_chain)
+        return min(self.asleep_from, fork[0]) if fork else self.asleep_from
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the registry knows a committee whose updates it may still take."""
+        return bool(self._known_roots)
+
+    @cached_property
+    def _known_roots(self) -> dict[int, bytes]:
+        """The roots of the committees whose updates the registry may still take, by period."""
+        registry = self.registry
+        newest = (self.now - registry.genesis_time) // registry.period_seconds + 1
+        oldest = max(newest - registry.max_age // registry.period_seconds - 2, 0)
+        periods = range(oldest, newest + 1)
+        calls = [call_data("committees(uint256)", period) for period in periods]
+        roots = self.destination.call_contract(registry.address, calls)
+        return {
+            period: root
+            for period, root in zip(periods, roots, strict=True)
+            if isinstance(root, bytes) and root != EMPTY_WORD
+        }
 
     def _newest_known_committee(self, last_period: int) -> tuple[int, SyncCommittee, list[bytes]]:
-        """The newest period whose committee the registry knows, the committee, and the call that
-        makes it known, if it is the first.
+        """The newest period up to this one whose committee the registry knows, the committee, and
+        the call that makes it known, if it is the first.
         """
-        periods = range(last_period, max(last_period - self._max_missed, -1), -1)
-        calls = [call_data("committees(uint256)", period) for period in periods]
-        roots = self.destination.call_contract(self.registry.address, calls)
-        for period, root in zip(periods, roots, strict=True):
-            if isinstance(root, bytes) and root != EMPTY_WORD:
-                return period, self._committee(period, root), []
+        known_periods = [period for period in self._known_roots if period <= last_period]
+        if known_periods:
+            period = max(known_periods)
+            return period, self._committee(period, self._known_roots[period]), []
         bootstrap = self.nodes.bootstrap(self.registry.checkpoint)
         return bootstrap.header.period, bootstrap.committee, [begin_call(bootstrap)]
 
@@ -169,10 +215,8 @@ class BeaconUpdates(HashClaims):
         return HashClaim(header, joined_calls(calls), needs_further_call=len(calls) > MAX_CALLS)
 
     def wait_reason(self) -> Reason:
-        try:
-            update = self._newest_update
-        except RegistryStoppedError as error:
-            return Reason(WaitCode.UPDATE_MISSING, str(error))
+        """Raises `RegistryStoppedError` if there is nothing to wait for."""
+        update = self._newest_update
         if self.nodes is None or update is None:
             return WaitCode.UPDATE_MISSING.reason
         if self._awaits_better:
@@ -188,7 +232,7 @@ class BeaconUpdates(HashClaims):
         )
         return Reason(WaitCode.UPDATE_PENDING, sentence)
 
-    @property
+    @cached_property
     def _calls(self) -> UpdateCalls:
         if self.nodes is None:
             raise ValueError("without beacon nodes there are no updates")

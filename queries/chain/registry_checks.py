@@ -7,7 +7,6 @@ from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
-from accounts.wording import format_timestamp
 from queries.chain.answers import read_hex
 from queries.chain.client import ChainClient
 from queries.chain.errors import BlockUnknownError, CallRevertedError
@@ -22,7 +21,6 @@ from queries.config.registries import (
 )
 from queries.config.routes import Chain
 from queries.contracts.abi import call_data
-from queries.proving.beacon import SLOTS_PER_PERIOD
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.registry_calls import HISTORY_RING
 
@@ -89,24 +87,6 @@ def _check_precompiles(destination: ChainClient) -> None:
                 f"{destination.chain.name} lacks the precompile 0x{number:02x} of EIP-2537 for "
                 "BLS12-381, so it cannot check sync committees. Use an attested registry."
             )
-
-
-def newest_committee(registry: Registry, destination: ChainClient) -> str:
-    """Until when the registry knows sync committees, in a few words; empty if it knows none whose
-    updates it still takes.
-    """
-    period_seconds = SLOTS_PER_PERIOD * registry.seconds_per_slot
-    now = destination.latest_head().timestamp
-    newest = (now - registry.genesis_time) // period_seconds + 1
-    periods = range(newest, max(newest - registry.max_age // period_seconds - 2, -1), -1)
-    calls = [call_data("committees(uint256)", period) for period in periods]
-    for period, root in zip(
-        periods, destination.call_contract(registry.address, calls), strict=True
-    ):
-        if isinstance(root, bytes) and any(root):
-            end = registry.genesis_time + (period + 1) * period_seconds
-            return f"knows the sync committees until {format_timestamp(end)}"
-    return ""
 
 
 def visible_l1_block(registry: Registry, source: ChainClient, destination: ChainClient) -> int:

@@ -21,7 +21,7 @@ from pydantic import Field, StrictInt
 from accounts.wording import HOUR
 from queries.config.routes_file import ContractAddress, Root, Time, Version
 from queries.contracts.abi import Artifact, load_artifact
-from queries.proving.beacon import MAX_COMMITTEE_AGE, BeaconChain, Fork
+from queries.proving.beacon import MAX_COMMITTEE_AGE, SLOTS_PER_PERIOD, BeaconChain, Fork
 from queries.proving.beacon_chains import beacon_differences
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import ARBITRUM_HISTORY_RING, HISTORY_RING, HORIZON
@@ -126,6 +126,25 @@ class Registry:
         rollup's contracts, or because a sync committee has signed it.
         """
         return self.is_of_rollup or self.kind is RegistryKind.BEACON
+
+    @property
+    def period_seconds(self) -> int:
+        """How long a sync committee of the source's beacon chain signs."""
+        return SLOTS_PER_PERIOD * self.seconds_per_slot
+
+    @property
+    def resend_after(self) -> int:
+        """After how many seconds a prover sends another update to keep a beacon registry awake, if
+        the registry did not learn from the last one.
+        """
+        return self.max_age // 8
+
+    @property
+    def min_awake_seconds(self) -> int:
+        """If a beacon registry stops sooner than in so many seconds, a prover should have sent an
+        update, and did not.
+        """
+        return self.max_age - self.max_age // 2 - self.resend_after
 
     def slot_time(self, slot: int) -> int:
         """When a slot of the source's beacon chain began, in Unix seconds."""

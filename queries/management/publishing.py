@@ -19,7 +19,7 @@ from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.config.routes import NodeAddress
 from queries.contracts.abi import selector
 from queries.management.sending import Report, send_and_wait
-from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach
+from queries.planning.anchors import AnchorSearch, HashNotKnown, HashUnknowable
 from queries.planning.calls import AccountPiece, Anchor, Preparation, ProveCall, cut_into_pieces
 from queries.planning.dry_runs import describe_refusal
 from queries.planning.known_blocks import KnownBlocks
@@ -220,7 +220,7 @@ def _refusal_reason(
     result: HashNotKnown, block: BlockProof, registry: Registry, *, has_source: bool
 ) -> str:
     number = block.trusted_header.number
-    if isinstance(result, OutOfReach):
+    if isinstance(result, HashUnknowable):
         return result.reason.sentence
     if registry.kind is RegistryKind.ATTESTED:
         return (

@@ -10,6 +10,7 @@ from accounts.wording import format_count, format_duration, format_timestamp
 from queries.amounts import gwei, short_amount
 from queries.chain.answers import ChainHead
 from queries.chain.beacon_node import BeaconNodes
+from queries.chain.beacon_updates import UpdateCalls, next_unknown_fork
 from queries.chain.block_contents import fetch_receipts
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
@@ -36,7 +37,6 @@ from queries.chain.registry_checks import (
     deployed_registry,
     has_built_code,
     newest_claim,
-    newest_committee,
     visible_l1_block,
 )
 from queries.chain.signer import Signer
@@ -430,30 +430,33 @@ def _check_hash_source(registry: Registry, source: ChainClient, destination: Cha
 
 
 def _check_committees(registry: Registry, source: ChainClient, destination: ChainClient) -> str:
-    """Check that a beacon registry can go on from the committees and forks that it knows."""
+    """Check that a beacon registry can go on from the committees and forks that it knows, and that
+    provers keep it awake.
+    """
     nodes = BeaconNodes(source.chain)
-    stop = _next_unknown_fork(registry, nodes.beacon_chain)
+    calls = UpdateCalls(registry, destination, nodes)
+    stop = next_unknown_fork(registry, nodes.beacon_chain)
     if stop and stop[0] <= time.time():
         raise SetupError(
             f"It does not know the fork 0x{stop[1].hex()}, so it takes no updates. {REPLACE_ADVICE}"
         )
-    end = f"; stops at the fork 0x{stop[1].hex()}, on {format_timestamp(stop[0])}" if stop else ""
-    known = newest_committee(registry, destination)
-    if known:
-        return f"{known}{end}"
-    if nodes.slot_age(nodes.bootstrap(registry.checkpoint).header.slot) > registry.max_age:
+    if calls.asleep_from < calls.now:
         raise SetupError(
             f"It knows no sync committee of the last {format_duration(registry.max_age)}, so it "
             f"refuses all updates. {REPLACE_ADVICE}"
         )
-    return f"begins with the checkpoint 0x{registry.checkpoint.hex()}{end}"
-
-
-def _next_unknown_fork(registry: Registry, chain: BeaconChain) -> tuple[int, bytes] | None:
-    """The time and version of the first fork after those that the registry knows."""
-    first_slot, *_ = registry.fork_table[-1]
-    later = (fork for fork in chain.forks if fork.first_slot > first_slot)
-    return next(((chain.start_of(fork.first_slot), fork.version) for fork in later), None)
+    known_until, asleep_from = map(format_timestamp, (calls.known_until, calls.asleep_from))
+    if calls.asleep_from - calls.now < registry.min_awake_seconds:
+        raise SetupError(
+            f"It knows the sync committees until {known_until}, and stops for good on "
+            f"{asleep_from}. A prover should have sent an update by now. Check that one runs, and "
+            "that beacon nodes, signer and budget are ok; the registry's page says what failed."
+        )
+    known = f"knows the sync committees until {known_until}"
+    if not calls.has_begun:
+        known = f"begins with the checkpoint 0x{registry.checkpoint.hex()}"
+    end = f"; stops at the fork 0x{stop[1].hex()}, on {format_timestamp(stop[0])}" if stop else ""
+    return f"{known}, awake until {asleep_from}{end}"
 
 
 # The signer

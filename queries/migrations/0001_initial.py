@@ -218,6 +218,20 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='RegistryRecord',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('source', models.PositiveBigIntegerField()),
+                ('destination', models.PositiveBigIntegerField()),
+                ('address', models.CharField(max_length=42)),
+                ('awake_until', models.DateTimeField(null=True)),
+                ('fault', models.TextField(default='')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('source', 'destination'), name='queries_registry_route')],
+            },
+        ),
+        migrations.CreateModel(
             name='SentTransaction',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

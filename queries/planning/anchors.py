@@ -14,7 +14,7 @@ from typing import ClassVar
 from accounts.wording import format_count
 from queries.chain.assertions import Assertions
 from queries.chain.beacon_node import BeaconNodes
-from queries.chain.beacon_updates import BeaconUpdates
+from queries.chain.beacon_updates import BeaconUpdates, RegistryStoppedError
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     PROOF_TOO_OLD_ERRORS,
@@ -60,11 +60,23 @@ class HashNotKnown:
 
 
 @dataclass(frozen=True, slots=True)
-class OutOfReach(HashNotKnown):
+class HashUnknowable(HashNotKnown):
+    """The registry can never know such a hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfReach(HashUnknowable):
     """The block is before the block-hash history, and the nearest known block is too far above."""
 
     code: ClassVar[str] = "block_out_of_reach"
     distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryStopped(HashUnknowable):
+    """The beacon registry refuses all updates for good."""
+
+    code: ClassVar[str] = "registry_stopped"
 
 
 AnchorResult = Anchor | Preparation | HashNotKnown
@@ -317,7 +329,10 @@ class AnchorSearch:
 
     def _hash_not_known(self) -> HashNotKnown:
         if self.registry.learns_from_claims:
-            return HashNotKnown(self.claims.wait_reason())
+            try:
+                return HashNotKnown(self.claims.wait_reason())
+            except RegistryStoppedError as error:
+                return RegistryStopped(Reason(RegistryStopped.code, str(error)))
         is_attested = self.registry.kind is RegistryKind.ATTESTED
         code = WaitCode.NOT_ATTESTED if is_attested else WaitCode.HASH_NOT_RECORDED
         return HashNotKnown(code.reason)

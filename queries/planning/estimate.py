@@ -14,7 +14,7 @@ from queries.chain.registry import FactGroups, accumulated_override
 from queries.config.registries import Registry
 from queries.facts import facts_of
 from queries.models import Query
-from queries.planning.anchors import OutOfReach
+from queries.planning.anchors import HashNotKnown, HashUnknowable, OutOfReach
 from queries.planning.calls import AccountPiece, Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
@@ -251,11 +251,19 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
         anchor = plan.find_anchor(assumed=anchor.known_block)
     if isinstance(anchor, Anchor):
         _estimate_facts(plan, estimate, anchor, leaves)
-    elif isinstance(anchor, OutOfReach):
-        estimate.readiness, estimate.distance = Readiness.OUT_OF_REACH, anchor.distance
-        estimate.code, estimate.sentence = anchor.reason.code, anchor.reason.sentence
+    else:
+        _mark_unknown(estimate, anchor)
+
+
+def _mark_unknown(estimate: BlockEstimate, result: HashNotKnown) -> None:
+    """Say why the registry knows no hash, and whether it ever can."""
+    if isinstance(result, OutOfReach):
+        estimate.distance = result.distance
+        estimate.wait(Readiness.OUT_OF_REACH, result.reason)
+    elif isinstance(result, HashUnknowable):
+        estimate.wait(Readiness.FAILS, result.reason)
     elif estimate.readiness is not Readiness.NOT_FINAL:
-        estimate.wait(Readiness.NOT_KNOWN, anchor.reason)
+        estimate.wait(Readiness.NOT_KNOWN, result.reason)
 
 
 def _estimate_facts(

@@ -15,7 +15,7 @@ from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import call_data
 from queries.facts import facts_of
 from queries.models import Attestation, BlockJob, Query
-from queries.planning.anchors import HashNotKnown, OutOfReach
+from queries.planning.anchors import HashNotKnown, HashUnknowable
 from queries.planning.calls import (
     AccountPiece,
     Anchor,
@@ -177,7 +177,7 @@ def _find_witness_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:
         # Treat the hop's target as known; a proof cannot use what it accumulates itself.
         result = plan.find_anchor(assumed={result.next_start: False})
     if isinstance(result, HashNotKnown):
-        is_permanent = isinstance(result, OutOfReach)
+        is_permanent = isinstance(result, HashUnknowable)
         raise NotProvableError(result.reason.sentence, is_permanent=is_permanent)
     if isinstance(result, Preparation):
         raise NotProvableError(f"{result.sentence} Submit a batch instead.")

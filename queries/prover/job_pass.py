@@ -18,7 +18,7 @@ from queries.config.registries import RegistryKind
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Snooze, query_ids_of_pass
 from queries.models import BlockJob, Query
-from queries.planning.anchors import AnchorResult, HashNotKnown, OutOfReach
+from queries.planning.anchors import AnchorResult, HashNotKnown, HashUnknowable
 from queries.planning.calls import Anchor, Preparation
 from queries.planning.plan import BlockPlan
 from queries.prover import prove
@@ -147,8 +147,8 @@ def _prove_missing(job_pass: JobPass, registry_block: RegistryBlock) -> ReadyJob
     ask = job_pass.destination.ask_quorum
     kind = Preparation if isinstance(result, Preparation) else type(result)
     has_quorum = partial(ask, has_result, job_pass.job.pk, kind)
-    if isinstance(result, OutOfReach):
-        return _reject_out_of_reach(job_pass, result.reason, has_quorum)
+    if isinstance(result, HashUnknowable):
+        return _reject_unknowable(job_pass, result.reason, has_quorum)
     if isinstance(result, HashNotKnown):
         return _wait_for_hash(job_pass, result.reason)
     if isinstance(result, Anchor) and not registry_block.is_verified:
@@ -192,10 +192,12 @@ def _wait_for_hash(job_pass: JobPass, reason: Reason) -> Snooze | Reject:
     return Snooze(reason, job_pass.pause)
 
 
-def _reject_out_of_reach(
+def _reject_unknowable(
     job_pass: JobPass, reason: Reason, has_quorum: Callable[[], bool]
 ) -> Outcome:
-    """Reject by quorum: one node may be wrong about the header or the nearest known block."""
+    """Reject by quorum: one node may be wrong about the header, the nearest known block or the
+    committees that a registry knows.
+    """
     quorum_header = job_pass.source.ask_quorum(ChainClient.header, job_pass.job.block)
     if quorum_header != job_pass.header:
         job_pass.pin(quorum_header)

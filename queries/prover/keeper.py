@@ -1,20 +1,25 @@
 """Keeps beacon registries awake: a registry that learns no sync committee for its `max_age` refuses
 all updates from then on. The operator pays, as no batch has asked for it.
+
+It stores until when each registry stays awake, and why an update that is due was not sent.
 """
 
 import logging
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
+from queries.chain.beacon_node import BeaconNodes
 from queries.chain.beacon_updates import RegistryStoppedError, UpdateCalls, joined_calls
+from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError
 from queries.config.registries import Registry, RegistryKind
 from queries.database.clock import shared_now
+from queries.database.registry_records import store_registry_state
 from queries.planning.calls import ProveCall
 from queries.planning.dry_runs import GasEstimate
 from queries.prover.context import ProverContext
-from queries.proving.beacon import SLOTS_PER_PERIOD
 from queries.transactions.budget import DailyBudgetSpentError, price_calls
 from queries.transactions.follow import follow
+from queries.wait_reasons import WaitCode
 
 log = logging.getLogger("tacitus.prover")
 
@@ -27,12 +32,16 @@ def keep_awake(context: ProverContext, destination: int, *, is_full_check: bool)
         if registry.kind is not RegistryKind.BEACON or registry.destination != destination:
             continue
         try:
-            if not _follow_updates(context, registry) and is_full_check:
-                _send_update_if_due(context, registry)
-        except RegistryStoppedError as error:
-            log.warning("The registry %s: %s", registry.address, error)
-        except (ChainError, DailyBudgetSpentError) as error:
-            log.warning("An update for the registry %s failed: %s", registry.address, error)
+            if _follow_updates(context, registry) or not is_full_check:
+                continue
+            fault = _send_update_if_due(context, registry)
+        except (ChainError, RegistryStoppedError) as error:
+            fault = str(error)
+        except DailyBudgetSpentError:
+            fault = WaitCode.DAILY_BUDGET_SPENT.meaning
+        store_registry_state(registry, fault=fault)
+        if fault:
+            log.warning("An update for the registry %s failed: %s", registry.address, fault)
 
 
 def _follow_updates(context: ProverContext, registry: Registry) -> bool:
@@ -43,23 +52,32 @@ def _follow_updates(context: ProverContext, registry: Registry) -> bool:
     return rows.exists() and follow(lane, rows, lane.destination.latest_head().number)
 
 
-def _send_update_if_due(context: ProverContext, registry: Registry) -> None:
+def _send_update_if_due(context: ProverContext, registry: Registry) -> str:
+    """Store until when the registry stays awake. Return a sentence if an update is due and there is
+    a reason not to send it.
+    """
     lane, nodes = context.lane(registry.destination), context.beacon_nodes(registry.source)
     destination = lane.destination
     calls = UpdateCalls(registry, destination, nodes)
-    update = nodes.finality_update(calls.until)
-    period_seconds = SLOTS_PER_PERIOD * registry.seconds_per_slot
-    due_after = min(registry.max_age // 2, registry.max_age - 2 * period_seconds)
-    if calls.missed_seconds(update) < due_after:
-        return
+    stops_at = calls.stops_at
+    if stops_at <= calls.now:  # pages will say that it has stopped
+        stops_at = destination.ask_quorum(_stops_at, registry, nodes=nodes)
+    store_registry_state(registry, awake_until=datetime.fromtimestamp(stops_at, UTC))
+    if calls.now - calls.known_until < registry.max_age // 2:
+        return ""
+    data = joined_calls(calls.until(nodes.finality_update(calls.until)))
     # A node that denies what was sent must not make us pay again and again.
-    recent = shared_now() - timedelta(seconds=registry.max_age / 8)
+    recent = shared_now() - timedelta(seconds=registry.resend_after)
     if lane.own_rows.filter(to=registry.address, jobs=None, signed_at__gt=recent).exists():
-        return
-    data = joined_calls(calls.until(update))
+        return "An update was sent, but the registry has not learned its committee."
     gas = destination.estimate_gas(lane.signer.address, registry.address, data)
     (data_fee,) = destination.data_fees([data])
     estimates = {ProveCall(data): GasEstimate(gas, data_fee)}
     priced_calls = price_calls(destination, destination.latest_head(), estimates, {})
     unconfirmed = lane.own_rows.filter(to=registry.address, jobs=None, confirmed=False)
     lane.sign_and_send([], registry.address, priced_calls, unconfirmed.exists)
+    return ""
+
+
+def _stops_at(node: ChainClient, registry: Registry, *, nodes: BeaconNodes) -> int:
+    return UpdateCalls(registry, node, nodes).stops_at
