@@ -28,6 +28,7 @@ from queries.reading import chain_objects as reading
 from queries.reading.chain_heads import HeadView, chain_heads, state_horizon
 from queries.reading.figures import RouteFigures, route_figures
 from queries.reading.light_clients import read_committee
+from queries.reading.registry_states import registry_states
 
 NEWEST_BLOCKS = 10  # on a registry's first page
 BLOCKS_PER_PAGE = 50
@@ -108,6 +109,7 @@ def registry(
         "final_after": final_after(registry.source),
         "max_age": format_duration(registry.max_age),
         "committee": read_committee(registry, heads.get(registry.source)),
+        "awake": next(iter(registry_states([registry])), None),
         "beacon_link": _checkpoint_link(registry),
         "period": format_duration(SLOTS_PER_PERIOD * registry.seconds_per_slot),
         "members": MEMBERS,

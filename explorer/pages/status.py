@@ -8,10 +8,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from accounts.wording import format_timestamp
 from explorer.pages.charts import ended_batches_chart
 from explorer.pages.formatting import age, quantity
 from explorer.pages.links import PageLinks
 from queries.reading.figures import MIN_CHART_DAYS, PeriodTotals, duration_quantile, recent_batches
+from queries.reading.registry_states import RegistryState, registry_states
 from queries.reading.service_status import (
     LATE_FACTOR,
     MAX_COUNTED,
@@ -26,6 +28,7 @@ def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
     is_full = settings.STATUS_PAGE == "FULL" or request.user.is_staff
     chains = [chain for _, chain in sorted(links.routes.chains.items())]
     statuses = chain_statuses(chains, with_budgets=is_full)
+    registries = registry_states(links.routes.registries.values())
     today = timezone.now().date()
     days = recent_batches(today)
     has_chart = len(days) >= MIN_CHART_DAYS
@@ -38,7 +41,8 @@ def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "history_chart": ended_batches_chart(days) if has_chart else None,
         "is_full": is_full,
         "last_poll": _last_poll(statuses),
-        "problems": problems(statuses),
+        "registries": registries,
+        "problems": [*problems(statuses), *registry_problems(registries, links)],
     }
     return render(request, "status.html", context)
 
@@ -59,6 +63,24 @@ def problems(statuses: Sequence[ChainStatus]) -> list[str]:
         count = quantity(min(late_count, MAX_COUNTED), "batch,batches")
         have = "has" if late_count == 1 else "have"
         sentences.append(f"{count} {have} waited more than {LATE_FACTOR} times as long as usual.")
+    return sentences
+
+
+def registry_problems(states: Sequence[RegistryState], links: PageLinks) -> list[str]:
+    """A sentence for each beacon registry that has stopped, or stops soon."""
+    sentences = []
+    for state in states:
+        source, destination = (
+            links.routes.chains[chain].name
+            for chain in (state.registry.source, state.registry.destination)
+        )
+        if state.has_stopped:
+            subject = f"Newer blocks of {source} are no longer proven on {destination}"
+            sentences.append(f"{subject}: the registry has stopped for good.")
+        elif state.stops_soon:
+            until = format_timestamp(int(state.awake_until.timestamp()))
+            subject = f"Newer blocks of {source} are proven on {destination} only until {until}"
+            sentences.append(f"{subject}, unless the operator acts.")
     return sentences
 
 

@@ -23,7 +23,8 @@ from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain, Routes
 from queries.error_codes import RequestCode
 from queries.intake.submit import reason_beyond_head
-from queries.models import Attestation, BlockJob, Query
+from queries.models import Attestation, BlockJob, Query, RecordedBlock
+from queries.planning.anchors import RegistryStopped
 from queries.reading.chain_heads import (
     HeadView,
     interpolate,
@@ -31,6 +32,7 @@ from queries.reading.chain_heads import (
     last_final_block,
     state_horizon,
 )
+from queries.reading.registry_states import registry_states
 from queries.reading.service_status import chain_statuses
 from queries.schema.batch_checks import through_two_routes
 from queries.schema.checked_batch import Selector
@@ -120,6 +122,8 @@ class _RouteState:
         if sentence := reason_beyond_head(selector, self.head, limits):
             sentence = f"It is not on {name} yet: {sentence}"
             return self._answer(Readiness.FAILS, RequestCode.BLOCK_BEYOND_HEAD.code, sentence)
+        if self.has_stopped:
+            return self._stopped()
         code, seconds = WaitCode.BLOCK_NOT_FINAL, self.seconds_until_final(selector.number)
         if selector.is_time:
             code = WaitCode.TIME_NOT_REACHED
@@ -173,6 +177,8 @@ class _RouteState:
 
     def _obstacles(self, block: int, last: int) -> Iterator[BlockReadiness]:
         head, answer = self.head, partial(self._answer, block=block)
+        if self.has_stopped and not self._has_recorded_block(last):
+            yield self._stopped(block)
         if head.proof_window == -1 or (head.oldest_provable_block or 0) > self.final > 0:
             sentence = "None of this server's nodes proves an account of a final block right now."
             yield answer(Readiness.FAILS, StateNotAvailableError.code, sentence)
@@ -222,6 +228,23 @@ class _RouteState:
         seconds: int | None = None,
     ) -> BlockReadiness:
         return BlockReadiness(readiness, Reason(code, sentence), self.head, block, seconds)
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether the registry is a beacon registry that can learn no newer block."""
+        return any(state.has_stopped for state in registry_states([self.registry]))
+
+    def _stopped(self, block: int | None = None) -> BlockReadiness:
+        sentence = (
+            f"The registry of {self.source.name} on {self.destination.name} has stopped for good: "
+            "it learns no newer block from a sync committee. Facts that are in it stay readable."
+        )
+        return self._answer(Readiness.FAILS, RegistryStopped.code, sentence, block)
+
+    def _has_recorded_block(self, block: int) -> bool:
+        """Whether headers or hops may lead to the block from one that the registry has."""
+        rows = RecordedBlock.objects.filter(**self.registry.route_filter, block__gte=block)
+        return rows.exists() or self._has_proven_block(block)
 
     def _is_attested(self, block: int) -> bool:
         """Whether enough signers have attested a block from which the prover reaches this one."""

@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.test import Client
 from django.utils import timezone
 
 from queries.config.registries import Registry, RegistryKind, derived_address, with_beacon_chain
-from queries.models import ChainRecord, LightClient, SentTransaction
+from queries.models import ChainRecord, LightClient, RegistryRecord, SentTransaction
 from queries.proving.beacon_chains import BEACON_CHAINS
 from tests.explorer.page_text import page_text
 from tests.explorer.proven_facts import fact_page
@@ -197,6 +198,54 @@ def test_neither_an_unmined_update_nor_that_of_another_registry_counts_as_record
     assert "recorded block none" in page_text(REGISTRY)
     (name, details), *_ = _levels(_prove_time(BLOCK))
     assert (name, details) == (f"Hash of block {BLOCK:,}", "known to the registry")
+
+
+def _stay_awake(left: timedelta, fault: str = "") -> None:
+    """Store how long the registry still stays awake by the time of its destination."""
+    now = timezone.now()
+    ChainRecord.objects.filter(chain=OPTIMISM).delete()
+    record_head(OPTIMISM, number=BLOCK, timestamp=int(now.timestamp()))
+    RegistryRecord.objects.all().delete()
+    RegistryRecord.objects.create(
+        source=SEPOLIA,
+        destination=OPTIMISM,
+        address=BEACON.address,
+        awake_until=now + left,
+        fault=fault,
+    )
+
+
+def test_pages_show_until_when_a_registry_stays_awake() -> None:
+    assert "Awake until" not in page_text(REGISTRY)
+    _stay_awake(timedelta(days=9))
+    assert "Awake until" in page_text(REGISTRY)
+    assert "The last attempt failed." not in page_text(REGISTRY)
+    status = page_text("/status")
+    assert "only until" not in status
+    assert "Beacon registries" not in status  # operators see it
+    fault = "No beacon node of Sepolia answers."
+    _stay_awake(timedelta(days=5), fault)
+    assert f"The last attempt failed. {fault}" in page_text(REGISTRY)
+    assert "Newer blocks of Sepolia are proven on OP Mainnet only until" in page_text("/status")
+    _stay_awake(timedelta(seconds=-1), fault)
+    assert "The registry has stopped for good." in page_text(REGISTRY)
+    assert "Newer blocks of Sepolia are no longer proven on OP Mainnet" in page_text("/status")
+
+
+def test_the_status_page_tells_operators_why_an_update_was_not_sent(settings: LazySettings) -> None:
+    settings.STATUS_PAGE = "FULL"
+    fault = "The operator's daily budget is spent."
+    _stay_awake(timedelta(days=5), fault)
+    row = page_text("/status").partition("Beacon registries")[2]
+    assert "Sepolia on OP Mainnet stops soon" in row
+    assert fault in row
+
+
+def test_a_former_registry_of_the_route_is_not_shown() -> None:
+    _stay_awake(timedelta(days=5))
+    RegistryRecord.objects.update(address=f"0x{1:040}")
+    assert "Awake until" not in page_text(REGISTRY)
+    assert "only until" not in page_text("/status")
 
 
 def test_routes_and_a_batch_name_whom_to_trust() -> None:
