@@ -76,7 +76,7 @@ def _metrics(request: HttpRequest) -> HttpResponse:
     }
     try:
         _check_access(request)
-        service_metrics = metrics(sorted(ROUTES.chains), budgets)
+        service_metrics = metrics(sorted(ROUTES.chains), ROUTES.registries.values(), budgets)
     except RefusalError as refusal:
         return error_response(refusal)
     except Error as error:

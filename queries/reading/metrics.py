@@ -15,6 +15,7 @@ from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Sum, Value, 
 from ulid import ULID
 
 from queries.chain.errors import NodesRefuseError, NodesUnreachableError, RateLimitedError
+from queries.config.registries import Registry
 from queries.database.clock import shared_now
 from queries.database.statistics import (
     DONE,
@@ -38,6 +39,7 @@ from queries.models import (
     WebhookDelivery,
 )
 from queries.reading.chain_objects import facts_by_route
+from queries.reading.registry_states import registry_states
 from queries.statuses import ENDED_STATUSES, BatchStatus
 from queries.transactions.budget import spent_in_24_hours
 from queries.transactions.lane import stopped_lanes
@@ -78,6 +80,10 @@ GAUGES = {
     "light client checked it.",
     "light_client_signers": "How many of 512 validators signed the light client's last update.",
     "light_client_check_age_seconds": "Seconds since beacon nodes last answered the light client.",
+    "registry_awake_seconds": "Seconds until a beacon registry stops for good, if it learns no "
+    "more committees.",
+    "registry_awake_needed_seconds": "If a beacon registry stays awake for less, an update is "
+    "overdue, or a fork is near that the registry does not know.",
     "daily_budget_spent_ratio": "How much of `daily_budget` is spent or reserved; from 1 on "
     "nothing new is signed.",
     "sending_stopped": "1 if nothing is sent to a destination, because a transaction that is not "
@@ -126,7 +132,9 @@ class Metric:
 NamedSample = tuple[str, Sample]  # with the metric's name
 
 
-def metrics(chains: Collection[int], daily_budgets: Mapping[int, int]) -> list[Metric]:
+def metrics(
+    chains: Collection[int], registries: Collection[Registry], daily_budgets: Mapping[int, int]
+) -> list[Metric]:
     """All metrics of the configured chains. `daily_budgets`: in wei, of chains that have one."""
     now, samples = shared_now(), defaultdict[str, list[Sample]](list)
     for name, sample in chain(
@@ -137,6 +145,7 @@ def metrics(chains: Collection[int], daily_budgets: Mapping[int, int]) -> list[M
         _transaction_samples(now),
         _chain_samples(chains, daily_budgets, now),
         _light_client_samples(chains, now),
+        _registry_samples(registries, now),
         _node_samples(chains, now),
     ):
         samples[name].append(sample)
@@ -271,6 +280,14 @@ def _light_client_samples(chains: Collection[int], now: datetime) -> Iterator[Na
         yield _sample("light_client_finalized_slot", slot, chain=row.chain)
         yield _sample("light_client_signers", row.signers, chain=row.chain)
         yield _sample("light_client_check_age_seconds", age, chain=row.chain)
+
+
+def _registry_samples(registries: Collection[Registry], now: datetime) -> Iterator[NamedSample]:
+    for state in registry_states(registries):
+        route = state.registry.route_filter
+        seconds = (state.awake_until - now).total_seconds()
+        yield _sample("registry_awake_seconds", seconds, **route)
+        yield _sample("registry_awake_needed_seconds", state.registry.min_awake_seconds, **route)
 
 
 def budget_spent(record: ChainRecord) -> int:

@@ -5,16 +5,28 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from accounts.wording import DAY
 from explorer.http import probes
 from queries import transitions
+from queries.config.registries import Registry, RegistryKind
+from queries.config.routes import Routes
 from queries.database.leases import claim_one
-from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
+from queries.models import Batch, BlockJob, ChainRecord, RegistryRecord, SentTransaction
 from queries.transactions.costs import close_and_charge, count_final_cost
 from queries.wait_reasons import Reason
 from tests.explorer.monitoring.exposition import metric_samples
 from tests.explorer.monitoring.healthy_service import BATCH, ETHER, WATCHED, make_service, wei
 from tests.queries.api.batch_states import send_transaction
-from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, WALLET, make_key, submitted
+from tests.queries.api.served_api import (
+    HERE,
+    OPTIMISM,
+    ROUTES,
+    SEPOLIA,
+    WALLET,
+    make_key,
+    record_head,
+    submitted,
+)
 from tests.queries.database.test_statistics import FAILURE
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
@@ -77,6 +89,37 @@ def test_jobs_and_transactions_are_counted_by_stage() -> None:
     assert samples["tacitus_transactions_finalized_total"] == {(str(SEPOLIA),): 1}
     assert samples["tacitus_gas_total"] == {(str(SEPOLIA),): 170_480}
     assert samples["tacitus_spent_wei_total"] == {(str(SEPOLIA),): 170_480 * 10**10 + 5}
+
+
+def test_a_registry_that_misses_its_update_raises_an_alert(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`TacitusRegistryWillStop` compares what is left with what a working prover leaves."""
+    beacon = Registry(RegistryKind.BEACON, SEPOLIA, OPTIMISM, WALLET)
+    routes = Routes(ROUTES.chains, {(SEPOLIA, OPTIMISM): beacon})
+    monkeypatch.setattr(probes, "ROUTES", routes)
+    assert "tacitus_registry_awake_seconds" not in metric_samples()
+    now = timezone.now()
+    record_head(OPTIMISM, number=1, timestamp=int(now.timestamp()))
+    row = RegistryRecord.objects.create(
+        source=SEPOLIA,
+        destination=OPTIMISM,
+        address=WALLET,
+        awake_until=now + timedelta(days=7),  # when the prover sends an update
+    )
+    labels = str(SEPOLIA), str(OPTIMISM)
+
+    def values() -> tuple[float, float]:
+        samples = metric_samples()
+        names = "awake_seconds", "awake_needed_seconds"
+        awake, needed = (samples[f"tacitus_registry_{name}"][labels] for name in names)
+        return awake, needed
+
+    awake, needed = values()
+    assert awake == pytest.approx(7 * DAY, abs=60)
+    assert awake > needed + DAY
+    row.awake_until = now + timedelta(days=5)
+    row.save()
+    awake, needed = values()
+    assert 0 < awake < needed
 
 
 def test_the_budget_ratio_counts_only_the_current_signer(monkeypatch: pytest.MonkeyPatch) -> None:
