@@ -110,9 +110,7 @@ def _keeping_line(registry: Registry, destination: ChainClient, price: int) -> s
     gas, data_fee = round(update.gas * updates), _data_fee(destination, update) * updates
     amount = _amount(GasEstimate(gas, data_fee).cost(price))
     currency = destination.chain.currency
-    return (
-        f"{updates} updates a year:     {gas:>10,} gas  {amount} {currency}, if nothing is proven"
-    )
+    return f"{updates} updates a year:     {gas:>10,} gas  {amount} {currency}, which you pay"
 
 
 def _data_fee(destination: ChainClient, work: MeasuredCost) -> int:
