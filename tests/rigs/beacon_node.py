@@ -5,7 +5,7 @@ that can be gone, lag or lie.
 import re
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, replace
 from typing import Any
@@ -21,7 +21,7 @@ from explorer.demo.beacon_server import (
 )
 from explorer.demo.beacon_stand_in import BeaconStandIn, StandInBlock
 from queries.config import routes
-from queries.proving.beacon import BeaconChain, Update, electra
+from queries.proving.beacon import BeaconChain, Fork, Update, electra
 from queries.proving.beacon_chains import BEACON_CHAINS
 from tests.rigs.anvil import Chain
 
@@ -50,11 +50,12 @@ class BeaconRig:
         seed: bytes = b"a beacon chain",
         slots_per_epoch: int = 8,
         age: int = 0,
+        forks: Sequence[Fork] = (electra(0, FULU),),
     ) -> None:
         self.chain = chain
         genesis = int(chain.header(0)["timestamp"], 16) - age
         root = keccak(seed)
-        self.facts = BeaconChain(genesis, 1, root, (electra(0, FULU),), slots_per_epoch)
+        self.facts = BeaconChain(genesis, 1, root, tuple(forks), slots_per_epoch)
         self.stand_in = BeaconStandIn(self.facts, seed)
         self.history = LightClientData()
         self.last_update: Update | None = None
@@ -96,15 +97,24 @@ class BeaconRig:
         """The keys `beacon` and `beacon_checkpoint` of the routes file."""
         return {"beacon": [node.url for node in nodes], "beacon_checkpoint": checkpoint}
 
-    def constructor_arguments(self, checkpoint: str, max_age: int) -> tuple[list[str], list[Any]]:
-        """Types and values of a beacon registry's arguments behind the source's id."""
+    def constructor_arguments(
+        self, checkpoint: str, max_age: int, versions: Sequence[str] = ()
+    ) -> tuple[list[str], list[Any]]:
+        """Types and values of a beacon registry's arguments behind the source's id. It knows the
+        forks of these versions, or all.
+        """
         facts = self.facts
         fork_type = "(uint64,bytes4,uint16,uint16,uint16,uint16)[]"
         types = ["uint256", "uint256", "bytes32", "bytes32", "uint256", fork_type]
         root = bytes.fromhex(checkpoint[2:])
         values = [
             facts.genesis_time, facts.seconds_per_slot, facts.genesis_validators_root, root,
-            max_age, [astuple(fork) for fork in facts.forks],
+            max_age,
+            [
+                astuple(fork)
+                for fork in facts.forks
+                if not versions or f"0x{fork.version.hex()}" in versions
+            ],
         ]  # fmt: skip
         return types, values
 
@@ -210,6 +220,14 @@ def future_signature(rig: BeaconRig) -> Fault:
         return content[:-8] + (now + 1_000_000).to_bytes(8, "little")
 
     return fault
+
+
+def old_update(rig: BeaconRig, block: int) -> Fault:
+    """Serve the finality update about this block, which is true, as if it were the newest."""
+    finalized = rig.make_block(block)
+    update = rig.stand_in.update(finalized, finalized.header.slot + 1)
+    content = rig.stand_in.encode_finality_update(update)
+    return lambda name, newest: content if name == "finality_update" else newest
 
 
 def foreign_signature(rig: BeaconRig, block_hash: bytes) -> Fault:

@@ -226,8 +226,10 @@ class Service:
             values += [source.id, settings["portal" if kind == "output" else "outbox"]]
         if kind == "beacon":
             rig: BeaconRig = settings.pop("rig")
+            versions = [f"0x{fork.version.hex()}" for fork in rig.facts.forks]
+            settings.setdefault("forks", versions)
             more_types, more_values = rig.constructor_arguments(
-                settings["checkpoint"], settings["max_age"]
+                settings["checkpoint"], settings["max_age"], settings["forks"]
             )
             types, values = [*types, "uint256", *more_types], [*values, source.id, *more_values]
         contract = f"{kind.capitalize()}Registry"
@@ -247,8 +249,9 @@ class Service:
         """Describe the beacon chain of a chain that was added with `BeaconRig.settings`."""
         table = f"chains.{chain.id}.beacon_chain"
         self._write(f"[{table}]", beacon_chain.table)
-        fork = {"first_slot": 0, "version": "0x06000000", "layout": "electra"}
-        self._write(f"[[{table}.forks]]", fork)
+        for fork in beacon_chain.facts.forks:
+            row = {"first_slot": fork.first_slot, "version": f"0x{fork.version.hex()}"}
+            self._write(f"[[{table}.forks]]", {**row, "layout": "electra"})
 
     def set_limits(self, **limits: float) -> None:
         """Add `[limits]` to the routes file. Call this once."""

@@ -2,24 +2,30 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eth_account import Account
 
-from queries.proving.beacon import SLOTS_PER_PERIOD
+from queries.contracts.abi import selector
+from queries.proving.beacon import SLOTS_PER_PERIOD, Fork, electra
 from tests.rigs.anvil import DAY, ETHER, HISTORY, RING, Chain
 from tests.rigs.beacon_node import (
+    FULU,
     BeaconNode,
     BeaconRig,
     empty_updates,
     forged_hash,
     future_signature,
+    old_update,
     other_fork,
 )
+from tests.rigs.faulty_node import Node
 from tests.rigs.service import (
     BALANCE,
     HOLDER,
@@ -39,6 +45,8 @@ pytestmark = pytest.mark.either_database
 L1, OTHER = 1337, 31337
 CHECKPOINT = 10  # a block
 UPDATE_WAIT = 20  # seconds, half an epoch
+ONE_FORK = (electra(0, FULU),)
+COMMITTEES = f"0x{selector('committees(uint256)').hex()}"
 MAX_BYTES = 3_000  # of a first update with two absent members
 MAX_AGE = 10 * SLOTS_PER_PERIOD  # seconds, as slots have one
 
@@ -431,6 +439,12 @@ def test_a_batch_waits_while_all_beacon_nodes_fail(route: Route, fault: str) -> 
     route.assert_done(batch, block)
 
 
+def age_updates(service: Service) -> None:
+    """Have the last update be sent three hours ago, more than an eighth of `max_age`."""
+    then = datetime.now(UTC) - timedelta(hours=3)
+    service.execute(f"UPDATE queries_senttransaction SET signed_at = '{then:%Y-%m-%d %H:%M:%S}'")
+
+
 def test_an_idle_registry_is_kept_awake(route: Route) -> None:
     """Once half of its `max_age` has passed, the operator pays for an update without a batch."""
     before = route.other.head
@@ -450,6 +464,172 @@ def test_an_idle_registry_is_kept_awake(route: Route) -> None:
     route.assert_done(route.submit(block), block)
 
 
+def test_an_update_that_cannot_be_sent_is_reported_before_the_registry_stops(route: Route) -> None:
+    """On its page, and by `check_setup` once a prover should have sent it."""
+    age_updates(route.service)
+    for node in (route.node, route.second):
+        node.hang_up()
+    for _ in range(6):
+        route.l1.mine(1, SLOTS_PER_PERIOD)
+        route.finalize("latest")
+    wait_until(lambda: "The last attempt failed." in registry_page(route))
+    assert "awake until" in registry_line(route.service)
+    for _ in range(2):
+        route.l1.mine(1, SLOTS_PER_PERIOD)
+        route.finalize("latest")
+    line = registry_line(route.service)
+    assert line.startswith("not ok")
+    assert "A prover should have sent an update by now." in line
+    for node in (route.node, route.second):
+        node.recover()
+    before = route.other.head
+    wait_until(lambda: route.sent_since(before))
+    wait_until(lambda: "The last attempt failed." not in registry_page(route))
+    assert "awake until" in registry_line(route.service)
+
+
+@dataclass
+class SmallRoute:
+    """The same with one beacon node, and a chain behind three nodes of which one may lie."""
+
+    service: Service
+    l1: Chain
+    other: Chain
+    liar: Node
+    rig: BeaconRig
+    node: BeaconNode
+
+    def pass_periods(self, count: int) -> None:
+        for _ in range(count):
+            self.l1.mine(1, SLOTS_PER_PERIOD)
+            self.finalize("latest")
+
+    def finalize(self, block: int | str) -> None:
+        slot = self.rig.finalize(block)
+        self.other.reach_time(self.rig.facts.start_of(slot + 2))
+
+    def updates(self) -> list[str]:
+        """The hashes of the transactions to the registry."""
+        registry = self.service.registries[L1, OTHER].lower()
+        sent = self.other.transactions_of(SIGNER)
+        return [row["hash"] for row in sent if row["to"] == registry]
+
+    def registry_page(self) -> str:
+        address = self.service.registries[L1, OTHER]
+        return self.service.get(f"/explorer/registry/{OTHER}/{address}").text
+
+    def submit_final(self) -> tuple[str, int]:
+        """A batch for a block that is final."""
+        block = self.l1.mine(20) - 10
+        self.finalize(block + 1)
+        return self.service.submit({L1: {block: accounts(HOLDER)}}, to=OTHER), block
+
+
+@pytest.fixture
+def small_route(
+    new_service: NewService, new_chain: NewChain, new_node: NewNode
+) -> Iterator[Callable[..., SmallRoute]]:
+    """Takes the rig's forks, which of them the registry knows, and the chain's settings."""
+    with ExitStack() as stack:
+
+        def start(
+            forks: Sequence[Fork] = ONE_FORK, known: slice = slice(None), **settings: float
+        ) -> SmallRoute:
+            l1, other = (new_chain(chain, age=5 * DAY) for chain in (L1, OTHER))
+            l1.mine(20)
+            service, liar = new_service(), new_node(other)
+            rig = BeaconRig(l1, forks=forks)
+            node = stack.enter_context(closing(BeaconNode(rig)))
+            checkpoint = rig.checkpoint(CHECKPOINT)
+            rig.finalize("latest")  # names the next committee
+            service.set_limits(
+                poll_interval=0.5, check_interval=2, max_retry_delay=1, update_wait=0
+            )
+            honest = other.url, other.url.replace("127.0.0.1", "localhost")
+            service.add_chain(other, liar, *honest, **settings)
+            service.add_chain(l1, **rig.settings(node, checkpoint=checkpoint))
+            service.add_beacon_chain(l1, rig)
+            versions = [f"0x{fork.version.hex()}" for fork in forks[known]]
+            service.add_registry(
+                "beacon", l1, other, rig=rig, checkpoint=checkpoint, max_age=MAX_AGE, forks=versions
+            )
+            service.serve()
+            service.prove()
+            return SmallRoute(service, l1, other, liar, rig, node)
+
+        yield start
+
+
+def test_updates_count_towards_the_daily_budget(small_route: Callable[..., SmallRoute]) -> None:
+    """Once it is spent, no further one is sent, and the registry's page says why."""
+    route = small_route(daily_budget=0.000000001)
+    route.pass_periods(7)
+    wait_until(route.updates)
+    age_updates(route.service)
+    route.pass_periods(7)
+    wait_until(lambda: "daily budget is spent" in route.registry_page())
+    assert len(route.updates()) == 1
+    printed = route.service.manage("check_setup", fails=True).stdout
+    assert re.search("not ok  budget on .* spent or reserved", printed)
+
+
+def test_a_node_that_denies_all_committees_does_not_get_a_batch_rejected(
+    small_route: Callable[..., SmallRoute],
+) -> None:
+    """Without them, the registry would have stopped long ago: the checkpoint is too old."""
+    route = small_route()
+    route.pass_periods(7)
+    wait_until(route.updates)
+    route.pass_periods(4)
+
+    def deny(params: list[Any], result: Any) -> Any:
+        data = params[0].get("data", params[0].get("input", ""))
+        return f"0x{64 * '0'}" if data.startswith(COMMITTEES) else result
+
+    route.liar.falsify("eth_call", deny)
+    batch, block = route.submit_final()
+    status = route.service.wait(batch)
+    assert status["status"] == "DONE"
+    assert route.liar.spoilt
+    assert route.service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
+    assert "has stopped" not in route.registry_page()
+
+
+def test_a_batch_is_rejected_after_a_fork_that_the_registry_does_not_know(
+    small_route: Callable[..., SmallRoute],
+) -> None:
+    """Blocks from before the fork are still proven, from those that the registry has recorded."""
+    fork = electra(SLOTS_PER_PERIOD, bytes.fromhex("66000000"))
+    route = small_route([*ONE_FORK, fork], known=slice(1))
+    batch, block = route.submit_final()
+    route.service.wait(batch)
+    route.pass_periods(1)
+    batch, _ = route.submit_final()
+    route.service.wait(batch, end="REJECTED")
+    rejection = route.service.rejection(batch)
+    assert (rejection["code"], rejection["retryable"]) == ("registry_stopped", False)
+    assert "does not know the fork 0x66000000" in rejection["message"]
+    wait_until(lambda: "The registry has stopped for good." in route.registry_page())
+    older = route.service.submit({L1: {block - 3: accounts(HOLDER)}}, to=OTHER)
+    route.service.wait(older)
+
+
+def test_a_beacon_node_that_stays_in_a_former_fork_does_not_get_a_batch_rejected(
+    small_route: Callable[..., SmallRoute],
+) -> None:
+    """The registry need not know the forks before its checkpoint."""
+    former = electra(0, bytes.fromhex("05000000"))
+    route = small_route([former, electra(CHECKPOINT - 5, FULU)], known=slice(1, 2))
+    block = route.l1.mine(20) - 10
+    route.finalize(block + 1)
+    wait_until(lambda: f"{block + 1}</dd>" in route.registry_page())  # the light client knows it
+    route.node.falsify(old_update(route.rig, 1))
+    batch = route.service.submit({L1: {block: accounts(HOLDER)}}, to=OTHER)
+    route.service.wait_for(batch, "update_pending")
+    route.node.recover()
+    route.service.wait(batch)
+
+
 def test_three_missed_periods_are_caught_up_in_one_transaction(route: Route) -> None:
     for _ in range(3):
         route.l1.mine(1, SLOTS_PER_PERIOD)
@@ -459,6 +639,11 @@ def test_three_missed_periods_are_caught_up_in_one_transaction(route: Route) -> 
     route.finalize(block + 1)
     route.assert_done(route.submit(block), block)
     assert route.sent_since(before) == 2
+
+
+def registry_page(route: Route) -> str:
+    address = route.service.registries[L1, OTHER]
+    return route.service.get(f"/explorer/registry/{OTHER}/{address}").text
 
 
 def registry_line(service: Service) -> str:
@@ -471,8 +656,18 @@ def test_check_setup_tells_until_when_committees_are_known(route: Route) -> None
     assert "knows the sync committees until" in registry_line(route.service)
 
 
+def can_i(route: Route, block: int) -> str:
+    """The page that answers whether a block can be proven."""
+    return route.service.get("/explorer/routes", source=L1, block=block, to=OTHER).text
+
+
 def test_a_registry_that_slept_too_long_is_named(route: Route) -> None:
-    """It is the last test: this registry takes no update any more."""
+    """It is the last test: this registry takes no update any more. Older blocks are still proven
+    from those that it has recorded.
+    """
+    old = route.l1.mine(20) - 10
+    route.finalize(old + 2)
+    route.assert_done(route.submit(old + 2), old + 2)
     for node in (route.node, route.second):
         node.hang_up()
     for _ in range(12):
@@ -482,6 +677,15 @@ def test_a_registry_that_slept_too_long_is_named(route: Route) -> None:
     route.finalize(block + 1)
     for node in (route.node, route.second):
         node.recover()
-    status = route.service.wait_for(route.submit(block), "update_missing")
-    assert "Deploy a new one, with a new checkpoint." in status["waitsFor"]
+    batch = route.submit(block)
+    route.service.wait(batch, end="REJECTED")
+    rejection = route.service.rejection(batch)
+    assert rejection["code"] == "registry_stopped"
+    assert "Deploy a new one, with a new checkpoint." in rejection["message"]
     assert "refuses all updates" in registry_line(route.service)
+    body = request({L1: {block: accounts(HOLDER)}}, to=OTHER)
+    (estimate,) = route.service.post("/estimate", body).json()["blocks"]
+    assert (estimate["readiness"], estimate["code"]) == ("FAILS", "registry_stopped")
+    wait_until(lambda: "has stopped for good" in can_i(route, block))
+    assert "has stopped for good" not in can_i(route, old)
+    route.assert_done(route.submit(old), old)
