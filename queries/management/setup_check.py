@@ -56,7 +56,6 @@ from queries.config.registries import (
 )
 from queries.config.routes import Chain, NodeAddress, Routes
 from queries.contracts.abi import call_data
-from queries.proving.beacon import BeaconChain
 from queries.proving.beacon_chains import beacon_differences
 from queries.proving.headers import HeaderField
 

@@ -23,8 +23,9 @@ from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain, Routes
 from queries.error_codes import RequestCode
 from queries.intake.submit import reason_beyond_head
-from queries.models import Attestation, BlockJob, Query, RecordedBlock
+from queries.models import Attestation, BlockJob, Query
 from queries.planning.anchors import RegistryStopped
+from queries.planning.known_blocks import recorded_blocks
 from queries.reading.chain_heads import (
     HeadView,
     interpolate,
@@ -243,7 +244,7 @@ class _RouteState:
 
     def _has_recorded_block(self, block: int) -> bool:
         """Whether headers or hops may lead to the block from one that the registry has."""
-        rows = RecordedBlock.objects.filter(**self.registry.route_filter, block__gte=block)
+        rows = recorded_blocks(self.registry).filter(recorded_block__gte=block)
         return rows.exists() or self._has_proven_block(block)
 
     def _is_attested(self, block: int) -> bool:
