@@ -318,10 +318,12 @@ def _run_routes(options: argparse.Namespace) -> None:
         )
         if route.beacon_differences:
             remark = f"not genuine: {'; '.join(route.beacon_differences)}"
-        elif route.is_genuine:
+        elif route.is_genuine is not False:
             unproven = ", but not which chain is its L1" if route.kind == "optimism" else ""
-            if route.beacon_differences is None:
-                unproven = f"; {COMPARE_YOURSELF}"
+            if route.kind == "beacon":
+                known = "genesis and forks are those of the known beacon chain"
+                compared = COMPARE_YOURSELF if route.is_genuine is None else known
+                unproven = f"; {compared}; compare the checkpoint {route.checkpoint}"
             remark = f"its address proves its code and its constructor's arguments{unproven}"
             if route.lookup:
                 remark += f"; so does the address of its lookup, {route.lookup}"

@@ -41,6 +41,7 @@ class AgentTools:
                 "lookup": route.lookup or None,
                 "isGenuine": route.is_genuine,
                 "beaconDifferences": route.beacon_differences,
+                "checkpoint": route.checkpoint,
                 "horizon": route.horizon,
                 "newestBlock": _number_text(route.newest_block),
                 "finalBlock": _number_text(route.final_block),

@@ -29,10 +29,11 @@ class Route:
     horizon: str  # the registry accepts no headers from this time on
     state_horizon: str  # and no accounts or slots from this time on; earlier after some forks
     # Whether the addresses are those of the genuine code with these arguments, and nothing differs
-    # from the known beacon chain.
-    is_genuine: bool
+    # from the known beacon chain. None: they are, but this release does not know that chain.
+    is_genuine: bool | None
     # What differs from it, of a beacon registry; None: this release does not know the source's.
     beacon_differences: tuple[str, ...] | None
+    checkpoint: str | None  # of a beacon registry; compare it yourself
     events_verifier: str  # beside the registry
     lookup: str  # reads facts without a transaction (ERC-3668); empty if there is none
     # As the server reports them; not checked.
@@ -80,8 +81,10 @@ def parse_route(body: dict[str, Any], creation_code: Callable[[str], bytes]) -> 
     encoded_source = int.from_bytes(argument_bytes[WORD : 2 * WORD])
 
     differences: tuple[str, ...] | None = ()
+    checkpoint = None
     if kind == "beacon":
         differences = _beacon_differences(source, argument_bytes)
+        checkpoint = f"0x{argument_bytes[5 * WORD : 6 * WORD].hex()}"
 
     def is_at(address: str, name: str, words: bytes) -> bool:
         code = creation_code(name)
@@ -89,7 +92,7 @@ def parse_route(body: dict[str, Any], creation_code: Callable[[str], bytes]) -> 
 
     registry_word = response_bytes(registry).rjust(WORD, b"\0")
     verifier_word = response_bytes(verifier).rjust(WORD, b"\0")
-    is_genuine = (
+    is_genuine: bool | None = (
         not differences
         and (kind == "native") == (source == destination)
         and (kind not in NAMES_SOURCE_IN_ARGUMENTS or encoded_source == source)
@@ -103,6 +106,8 @@ def parse_route(body: dict[str, Any], creation_code: Callable[[str], bytes]) -> 
             )
         )
     )
+    if is_genuine and differences is None:
+        is_genuine = None
     return Route(
         source,
         destination,
@@ -113,6 +118,7 @@ def parse_route(body: dict[str, Any], creation_code: Callable[[str], bytes]) -> 
         state_horizon,
         is_genuine,
         differences,
+        checkpoint,
         verifier,
         lookup,
         source_name=text_member(body.get("origin"), "name"),

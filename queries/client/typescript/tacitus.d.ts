@@ -2552,8 +2552,9 @@ export declare class Tacitus {
     routes({ signal }?: CallOptions): Promise<readonly ConnectionResponse[]>;
     /**
      * Whether registry, events verifier and lookup are this version's code with the route's constructor arguments, and a
-     * beacon registry is of the known beacon chain of its source. Of other sources its beacon chain is not compared.
+     * beacon registry is of the known beacon chain of its source. Null if only that is unknown, because this version does
+     * not know the beacon chain.
      */
-    isGenuine(route: ConnectionResponse, { signal }?: CallOptions): Promise<boolean>;
+    isGenuine(route: ConnectionResponse, { signal }?: CallOptions): Promise<boolean | null>;
 }
 export {};

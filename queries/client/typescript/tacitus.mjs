@@ -772,13 +772,13 @@ const FIRST_RETRY_PAUSE = 0.5; // seconds; doubled after each attempt
 const [FIRST_POLL_INTERVAL, POLL_BACKOFF, MAX_POLL_INTERVAL] = [0.5, 1.3, 5]; // seconds; back-off factor
 /**
  * Whether a beacon registry has genesis, slot length and forks of the known beacon chain of `source`, and no longer
- * maximum age. True if this version does not know that chain.
+ * maximum age. Null if this version does not know that chain.
  */
 function isOfKnownBeaconChain(source, constructorArguments) {
     const chains = beaconChains;
     const known = chains[`${BigInt(source)}`];
     if (!known)
-        return true;
+        return null;
     const [, , time, seconds, root, , maxAge, offset, count, ...words] = constructorArguments.slice(2).toLowerCase().match(/.{1,64}/g) ?? [];
     const forks = words.join("").match(/.{1,384}/g) ?? []; // of six words each
     const encode = (members) => members.map((member) => typeof member === "number" ? toWord(member).slice(2) : member.slice(2).padEnd(64, "0")).join("");
@@ -890,7 +890,8 @@ export class Tacitus {
     }
     /**
      * Whether registry, events verifier and lookup are this version's code with the route's constructor arguments, and a
-     * beacon registry is of the known beacon chain of its source. Of other sources its beacon chain is not compared.
+     * beacon registry is of the known beacon chain of its source. Null if only that is unknown, because this version does
+     * not know the beacon chain.
      */
     async isGenuine(route, { signal } = {}) {
         const { kind, registry, eventsVerifier, lookup, lookupArguments, constructorArguments } = route;
@@ -903,12 +904,15 @@ export class Tacitus {
         };
         const namesSource = !["native", "optimism"].includes(kind); // in its second argument
         const contracts = toWord(registry) + toWord(eventsVerifier).slice(2); // before the lookup's URLs
-        return (kind === "native") === (route.originChainId === route.destinationChainId)
+        const isOfChain = kind !== "beacon" || isOfKnownBeaconChain(route.originChainId, constructorArguments);
+        return isOfChain !== false
+            && (kind === "native") === (route.originChainId === route.destinationChainId)
             && (!namesSource || constructorArguments.slice(66, 130) === toWord(route.originChainId).slice(2))
-            && (kind !== "beacon" || isOfKnownBeaconChain(route.originChainId, constructorArguments))
             && (await isAt(registry, registryContracts[kind], constructorArguments))
             && (await isAt(eventsVerifier, "EventsVerifier", toWord(registry)))
-            && (!lookup || (!!lookupArguments?.startsWith(contracts) && isAt(lookup, "FactsLookup", lookupArguments)));
+            && (!lookup
+                || (!!lookupArguments?.startsWith(contracts) && (await isAt(lookup, "FactsLookup", lookupArguments))))
+            && isOfChain;
     }
     async #status(id, query, options) {
         return this.#send("GET", `/batch-query-status?${new URLSearchParams({ batchQueryId: id, ...query })}`, options);

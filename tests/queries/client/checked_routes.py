@@ -29,14 +29,16 @@ FALSE: tuple[Members, ...] = (
 )
 
 
-def checked_routes(kind: str) -> Iterator[tuple[Members, list[str], bool]]:
-    """Yield routes, the bytecode that the server has for each contract, and if all is genuine."""
+def checked_routes(kind: str) -> Iterator[tuple[Members, list[str], bool | None]]:
+    """Yield routes, the bytecode that the server has for each contract, and if all is genuine; None
+    if only the beacon chain is not known.
+    """
     genuine, other = load_artifact(f"{kind.capitalize()}Registry").bytecode, b"\x60\x00"
     beside = [load_artifact(name).bytecode.hex() for name in ("EventsVerifier", "FactsLookup")]
     first, second = (bytes(32) + source.to_bytes(32) + bytes(64) for source in (1, 2))
     if kind == "beacon":
         first, second = map(constructor_arguments, (TRUE, UNKNOWN_SOURCE))
-    cases: list[tuple[bytes, bytes, bytes, Members, bool]] = [
+    cases: list[tuple[bytes, bytes, bytes, Members, bool | None]] = [
         (genuine, genuine, first, {}, True),
         (genuine, genuine, first, NO_LOOKUP, True),
         (genuine, genuine, second, {}, False),  # of another source
@@ -46,7 +48,8 @@ def checked_routes(kind: str) -> Iterator[tuple[Members, list[str], bool]]:
     ]
     if kind == "beacon":
         of_source: Members = {"originChainId": f"{UNKNOWN_SOURCE.source}"}
-        cases.append((genuine, genuine, second, of_source, True))
+        cases.append((genuine, genuine, second, of_source, None))
+        cases.append((genuine, other, second, of_source, False))
         others = map(constructor_arguments, OTHER_TRUE)
         cases += [(genuine, genuine, other, {}, True) for other in others]
         untrue = [constructor_arguments(registry) for registry, _ in FORGED]

@@ -183,9 +183,12 @@ def test_the_served_file_names_what_is_not_the_known_beacon_chains(tmp_path: Pat
     """The file has the known beacon chains in it; the server only serves the contracts' code."""
     (client := tmp_path / "tacitus.py").write_text(joined_client())
     proven = "its address proves its code and its constructor's arguments"
+    checkpoint = f"0x{TRUE.checkpoint.hex()}"
+    compare = f"compare the checkpoint {checkpoint};"
+    known = "genesis and forks are those of the known beacon chain"
     remarks = [
-        (TRUE, f"{proven};"),
-        (UNKNOWN_SOURCE, f"{proven}; {TO_COMPARE};"),
+        (TRUE, f"{proven}; {known}; {compare}"),
+        (UNKNOWN_SOURCE, f"{proven}; {TO_COMPARE}; {compare}"),
         *((registry, f"not genuine: {differences}") for registry, differences in FORGED),
     ]
     connections = [
@@ -205,8 +208,10 @@ def test_the_served_file_names_what_is_not_the_known_beacon_chains(tmp_path: Pat
     for line, (registry, remark) in zip(lines, remarks, strict=True):
         start = f"{registry.source} → 10  beacon  {registry.address}  {remark}"
         assert line.startswith(start)
-    known, unknown, *forged = map(json.loads, as_json.stdout.splitlines())
+    routes = list(map(json.loads, as_json.stdout.splitlines()))
+    assert {route["checkpoint"] for route in routes} == {checkpoint}
+    known, unknown, *forged = routes
     assert (known["isGenuine"], known["beaconDifferences"]) == (True, [])
-    assert (unknown["isGenuine"], unknown["beaconDifferences"]) == (True, None)
-    assert not any(route["isGenuine"] for route in forged)
+    assert (unknown["isGenuine"], unknown["beaconDifferences"]) == (None, None)
+    assert {route["isGenuine"] for route in forged} == {False}
     assert all(route["beaconDifferences"] for route in forged)

@@ -44,12 +44,12 @@ type Members = readonly (number | Hex)[];
 
 /**
  * Whether a beacon registry has genesis, slot length and forks of the known beacon chain of `source`, and no longer
- * maximum age. True if this version does not know that chain.
+ * maximum age. Null if this version does not know that chain.
  */
-function isOfKnownBeaconChain(source: string, constructorArguments: Hex): boolean {
+function isOfKnownBeaconChain(source: string, constructorArguments: Hex): boolean | null {
   const chains: Record<string, { genesis: Members; forks: readonly Members[] }> = beaconChains;
   const known = chains[`${BigInt(source)}`];
-  if (!known) return true;
+  if (!known) return null;
   const [, , time, seconds, root, , maxAge, offset, count, ...words] =
     constructorArguments.slice(2).toLowerCase().match(/.{1,64}/g) ?? [];
   const forks = words.join("").match(/.{1,384}/g) ?? []; // of six words each
@@ -175,9 +175,10 @@ export class Tacitus {
 
   /**
    * Whether registry, events verifier and lookup are this version's code with the route's constructor arguments, and a
-   * beacon registry is of the known beacon chain of its source. Of other sources its beacon chain is not compared.
+   * beacon registry is of the known beacon chain of its source. Null if only that is unknown, because this version does
+   * not know the beacon chain.
    */
-  async isGenuine(route: ConnectionResponse, { signal }: CallOptions = {}): Promise<boolean> {
+  async isGenuine(route: ConnectionResponse, { signal }: CallOptions = {}): Promise<boolean | null> {
     const { kind, registry, eventsVerifier, lookup, lookupArguments, constructorArguments } = route;
     const isAt = async (address: Hex, name: keyof typeof codeHashes, words: Hex) => {
       const { bytecode } = await this.#send<{ bytecode: string }>("GET", `/contracts/${name}.json`, { signal });
@@ -187,12 +188,15 @@ export class Tacitus {
     };
     const namesSource = !["native", "optimism"].includes(kind); // in its second argument
     const contracts = toWord(registry) + toWord(eventsVerifier).slice(2); // before the lookup's URLs
-    return (kind === "native") === (route.originChainId === route.destinationChainId)
+    const isOfChain = kind !== "beacon" || isOfKnownBeaconChain(route.originChainId, constructorArguments);
+    return isOfChain !== false
+      && (kind === "native") === (route.originChainId === route.destinationChainId)
       && (!namesSource || constructorArguments.slice(66, 130) === toWord(route.originChainId).slice(2))
-      && (kind !== "beacon" || isOfKnownBeaconChain(route.originChainId, constructorArguments))
       && (await isAt(registry, registryContracts[kind], constructorArguments))
       && (await isAt(eventsVerifier, "EventsVerifier", toWord(registry)))
-      && (!lookup || (!!lookupArguments?.startsWith(contracts) && isAt(lookup, "FactsLookup", lookupArguments)));
+      && (!lookup
+        || (!!lookupArguments?.startsWith(contracts) && (await isAt(lookup, "FactsLookup", lookupArguments))))
+      && isOfChain;
   }
 
   async #status(id: string, query: Record<string, string>, options: SendOptions): Promise<StatusResponse> {
