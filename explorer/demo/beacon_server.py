@@ -14,8 +14,9 @@ from urllib.parse import parse_qs, urlsplit
 from explorer.demo.beacon_stand_in import BeaconStandIn
 from queries.proving.beacon import Update
 
+GENESIS = "/eth/v1/beacon/genesis"
 PREFIX = "/eth/v1/beacon/light_client/"
-SSZ = "application/octet-stream"
+JSON, SSZ = "application/json", "application/octet-stream"
 DIGEST = bytes(4)  # of the fork, before each object of a list; clients leave it out
 LENGTH_BYTES = 8
 
@@ -40,6 +41,9 @@ class LightClientData:
 def light_client_content(path: str, data: LightClientData, stand_in: BeaconStandIn) -> Content:
     """What a node with this data serves at a path with its query."""
     parts = urlsplit(path)
+    if parts.path == GENESIS:
+        genesis = {"genesis_validators_root": f"0x{stand_in.chain.genesis_validators_root.hex()}"}
+        return json.dumps({"data": genesis}).encode()
     match parts.path.removeprefix(PREFIX).split("/"):
         case ["finality_update"]:
             return data.finality_update
@@ -94,13 +98,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         content = self.find_content(self.path)
-        if self.headers["Accept"] != SSZ:
+        content_type = JSON if self.path == GENESIS else SSZ  # the only one that there is
+        if self.headers["Accept"] != content_type:
             content = HTTPStatus.NOT_ACCEPTABLE
         if isinstance(content, int):
             body = json.dumps({"code": content, "message": HTTPStatus(content).phrase})
-            self._answer(body.encode(), content, "application/json")
+            self._answer(body.encode(), content, JSON)
         else:
-            self._answer(content, HTTPStatus.OK, SSZ)
+            self._answer(content, HTTPStatus.OK, content_type)
 
     def _answer(self, body: bytes, status: int, content_type: str) -> None:
         self.send_response(status)

@@ -1,13 +1,15 @@
 """`manage.py init`: writes a routes file for public networks, and prints the next steps."""
 
 import json
+import math
 import os
 import re
 import stat
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,14 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from eth_utils.address import is_checksum_address
 
-from queries.chain.errors import NodesUnreachableError
+from queries.chain.beacon_node import BeaconNode, BeaconNodes
+from queries.chain.errors import (
+    BeaconError,
+    BeaconNodesUnreachableError,
+    NodeError,
+    NodesUnreachableError,
+)
+from queries.chain.light_client import begin
 from queries.chain.signer import SignerUnusableError
 from queries.config.beacon_chains import BEACON_EXPLORERS
 from queries.config.networks import (
@@ -28,8 +37,9 @@ from queries.config.networks import (
     route_kind,
 )
 from queries.config.registries import Registry, RegistryKind, format_time, route_lines
-from queries.config.routes import Routes, read_routes
+from queries.config.routes import Chain, NodeAddress, Routes, read_routes
 from queries.management.base import OperatorCommand, configured_signer, node_chain, whole_number
+from queries.management.light_client_check import ADVICE
 from queries.proving.beacon_chains import BEACON_CHAINS
 
 NETWORK_NAMES = ", ".join(NETWORKS)
@@ -156,7 +166,7 @@ class Command(OperatorCommand):
                 arguments.group.append(_parse_network(text))
         arguments.nodes = _parse_nodes("--node", options["node"])
         arguments.beacon = _parse_nodes("--beacon", options["beacon"])
-        arguments.checkpoints = dict(map(_parse_checkpoint, options["checkpoint"]))
+        arguments.checkpoints = _parse_checkpoints(options["checkpoint"])
         if options["signers"]:
             arguments.signers = _parse_signers(options["signers"])
             arguments.threshold = options["threshold"]
@@ -189,6 +199,10 @@ class Command(OperatorCommand):
                 f"\nOne node only: {', '.join(single)}. Its word alone counts for what no hash "
                 "covers, such as which block is final: add a second one with --node."
             )
+        self._print_next_commands(file, arguments)
+
+    def _print_next_commands(self, file: Path, arguments: InitArguments) -> None:
+        write = self.stdout.write
         write("\nNext:")
         if settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file:
             write(f"  export ROUTES_FILE={file}")
@@ -200,6 +214,8 @@ class Command(OperatorCommand):
             signer = "its address"
         write("  manage.py cost              what deploying and proving will cost")
         write(f"  send ETH on {' and '.join(titles)} to {signer}")
+        if arguments.beacon:
+            write("  manage.py check_setup       beacon nodes and checkpoints must be ok")
         write("  manage.py deploy_registry   shows the cost, and asks before it deploys")
         write("  manage.py migrate           creates the tables of the database")
         write("  manage.py check_setup       checks nodes, registries and the signer")
@@ -255,6 +271,16 @@ def _parse_checkpoint(text: str) -> tuple[str, bytes]:
     if not re.fullmatch("0x[0-9a-fA-F]{64}", root):
         raise CommandError("--checkpoint takes NAME=0x… with the 64 hex digits of a block root.")
     return _parse_network(name).name, bytes.fromhex(root[2:])
+
+
+def _parse_checkpoints(texts: Iterable[str]) -> dict[str, bytes]:
+    """The checkpoints by network."""
+    checkpoints: dict[str, bytes] = {}
+    for name, root in map(_parse_checkpoint, texts):
+        if name in checkpoints:
+            raise CommandError(f"--checkpoint {name}=… is given twice. Name one checkpoint.")
+        checkpoints[name] = root
+    return checkpoints
 
 
 def _parse_signers(text: str) -> tuple[str, ...]:
@@ -338,7 +364,7 @@ def _write_file(file: Path, content: str, *, overwrite: bool) -> list[str]:
             os.fsync(handle)
         new_file = Path(name)
         try:
-            warnings = list(_unreachable_nodes(read_routes(new_file)))
+            warnings = list(_node_warnings(read_routes(new_file)))
             if overwrite and file.exists():
                 old_stat = file.stat()
                 os.chown(new_file, old_stat.st_uid, old_stat.st_gid)
@@ -353,8 +379,10 @@ def _write_file(file: Path, content: str, *, overwrite: bool) -> list[str]:
     return warnings
 
 
-def _unreachable_nodes(routes: Routes) -> Iterator[str]:
-    """Yield a warning for each node that does not answer. Refuse a node of another chain."""
+def _node_warnings(routes: Routes) -> Iterator[str]:
+    """Yield a warning for each node that does not answer, and each beacon node that does not know
+    the checkpoint. Refuse a node of another chain.
+    """
     for chain in routes.chains.values():
         for node in chain.nodes:
             try:
@@ -365,3 +393,41 @@ def _unreachable_nodes(routes: Routes) -> Iterator[str]:
             if chain_id != chain.id:
                 subject = f"Node {node.number} of {chain.name}"
                 raise CommandError(f"{subject} is of chain {chain_id}. Nothing was written.")
+        for node in chain.beacon:
+            if warning := _beacon_node_warning(chain, node):
+                yield f"Beacon node {node.number} of {chain.name} {warning}"
+
+
+def _beacon_node_warning(chain: Chain, address: NodeAddress) -> str:
+    """Say what is wrong with a beacon node; empty if a light client can begin with it. Refuse one
+    of another chain.
+    """
+    with closing(BeaconNodes(replace(chain, beacon=(address,)))) as nodes:
+        try:
+            root = _genesis_validators_root(chain, address)
+            if root != nodes.beacon_chain.genesis_validators_root:
+                raise CommandError(
+                    f"Beacon node {address.number} of {chain.name} is of another chain: its "
+                    f"genesis validators root is 0x{root.hex()}. Nothing was written."
+                )
+            begin(nodes)
+        except BeaconError as error:
+            return f"cannot be used yet. {error} {ADVICE.get(type(error), '')}".rstrip()
+        except NodeError as error:
+            if error.kind is BeaconNodesUnreachableError:
+                return "does not answer, so it is not checked."
+            return f"does not report its genesis{error.detail}, so it is not checked."
+        except (ValueError, LookupError, TypeError):
+            return "does not report its genesis, so it is not checked."
+    return ""
+
+
+def _genesis_validators_root(chain: Chain, address: NodeAddress) -> bytes:
+    """What tells the node's chain apart from others. Raises NodeError, and ValueError, LookupError
+    or TypeError if the answer is malformed.
+    """
+    node = BeaconNode(chain, address, math.inf)
+    with closing(node.session) as session:
+        session.headers["Accept"] = "application/json"  # nodes do not serve it as SSZ
+        body = json.loads(node.get("/eth/v1/beacon/genesis"))
+    return bytes.fromhex(body["data"]["genesis_validators_root"].removeprefix("0x"))

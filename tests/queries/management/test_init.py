@@ -5,7 +5,7 @@ import pty
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from itertools import product
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from tests.queries.attacks.hash_sources import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, KEY, LocalSetup
+from tests.rigs.anvil import Chain
+from tests.rigs.beacon_node import BeaconNode, BeaconRig, KnownChainRig
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
@@ -232,6 +234,10 @@ def test_a_new_file_is_private_and_force_replaces_it_atomically(
             "Base has no beacon chain.",
         ),
         (["sepolia", "--checkpoint", "sepolia=0x12"], "--checkpoint takes NAME=0x… with the 64"),
+        (
+            ["sepolia", *["--checkpoint", f"sepolia={ROOT}"] * 2],
+            "--checkpoint sepolia=… is given twice.",
+        ),
         (["sepolia", "--node", NOWHERE], "--node takes NAME=URL; the names are ethereum,"),
         (["sepolia", "--node", f"{NOWHERE}?key=1"], "FAILED: That is not a known network."),
         (["sepolia", "--node", "sepolia"], "--node takes NAME=URL"),
@@ -283,6 +289,40 @@ def test_single_and_silent_nodes_are_warned_of(setup: LocalSetup) -> None:
     (registry,) = routes.registries.values()
     assert (registry.kind, registry.threshold) == (RegistryKind.ATTESTED, 2)
     assert len(routes.chains[100].nodes) == 2
+
+
+def test_beacon_nodes_are_checked(setup: LocalSetup) -> None:
+    """One of another chain is refused; one that is silent or lacks the checkpoint is warned of."""
+    route = ("sepolia:arbitrum-sepolia", "--force", f"--node=arbitrum-sepolia={NOWHERE}")
+    with closing(Chain(NETWORKS["sepolia"].chain)) as chain:
+        chain.reach_time(int(time.time()) - 600)
+        chain.mine(40, 12)
+        rig, other = KnownChainRig(chain), BeaconRig(chain)
+        checkpoint, other_checkpoint = rig.checkpoint(3), other.checkpoint(3)
+        with closing(BeaconNode(rig)) as node, closing(BeaconNode(other)) as other_node:
+
+            def init(url: str, root: str) -> tuple[str, str]:
+                beacon = (f"--beacon=sepolia={url}", f"--checkpoint=sepolia={root}")
+                return setup.run_apart("init", *route, f"--node=sepolia={chain.url}", *beacon)
+
+            for root in (checkpoint, other_checkpoint):
+                refusal = init(other_node.url, root)[1]
+                assert refusal.startswith("FAILED: Beacon node 1 of Sepolia is of another chain")
+                assert other.facts.genesis_validators_root.hex() in refusal
+                assert not setup.file.exists()
+            warnings, printed = init(node.url, checkpoint)
+            assert "Beacon node" not in warnings
+            *before, deploying, after = printed.partition("manage.py deploy_registry")
+            assert deploying
+            assert "manage.py check_setup" in before[0]
+            assert "manage.py check_setup" in after
+            warnings, _ = init(node.url, ROOT)
+            assert "Beacon node 1 of Sepolia cannot be used yet. " in warnings
+            assert "do not have the beacon block 0xa5a5a5a5…" in warnings
+            node.hang_up()
+            warnings, _ = init(node.url, checkpoint)
+            silent = "Beacon node 1 of Sepolia does not answer, so it is not checked."
+            assert silent in warnings
 
 
 def on_a_terminal(folder: Path, answers: str, *arguments: str, **variables: str) -> str:
