@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 from accounts.wording import DAY
 from queries.amounts import gwei, short_amount
 from queries.chain.client import ChainClient
-from queries.chain.errors import CallRevertedError
+from queries.chain.errors import CallRevertedError, ChainError
 from queries.config.limits import Limits
 from queries.config.measured_costs import (
     MEASURED_ACCOUNTS,
@@ -34,6 +34,7 @@ from queries.config.registries import (
 from queries.config.routes import GWEI
 from queries.management.base import OperatorCommand, configured_routes
 from queries.management.commands.deploy_registry import estimate_deployment
+from queries.management.setup_check import add_advice
 from queries.planning.dry_runs import GasEstimate
 from queries.planning.readers import DRY_RUN_SENDER
 from queries.proving.beacon import SLOTS_PER_PERIOD
@@ -57,14 +58,21 @@ class Command(OperatorCommand):
         routes = configured_routes()
         if not routes.registries:
             raise CommandError("ROUTES_FILE names no registry. manage.py init writes such a file.")
+        failures = 0
         for registry in routes.registries.values():
             source, chain = routes.chains[registry.source], routes.chains[registry.destination]
             with closing(ChainClient(chain)) as destination:
                 self.stdout.write(f"{source.name} → {chain.name}, {registry.kind} registry")
-                for line in _cost_lines(registry, destination, gas_price_gwei):
-                    self.stdout.write(f"  {line}")
+                try:
+                    for line in _cost_lines(registry, destination, gas_price_gwei):
+                        self.stdout.write(f"  {line}")
+                except ChainError as error:
+                    failures += 1
+                    self.stdout.write(f"  {add_advice(error)}")
                 self.stdout.write("")
         self._print_node_calls(routes.limits)
+        if failures:
+            raise CommandError(f"Not computed: {failures} of {len(routes.registries)} routes.")
 
     def _print_node_calls(self, limits: Limits) -> None:
         idle = round(idle_calls(limits, MONTH * DAY), -3)

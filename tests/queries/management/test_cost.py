@@ -109,6 +109,15 @@ def test_an_op_stack_chains_l1_data_fee_is_included(setup: LocalSetup, node: Loc
     assert "L1" not in before
 
 
+def test_a_destination_without_nodes_leaves_the_other_routes(setup: LocalSetup) -> None:
+    setup.add_registry("native", SOURCE, SOURCE)
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID)
+    printed = setup.run("cost", "--gas-price-gwei", "2")
+    assert "Elsewhere → Elsewhere, native registry\n  Gas at 2 gwei.\n  No node of " in printed
+    assert row(printed, "one balance alone") == ["170,480", "0.0003410"]
+    assert printed.endswith("FAILED: Not computed: 1 of 2 routes.")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
