@@ -161,7 +161,9 @@ class Command(OperatorCommand):
         if not has_derived_address(registry):
             raise SetupError(
                 f"ROUTES_FILE has the address {registry.address}, but this version's registry "
-                f"would be at {derived_address(registry)}."
+                f"would be at {derived_address(registry)}. If you have changed a key of it, such "
+                "as `checkpoint` or `forks`, remove `address` to deploy another registry, or "
+                "restore the key."
             )
         with closing(ChainClient(chain)) as destination:
             _check_deployable(registry, source, destination)

@@ -231,6 +231,7 @@ def test_all_registries_of_the_routes_file_are_deployed(setup: LocalSetup, node:
     subject = "The optimism registry of Elsewhere's facts on Local"
     assert f"{subject}: ROUTES_FILE has the address {GAMES}, but " in progress
     assert f"this version's registry would be at {derived_address(optimism)}." in progress
+    assert "remove `address` to deploy another registry, or restore the key." in progress
     assert has_genuine_code(node, RegistryKind.NATIVE, derived_address(native))
 
 
