@@ -28,7 +28,7 @@ from queries.reading import chain_objects as reading
 from queries.reading.chain_heads import HeadView, chain_heads, state_horizon
 from queries.reading.figures import RouteFigures, route_figures
 from queries.reading.light_clients import read_committee
-from queries.reading.registry_states import registry_states
+from queries.reading.registry_states import RegistryState, registry_states
 
 NEWEST_BLOCKS = 10  # on a registry's first page
 BLOCKS_PER_PAGE = 50
@@ -38,10 +38,11 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     chains, registries = links.routes.chains, links.routes.registries
     heads = chain_heads(chains)
     figures = route_figures(registries.keys(), timezone.now().date())
+    states = {state.registry: state for state in registry_states(registries.values())}
     context = {
         "chains": [(chain, heads.get(id_)) for id_, chain in sorted(chains.items())],
         "cards": [
-            _route_context(registry, heads, figures[route])
+            _route_context(registry, heads, figures[route], states.get(registry))
             for route, registry in registries.items()
         ],
         "form": ReachForm.read(request.GET, links),
@@ -50,7 +51,10 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 
 def _route_context(
-    registry: Registry, heads: Mapping[int, HeadView], figures: RouteFigures
+    registry: Registry,
+    heads: Mapping[int, HeadView],
+    figures: RouteFigures,
+    awake: RegistryState | None,
 ) -> dict[str, object]:
     """The registry's trust, its reach into the past, and the cost of its facts."""
     horizon = state_horizon(registry, heads)
@@ -62,6 +66,7 @@ def _route_context(
         "accounts_until": format_time(horizon) if horizon < registry.horizon else "",
         "lookup": lookup_address(registry) if registry.lookup_urls else "",
         "figures": figures,
+        "awake": awake,  # of a beacon registry
         "gas_chart": route_gas_chart(gas_id, figures.days) if figures.days else None,
     }
 
@@ -100,8 +105,9 @@ def registry(
     limit = BLOCKS_PER_PAGE if cursor else NEWEST_BLOCKS
     blocks = reading.blocks_of_registry(*route, cursor, limit)
     figures = route_figures([route], timezone.now().date())[route]
+    awake = next(iter(registry_states([registry])), None)
     context = {
-        **_route_context(registry, heads, figures),
+        **_route_context(registry, heads, figures, awake),
         "l1_comparison": _l1_comparison(request, registry, links),
         "until": format_time(registry.valid_until) if registry.signers else "",
         "horizon": format_time(registry.horizon),
@@ -109,7 +115,6 @@ def registry(
         "final_after": final_after(registry.source),
         "max_age": format_duration(registry.max_age),
         "committee": read_committee(registry, heads.get(registry.source)),
-        "awake": next(iter(registry_states([registry])), None),
         "beacon_link": _checkpoint_link(registry),
         "period": format_duration(SLOTS_PER_PERIOD * registry.seconds_per_slot),
         "members": MEMBERS,

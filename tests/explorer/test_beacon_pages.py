@@ -232,6 +232,25 @@ def test_pages_show_until_when_a_registry_stays_awake() -> None:
     assert "Newer blocks of Sepolia are no longer proven on OP Mainnet" in page_text("/status")
 
 
+def test_pages_do_not_promise_newer_blocks_of_a_stopped_registry() -> None:
+    promises = {
+        "/explorer/routes": "once its sync committee has signed",
+        REGISTRY: "The newest one can be recorded at any time",
+    }
+    can_i = f"/explorer/routes?source={SEPOLIA}&to={OPTIMISM}&block={BLOCK}"
+    for left in (timedelta(days=9), timedelta(seconds=-1)):
+        _stay_awake(left)
+        has_stopped = left < timedelta()
+        for page, promise in promises.items():
+            text = page_text(page)
+            assert (promise in text, "topped for good" in text) == (not has_stopped, has_stopped)
+    ChainRecord.objects.filter(chain=SEPOLIA).delete()
+    record_head(SEPOLIA, number=BLOCK, timestamp=int(timezone.now().timestamp()))
+    answer = page_text(can_i)
+    assert "has stopped for good: it learns no newer block" in answer
+    assert "nodes prove" not in answer
+
+
 def test_the_status_page_tells_operators_why_an_update_was_not_sent(settings: LazySettings) -> None:
     settings.STATUS_PAGE = "FULL"
     fault = "The operator's daily budget is spent."
