@@ -7,6 +7,9 @@ It stores until when each registry stays awake, and why an update that is due wa
 import logging
 from datetime import UTC, datetime, timedelta
 
+from django.db.models import F, Q, QuerySet
+
+from accounts.wording import format_duration
 from queries.chain.beacon_node import BeaconNodes
 from queries.chain.beacon_updates import RegistryStoppedError, UpdateCalls, joined_calls
 from queries.chain.client import ChainClient
@@ -14,6 +17,7 @@ from queries.chain.errors import ChainError
 from queries.config.registries import Registry, RegistryKind
 from queries.database.clock import shared_now
 from queries.database.registry_records import store_registry_state
+from queries.models import SentTransaction
 from queries.planning.calls import ProveCall
 from queries.planning.dry_runs import GasEstimate
 from queries.prover.context import ProverContext
@@ -28,28 +32,45 @@ def keep_awake(context: ProverContext, destination: int, *, is_full_check: bool)
     """Follow the updates that were sent to this chain's beacon registries, and send those that are
     due: once half of `max_age` has passed since the end of the last period that a registry knows.
     """
+    fault = ""
+    try:
+        is_pending = _follow_updates(context, destination)
+    except ChainError as error:
+        is_pending, fault = False, str(error)
+    if is_pending or not (is_full_check or fault):
+        return
     for registry in context.routes.registries.values():
-        if registry.kind is not RegistryKind.BEACON or registry.destination != destination:
-            continue
-        try:
-            if _follow_updates(context, registry) or not is_full_check:
-                continue
-            fault = _send_update_if_due(context, registry)
-        except (ChainError, RegistryStoppedError) as error:
-            fault = str(error)
-        except DailyBudgetSpentError:
-            fault = WaitCode.DAILY_BUDGET_SPENT.meaning
-        store_registry_state(registry, fault=fault)
-        if fault:
-            log.warning("An update for the registry %s failed: %s", registry.address, fault)
+        if registry.kind is RegistryKind.BEACON and registry.destination == destination:
+            _update_if_due(context, registry, fault)
 
 
-def _follow_updates(context: ProverContext, registry: Registry) -> bool:
-    """Whether an update is on its way."""
-    lane = context.lane(registry.destination)
-    updates = lane.own_rows.filter(to=registry.address, jobs=None, confirmed=False)
+def _follow_updates(context: ProverContext, destination: int) -> bool:
+    """Whether an update is on its way. Follows cancelled ones and those of a former signer too:
+    later nonces wait for them.
+    """
+    lane = context.lane(destination)
+    updates = SentTransaction.objects.filter(chain=destination, jobs=None, confirmed=False)
     rows = updates.order_by("nonce")
     return rows.exists() and follow(lane, rows, lane.destination.latest_head().number)
+
+
+def _updates(registry: Registry) -> QuerySet[SentTransaction]:
+    """The updates that were sent to keep the registry awake, and cancelled ones."""
+    is_update = Q(to=registry.address) | Q(to=F("sender"))  # a cancelled one is an empty transfer
+    return SentTransaction.objects.filter(is_update, chain=registry.destination, jobs=None)
+
+
+def _update_if_due(context: ProverContext, registry: Registry, fault: str) -> None:
+    """Store the registry's state. With a fault of its last update, send none."""
+    try:
+        fault = fault or _send_update_if_due(context, registry)
+    except (ChainError, RegistryStoppedError) as error:
+        fault = str(error)
+    except DailyBudgetSpentError:
+        fault = WaitCode.DAILY_BUDGET_SPENT.meaning
+    store_registry_state(registry, fault=fault)
+    if fault:
+        log.warning("An update for the registry %s failed: %s", registry.address, fault)
 
 
 def _send_update_if_due(context: ProverContext, registry: Registry) -> str:
@@ -68,13 +89,14 @@ def _send_update_if_due(context: ProverContext, registry: Registry) -> str:
     data = joined_calls(calls.until(nodes.finality_update(calls.until)))
     # A node that denies what was sent must not make us pay again and again.
     recent = shared_now() - timedelta(seconds=registry.resend_after)
-    if lane.own_rows.filter(to=registry.address, jobs=None, signed_at__gt=recent).exists():
-        return "An update was sent, but the registry has not learned its committee."
+    if _updates(registry).filter(signed_at__gt=recent).exists():
+        duration = format_duration(registry.resend_after)
+        return f"The registry needs another update than that of the last {duration}."
     gas = destination.estimate_gas(lane.signer.address, registry.address, data)
     (data_fee,) = destination.data_fees([data])
     estimates = {ProveCall(data): GasEstimate(gas, data_fee)}
     priced_calls = price_calls(destination, destination.latest_head(), estimates, {})
-    unconfirmed = lane.own_rows.filter(to=registry.address, jobs=None, confirmed=False)
+    unconfirmed = _updates(registry).filter(confirmed=False)
     lane.sign_and_send([], registry.address, priced_calls, unconfirmed.exists)
     return ""
 
