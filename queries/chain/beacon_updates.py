@@ -4,9 +4,10 @@ beacon registry takes.
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
+from typing import NamedTuple
 
 from accounts.wording import format_duration, format_timestamp
 from queries.chain.beacon_node import BeaconNodes
@@ -40,11 +41,33 @@ class RegistryStoppedError(Exception):
     """
 
 
-def next_unknown_fork(registry: Registry, chain: BeaconChain) -> tuple[int, bytes] | None:
-    """The time and version of the first fork after those that the registry knows."""
+class UnknownFork(NamedTuple):
+    """The first fork after those that a registry knows."""
+
+    time: int
+    version: bytes
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The registry does not know the fork 0x{self.version.hex()} of the beacon chain, so "
+            f"it stops for good on {format_timestamp(self.time)}. Deploy a new one, with a new "
+            "checkpoint."
+        )
+
+
+def next_unknown_fork(registry: Registry, chain: BeaconChain) -> UnknownFork | None:
     first_slot, *_ = registry.fork_table[-1]
     later = (fork for fork in chain.forks if fork.first_slot > first_slot)
-    return next(((chain.start_of(fork.first_slot), fork.version) for fork in later), None)
+    fork = next(later, None)
+    return UnknownFork(chain.start_of(fork.first_slot), fork.version) if fork else None
+
+
+class RegistryCall(NamedTuple):
+    """A call of `begin()` or `update()`."""
+
+    data: bytes
+    block_hash: bytes  # that it records; empty: none
 
 
 @dataclass(frozen=True)
@@ -54,38 +77,31 @@ class UpdateCalls:
     registry: Registry
     destination: ChainClient
     nodes: BeaconNodes
+    _calls: dict[Update, list[RegistryCall]] = field(default_factory=dict, init=False)
 
-    def until(self, last: Update) -> list[bytes]:
+    def until(self, last: Update) -> list[RegistryCall]:
         """The call with this update, and before it those with the updates that name the committees
         which the registry does not know yet. Raises a `ChainError` if the registry would refuse one
         of them, and `RegistryStoppedError` if it refuses all.
         """
         try:
-            return self._until(last)
+            if last not in self._calls:
+                self._calls[last] = self._until(last)
+            return self._calls[last]
         except UpdateError as error:
             name = self.nodes.chain.name
             raise BeaconAnswersInvalidError.create(name, "updates", f" {error}.") from None
 
-    def _until(self, last: Update) -> list[bytes]:
+    def _until(self, last: Update) -> list[RegistryCall]:
         chain = self.nodes.beacon_chain
         if chain.start_of(last.signature_slot) > time.time():  # nobody has signed this slot
             raise UpdateError("an update is signed in the future")
-        fork = next_unknown_fork(self.registry, chain)
-        if fork and fork[0] <= chain.start_of(last.signature_slot - 1):
-            # Nothing of the update is checked yet. But no slot that a node claims can make a fork
-            # begin before its time.
-            if fork[0] > self.now:
-                raise UpdateError("an update is newer than the destination's newest block")
-            raise RegistryStoppedError(
-                f"The registry does not know the fork 0x{fork[1].hex()} of the beacon chain, so it "
-                "refuses all updates. Deploy a new one, with a new checkpoint."
-            )
-        if self.asleep_from < self.now:
-            max_age = format_duration(self.registry.max_age)
-            raise RegistryStoppedError(
-                f"The registry knows no committee of the last {max_age}, so it refuses all "
-                "updates. Deploy a new one, with a new checkpoint."
-            )
+        signed_at, fork = chain.start_of(last.signature_slot - 1), self.unknown_fork
+        # Nothing of the update is checked yet. But no slot that a node claims can make a fork begin
+        # before its time.
+        if fork and self.now < fork.time <= signed_at:
+            raise UpdateError("an update is newer than the destination's newest block")
+        self.check_not_stopped(signed_at)
         period, committee, calls = self._newest_known_committee(last.period)
         committees = {period: committee}
 
@@ -99,10 +115,27 @@ class UpdateCalls:
         count = last.period - period
         missed = self.nodes.updates(period, count, check) if count > 0 else []
         check(last)
-        return [
-            *calls,
-            *(update_call(update, committees[update.period]) for update in [*missed, last]),
-        ]
+        for update in [*missed, last]:
+            data = update_call(update, committees[update.period])
+            calls.append(RegistryCall(data, update.finalized.block_hash))
+        return calls
+
+    def check_not_stopped(self, signed_at: int) -> None:
+        """Raises `RegistryStoppedError` if the registry refuses all updates signed at this time or
+        later.
+        """
+        if self.unknown_fork and self.unknown_fork.time <= signed_at:
+            raise RegistryStoppedError(self.unknown_fork.sentence)
+        if self.asleep_from < self.now:
+            max_age = format_duration(self.registry.max_age)
+            raise RegistryStoppedError(
+                f"The registry knows no committee of the last {max_age}, so it refuses all "
+                "updates. Deploy a new one, with a new checkpoint."
+            )
+
+    @cached_property
+    def unknown_fork(self) -> UnknownFork | None:
+        return next_unknown_fork(self.registry, self.nodes.beacon_chain)
 
     @cached_property
     def now(self) -> int:
@@ -128,8 +161,21 @@ class UpdateCalls:
     @property
     def stops_at(self) -> int:
         """The same, or the time of a fork that the registry does not know, if that is earlier."""
-        fork = next_unknown_fork(self.registry, self.nodes.beacon_chain)
-        return min(self.asleep_from, fork[0]) if fork else self.asleep_from
+        fork = self.unknown_fork
+        return min(self.asleep_from, fork.time) if fork else self.asleep_from
+
+    @property
+    def awake_until(self) -> int:
+        """Until when it surely takes updates: it counts the age of one from its attested slot,
+        which may lie anywhere in the last period that the registry knows.
+        """
+        return self.stops_at - self.registry.period_seconds
+
+    @property
+    def stops_at_fork(self) -> UnknownFork | None:
+        """The fork that stops it, if that is the earlier of both."""
+        fork = self.unknown_fork
+        return fork if fork and fork.time < self.asleep_from else None
 
     @property
     def has_begun(self) -> bool:
@@ -151,7 +197,9 @@ class UpdateCalls:
             if isinstance(root, bytes) and root != EMPTY_WORD
         }
 
-    def _newest_known_committee(self, last_period: int) -> tuple[int, SyncCommittee, list[bytes]]:
+    def _newest_known_committee(
+        self, last_period: int
+    ) -> tuple[int, SyncCommittee, list[RegistryCall]]:
         """The newest period up to this one whose committee the registry knows, the committee, and
         the call that makes it known, if it is the first.
         """
@@ -160,7 +208,8 @@ class UpdateCalls:
             period = max(known_periods)
             return period, self._committee(period, self._known_roots[period]), []
         bootstrap = self.nodes.bootstrap(self.registry.checkpoint)
-        return bootstrap.header.period, bootstrap.committee, [begin_call(bootstrap)]
+        call = RegistryCall(begin_call(bootstrap), b"")
+        return bootstrap.header.period, bootstrap.committee, [call]
 
     def _committee(self, period: int, root: bytes) -> SyncCommittee:
         if root not in _committees:
@@ -186,10 +235,11 @@ class UpdateCalls:
         return committee
 
 
-def joined_calls(calls: list[bytes]) -> bytes:
-    """The calldata of one transaction with the first of these calls; others need a further one."""
-    joined = calls[:MAX_CALLS]
-    return joined[0] if len(joined) == 1 else call_data("multicall(bytes[])", joined)
+def joined_calls(calls: list[RegistryCall]) -> RegistryCall:
+    """One transaction with the first of these calls; others need a further one."""
+    joined = [call.data for call in calls[:MAX_CALLS]]
+    data = joined[0] if len(joined) == 1 else call_data("multicall(bytes[])", joined)
+    return RegistryCall(data, calls[:MAX_CALLS][-1].block_hash)
 
 
 @dataclass(eq=False)
@@ -212,7 +262,7 @@ class BeaconUpdates(HashClaims):
         if self._awaits_better or self.nodes.beacon_chain.start_of(update.signature_slot) > now:
             return None
         calls = self._calls.until(update)
-        return HashClaim(header, joined_calls(calls), needs_further_call=len(calls) > MAX_CALLS)
+        return HashClaim(header, joined_calls(calls).data, max(len(calls) / MAX_CALLS, 1))
 
     def wait_reason(self) -> Reason:
         """Raises `RegistryStoppedError` if there is nothing to wait for."""

@@ -43,7 +43,7 @@ class HashClaim:
 
     header: Header
     record_call: bytes = b""  # makes its hash known to the registry; empty: it is known
-    needs_further_call: bool = False  # this one only leads towards it
+    transactions: float = 1  # like this one; above 1 it only leads towards the block
 
 
 @dataclass(eq=False)

@@ -112,8 +112,8 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
         if not registry_block.unproven_facts:
             return cost
         anchor = _find_publish_anchor(block, registry, context, registry_block)
-        hops = anchor.hops and anchor.hops.count if isinstance(anchor, Preparation) else None
-        progress = registry_block.words, registry_block.leaf, type(anchor), hops
+        left = anchor.transactions if isinstance(anchor, Preparation) else 0
+        progress = registry_block.words, registry_block.leaf, type(anchor), left
         if progress == last_progress:  # the node lags behind, or lies
             raise NotPublishedError(
                 f"Block {block.header.number:,} is still not proven. Run this again later."

@@ -300,6 +300,7 @@ class AnchorSearch:
             f"{count} must be sent first.",
             Reason(WaitCode.HOPS_PENDING, pending_sentence),
             Hops(len(stops), len(sections), b"".join(sections), start),
+            transactions=len(stops) / len(sections),
         )
 
     def _proof_window_sentence(self) -> str:
@@ -316,8 +317,13 @@ class AnchorSearch:
             claim = self.claims.covering_claim
             if claim and claim.record_call and claim.header.number in blocks:
                 number = claim.header.number
-                recorded_block = None if claim.needs_further_call else number
-                return Preparation(claim.record_call, number, recorded_block=recorded_block)
+                recorded_block = number if claim.transactions <= 1 else None
+                return Preparation(
+                    claim.record_call,
+                    number,
+                    recorded_block=recorded_block,
+                    transactions=claim.transactions,
+                )
             return None
         if self.registry.kind is not RegistryKind.OPTIMISM:
             return None

@@ -87,6 +87,7 @@ class Preparation:
     pending_reason: Reason = WaitCode.HASH_PENDING.reason
     hops: Hops | None = None
     recorded_block: int | None = None  # whose hash it records by a claim
+    transactions: float = 1  # like this one, until the registry knows `next_start`
 
     @property
     def known_block(self) -> dict[int, bool]:

@@ -97,12 +97,9 @@ class BlockEstimate:
         return self.readiness.is_rejected
 
     def add(self, preparation: Preparation, price: Price) -> None:
-        """Add the price of a preparation; that of the first hops stands for all."""
-        if hops := preparation.hops:
-            share = hops.count / hops.count_in_call
-            self.preparations["hops"] = price.scale(share)
-        else:
-            self.preparations[preparation.calldata] = price
+        """Add the price of a preparation; the first of several transactions stands for all."""
+        key = "hops" if preparation.hops else preparation.calldata
+        self.preparations[key] = price.scale(preparation.transactions)
 
     def wait(self, readiness: Readiness, reason: Reason) -> None:
         self.readiness, self.code, self.sentence = readiness, reason.code, reason.sentence

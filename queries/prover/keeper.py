@@ -70,36 +70,38 @@ def _update_if_due(context: ProverContext, registry: Registry, fault: str) -> No
         fault = WaitCode.DAILY_BUDGET_SPENT.meaning
     store_registry_state(registry, fault=fault)
     if fault:
-        log.warning("An update for the registry %s failed: %s", registry.address, fault)
+        log.warning("Keeping the registry %s awake: %s", registry.address, fault)
 
 
 def _send_update_if_due(context: ProverContext, registry: Registry) -> str:
     """Store until when the registry stays awake. Return a sentence if an update is due and there is
-    a reason not to send it.
+    a reason not to send it, or if none can help because of a fork.
     """
     lane, nodes = context.lane(registry.destination), context.beacon_nodes(registry.source)
     destination = lane.destination
     calls = UpdateCalls(registry, destination, nodes)
-    stops_at = calls.stops_at
-    if stops_at <= calls.now:  # pages will say that it has stopped
-        stops_at = destination.ask_quorum(_stops_at, registry, nodes=nodes)
-    store_registry_state(registry, awake_until=datetime.fromtimestamp(stops_at, UTC))
+    awake_until = calls.awake_until
+    if calls.stops_at <= calls.now:  # pages will say that it has stopped
+        awake_until = destination.ask_quorum(_awake_until, registry, nodes=nodes)
+    store_registry_state(registry, awake_until=datetime.fromtimestamp(awake_until, UTC))
     if calls.now - calls.known_until < registry.max_age // 2:
-        return ""
-    data = joined_calls(calls.until(nodes.finality_update(calls.until)))
+        return calls.stops_at_fork.sentence if calls.stops_at_fork else ""
+    call = joined_calls(calls.until(nodes.finality_update(calls.until)))
     # A node that denies what was sent must not make us pay again and again.
     recent = shared_now() - timedelta(seconds=registry.resend_after)
     if _updates(registry).filter(signed_at__gt=recent).exists():
         duration = format_duration(registry.resend_after)
         return f"The registry needs another update than that of the last {duration}."
-    gas = destination.estimate_gas(lane.signer.address, registry.address, data)
-    (data_fee,) = destination.data_fees([data])
-    estimates = {ProveCall(data): GasEstimate(gas, data_fee)}
+    recorded = context.client(registry.source).header_by_hash(call.block_hash)
+    gas = destination.estimate_gas(lane.signer.address, registry.address, call.data)
+    (data_fee,) = destination.data_fees([call.data])
+    prove_call = ProveCall(call.data, recorded_block=recorded.number)
+    estimates = {prove_call: GasEstimate(gas, data_fee)}
     priced_calls = price_calls(destination, destination.latest_head(), estimates, {})
     unconfirmed = _updates(registry).filter(confirmed=False)
     lane.sign_and_send([], registry.address, priced_calls, unconfirmed.exists)
     return ""
 
 
-def _stops_at(node: ChainClient, registry: Registry, *, nodes: BeaconNodes) -> int:
-    return UpdateCalls(registry, node, nodes).stops_at
+def _awake_until(node: ChainClient, registry: Registry, *, nodes: BeaconNodes) -> int:
+    return UpdateCalls(registry, node, nodes).awake_until
