@@ -31,10 +31,10 @@ ADVICE: dict[type[ChainError], str] = {
     BeaconNodesUnreachableError: "Check that it runs, and that `beacon` in ROUTES_FILE has its "
     "address.",
     BeaconNodesRefuseError: "Name another one in ROUTES_FILE, or enable its light client server.",
-    BeaconObjectUnknownError: "Check that `beacon_checkpoint` is of this chain, and that the node "
-    f"serves light clients. {NEW_CHECKPOINT}",
-    BeaconAnswersInvalidError: "Check that `beacon`, `beacon_checkpoint` and `beacon_chain` in "
-    "ROUTES_FILE are of the same chain, or name another node.",
+    BeaconObjectUnknownError: "Check that the checkpoint is of this chain and of the last two "
+    f"weeks, and that the node serves light clients. {LOOK_UP}",
+    BeaconAnswersInvalidError: "Check that the checkpoint, and `beacon` and `beacon_chain` in "
+    "ROUTES_FILE, are of the same chain, or name another node.",
     CheckpointTooOldError: LOOK_UP,
 }
 
@@ -52,7 +52,7 @@ def check_light_client(chain: Chain, stored: LightClientState | None) -> Iterato
             try:
                 state = advance(stored or begin(nodes), nodes, source)
             except ChainError as error:
-                yield CheckResult(subject, ok=False, sentence=_add_advice(error))
+                yield CheckResult(subject, ok=False, sentence=add_beacon_advice(error))
                 continue
             has_begun, sentence = True, _describe(state, nodes)
             if is_old := nodes.slot_age(state.finalized_slot) > chain.limits.head_max_age:
@@ -80,7 +80,7 @@ def _check_checkpoint(chain: Chain, *, has_begun: bool) -> CheckResult:
             header = nodes.bootstrap(chain.beacon_checkpoint).header
         except BeaconError as error:
             if not has_begun:
-                return CheckResult(subject, ok=False, sentence=_add_advice(error))
+                return CheckResult(subject, ok=False, sentence=add_beacon_advice(error))
             sentence = f"{error} A new database needs one that they have. {NEW_CHECKPOINT}"
             return CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
         seconds = nodes.slot_age(header.slot)
@@ -91,5 +91,5 @@ def _check_checkpoint(chain: Chain, *, has_begun: bool) -> CheckResult:
     return CheckResult(subject, ok=has_begun, sentence=sentence, is_hint=has_begun)
 
 
-def _add_advice(error: ChainError) -> str:
+def add_beacon_advice(error: ChainError) -> str:
     return f"{error} {ADVICE.get(type(error), '')}".rstrip()

@@ -19,17 +19,9 @@ from django.db import DatabaseError
 from accounts.wording import format_duration
 from queries.amounts import gwei, short_amount
 from queries.chain.beacon_node import BeaconNodes
+from queries.chain.beacon_updates import next_unknown_fork
 from queries.chain.client import ChainClient
-from queries.chain.errors import (
-    BeaconAnswersInvalidError,
-    BeaconError,
-    BeaconNodesRefuseError,
-    BeaconNodesUnreachableError,
-    BeaconObjectUnknownError,
-    CallRevertedError,
-    ChainError,
-    CheckpointTooOldError,
-)
+from queries.chain.errors import BeaconError, CallRevertedError, ChainError, CheckpointTooOldError
 from queries.chain.light_client import advance, begin
 from queries.chain.registry_checks import SetupError, check_chain, newest_claim
 from queries.chain.signer import Signer
@@ -56,7 +48,7 @@ from queries.management.base import (
     configured_routes,
     configured_signer,
 )
-from queries.management.light_client_check import ADVICE as BEACON_ADVICE
+from queries.management.light_client_check import LOOK_UP, add_beacon_advice
 from queries.management.sending import TransactionFailedError, send_and_wait
 from queries.management.setup_check import add_advice
 from queries.planning.dry_runs import GasEstimate
@@ -66,17 +58,6 @@ from queries.transactions.lane import stopped_lanes
 
 DELEGATION_PREFIX = bytes.fromhex("ef0100")  # an EOA with a contract's code (EIP-7702) can sign
 REQUIRED_OPTIONS = ("source", "destination", "kind")
-OTHER_CHECKPOINT = (
-    "Name the root of a finalized block of the last two weeks. If it is one, `beacon` in "
-    "ROUTES_FILE names a node of another chain."
-)
-CHECKPOINT_ADVICE: dict[type[BeaconError], str] = {
-    BeaconNodesUnreachableError: BEACON_ADVICE[BeaconNodesUnreachableError],
-    BeaconNodesRefuseError: BEACON_ADVICE[BeaconNodesRefuseError],
-    BeaconObjectUnknownError: f"{OTHER_CHECKPOINT} Or it does not serve light clients.",
-    BeaconAnswersInvalidError: "Check that the checkpoint, and `beacon` and `beacon_chain` in "
-    "ROUTES_FILE, are of this chain.",
-}
 
 
 class Command(OperatorCommand):
@@ -254,7 +235,12 @@ def _check_checkpoint(registry: Registry, source: Chain) -> None:
     """Check that the registry can begin with its checkpoint and take the newest update, by a light
     client that does the same.
     """
-    source = replace(source, beacon_checkpoint=registry.checkpoint)
+    fork = source.beacon_chain and next_unknown_fork(registry, source.beacon_chain)
+    if fork and fork.time <= time.time():
+        raise CommandError(fork.sentence)
+    source = replace(
+        source, beacon_checkpoint=registry.checkpoint, custom_beacon_chain=registry.beacon_chain
+    )
     max_age = min(registry.max_age, MAX_COMMITTEE_AGE)
     with closing(BeaconNodes(source)) as nodes, closing(ChainClient(source)) as client:
         try:
@@ -262,10 +248,10 @@ def _check_checkpoint(registry: Registry, source: Chain) -> None:
         except CheckpointTooOldError:
             raise CommandError(
                 f"The checkpoint is older than {format_duration(max_age)}: the registry would take "
-                f"no update. {OTHER_CHECKPOINT}"
+                f"no update. {LOOK_UP}"
             ) from None
         except BeaconError as error:
-            raise CommandError(f"{error} {CHECKPOINT_ADVICE.get(type(error), '')}") from None
+            raise CommandError(add_beacon_advice(error)) from None
     if state.block_number is None:
         raise CommandError(
             f"The beacon nodes of {source.name} have no update about the checkpoint or a later "

@@ -107,6 +107,20 @@ def test_a_checkpoint_that_is_unknown_or_old_is_refused_before_anything_is_sent(
     assert "Deploying" not in unknown + too_old + unreachable
 
 
+def test_a_registry_that_does_not_know_the_present_fork_is_refused(
+    settings: LazySettings, tmp_path: Path, node: LocalNode, ethereum: Chain, rig: KnownChainRig
+) -> None:
+    setup, root = LocalSetup(settings, tmp_path), rig.checkpoint(10)
+    with closing(BeaconNode(rig)) as beacon:
+        lines = f'beacon = ["{beacon.url}"]', f'beacon_checkpoint = "{root}"'
+        setup.add_chain(ETHEREUM, "Ethereum", [ethereum.url], *lines)
+        setup.add_chain(CHAIN_ID, "Local", [node.url])
+        setup.add(f'{REGISTRY}\ncheckpoint = "{root}"\nforks = ["0x05000000"]')
+        printed = setup.run("deploy_registry")
+    assert "does not know the fork 0x06000000 of the beacon chain" in printed
+    assert "Deploying" not in printed
+
+
 def test_a_checkpoint_of_another_chain_is_refused_although_its_beacon_node_has_it(
     settings: LazySettings, tmp_path: Path, node: LocalNode, ethereum: Chain
 ) -> None:
