@@ -75,12 +75,14 @@ def _unfinished_filter(prefix: str = "") -> Q:
 def _delete_unneeded(cutoff: datetime) -> Counter[str]:
     """Delete transactions and jobs without queries, and facts and proofs of accounts that no query
     of the job asks for. Each sender's last transaction stays, for its nonce, and those that stop a
-    lane.
+    lane. So do those that recorded a block's hash: no other row says from which blocks older ones
+    are reached.
     """
     same_sender = {"chain": OuterRef("chain"), "sender": OuterRef("sender")}
     later_rows = SentTransaction.objects.filter(**same_sender, nonce__gt=OuterRef("nonce"))
     old_rows = SentTransaction.objects.filter(Exists(later_rows), signed_at__lt=cutoff)
-    finished_rows = old_rows.exclude(_unfinished_filter() | NONCE_USED_ELSEWHERE)
+    is_needed = _unfinished_filter() | NONCE_USED_ELSEWHERE | Q(recorded_block__isnull=False)
+    finished_rows = old_rows.exclude(is_needed)
     counts = delete_in_chunks(finished_rows.exclude(job_links__job__queries__isnull=False))
     queries = Query.objects.filter(job=OuterRef("job"))
     facts = Fact.objects.exclude(Exists(queries.filter(account=OuterRef("account"))))
