@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from queries.chain.errors import (
     BeaconAnswersInvalidError,
+    BeaconError,
     BeaconNodesRefuseError,
     BeaconNodesUnreachableError,
     BeaconObjectUnknownError,
@@ -195,7 +196,7 @@ def _read(node: BeaconNode, path: str, read: Callable[[bytes], Value]) -> Value:
         sentence = str(error)
         detail = f" {sentence[:1].upper()}{sentence[1:]}."
         raise NodeError(BeaconAnswersInvalidError, detail) from None
-    except ChainError as error:  # of a question that the check has asked
+    except BeaconError as error:  # of a question that the check has asked
         raise NodeError(BeaconAnswersInvalidError, f" {error}") from None
 
 
