@@ -588,9 +588,10 @@ class RegistryRecord(models.Model):
     source = models.PositiveBigIntegerField()
     destination = models.PositiveBigIntegerField()
     address = models.CharField(max_length=42)  # checksummed
-    # When it stops for good if it learns no more committees; null: not known yet.
+    # Within a period after it, it stops for good if it learns no more committees; null: not known.
     awake_until = models.DateTimeField(null=True)
-    fault = models.TextField(default="")  # a sentence: why the update that is due was not sent
+    # A sentence: why the update that is due was not sent, or which fork ends it.
+    fault = models.TextField(default="")
 
     class Meta:
         constraints: ClassVar = [

@@ -77,6 +77,9 @@ def registry_problems(states: Sequence[RegistryState], links: PageLinks) -> list
         if state.has_stopped:
             subject = f"Newer blocks of {source} are no longer proven on {destination}"
             sentences.append(f"{subject}: the registry has stopped for good.")
+        elif state.awake_until is None:
+            subject = f"newer blocks of {source} are proven on {destination}"
+            sentences.append(f"It is not known until when {subject}.")
         elif state.stops_soon:
             until = format_timestamp(int(state.awake_until.timestamp()))
             subject = f"Newer blocks of {source} are proven on {destination} only until {until}"

@@ -141,10 +141,10 @@ class Registry:
 
     @property
     def min_awake_seconds(self) -> int:
-        """If a beacon registry stops sooner than in so many seconds, a prover should have sent an
-        update, and did not.
+        """If a beacon registry surely stays awake for less, a prover should have sent an update,
+        and did not.
         """
-        return self.max_age - self.max_age // 2 - self.resend_after
+        return self.max_age - self.max_age // 2 - self.resend_after - self.period_seconds
 
     def slot_time(self, slot: int) -> int:
         """When a slot of the source's beacon chain began, in Unix seconds."""

@@ -10,7 +10,7 @@ from accounts.wording import format_count, format_duration, format_timestamp
 from queries.amounts import gwei, short_amount
 from queries.chain.answers import ChainHead
 from queries.chain.beacon_node import BeaconNodes
-from queries.chain.beacon_updates import UpdateCalls, next_unknown_fork
+from queries.chain.beacon_updates import RegistryStoppedError, UpdateCalls
 from queries.chain.block_contents import fetch_receipts
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
@@ -434,28 +434,25 @@ def _check_committees(registry: Registry, source: ChainClient, destination: Chai
     """
     nodes = BeaconNodes(source.chain)
     calls = UpdateCalls(registry, destination, nodes)
-    stop = next_unknown_fork(registry, nodes.beacon_chain)
-    if stop and stop[0] <= time.time():
+    try:
+        calls.check_not_stopped(calls.now)
+    except RegistryStoppedError as error:
+        raise SetupError(str(error)) from None
+    known_until, awake_until = map(format_timestamp, (calls.known_until, calls.awake_until))
+    stops_soon = calls.awake_until - calls.now < registry.min_awake_seconds
+    if stops_soon and calls.stops_at_fork:
+        raise SetupError(calls.stops_at_fork.sentence)
+    if not calls.has_begun:
+        checkpoint = f"begins with the checkpoint 0x{registry.checkpoint.hex()}"
+        return f"{checkpoint}, if a prover is started by {awake_until}"
+    if stops_soon:
         raise SetupError(
-            f"It does not know the fork 0x{stop[1].hex()}, so it takes no updates. {REPLACE_ADVICE}"
-        )
-    if calls.asleep_from < calls.now:
-        raise SetupError(
-            f"It knows no sync committee of the last {format_duration(registry.max_age)}, so it "
-            f"refuses all updates. {REPLACE_ADVICE}"
-        )
-    known_until, asleep_from = map(format_timestamp, (calls.known_until, calls.asleep_from))
-    if calls.asleep_from - calls.now < registry.min_awake_seconds:
-        raise SetupError(
-            f"It knows the sync committees until {known_until}, and stops for good on "
-            f"{asleep_from}. A prover should have sent an update by now. Check that one runs, and "
+            f"It knows the sync committees until {known_until}, and stays awake until "
+            f"{awake_until}. A prover should have sent an update by now. Check that one runs, and "
             "that beacon nodes, signer and budget are ok; the registry's page says what failed."
         )
-    known = f"knows the sync committees until {known_until}"
-    if not calls.has_begun:
-        known = f"begins with the checkpoint 0x{registry.checkpoint.hex()}"
-    end = f"; stops at the fork 0x{stop[1].hex()}, on {format_timestamp(stop[0])}" if stop else ""
-    return f"{known}, awake until {asleep_from}{end}"
+    end = f". {calls.unknown_fork.sentence}" if calls.unknown_fork else ""
+    return f"knows the sync committees until {known_until}, awake until {awake_until}{end}"
 
 
 # The signer

@@ -80,8 +80,8 @@ GAUGES = {
     "light client checked it.",
     "light_client_signers": "How many of 512 validators signed the light client's last update.",
     "light_client_check_age_seconds": "Seconds since beacon nodes last answered the light client.",
-    "registry_awake_seconds": "Seconds until a beacon registry stops for good, if it learns no "
-    "more committees.",
+    "registry_awake_seconds": "For how many seconds a beacon registry surely stays awake, if it "
+    "learns no more committees; 0 if that is not known.",
     "registry_awake_needed_seconds": "If a beacon registry stays awake for less, an update is "
     "overdue, or a fork is near that the registry does not know.",
     "daily_budget_spent_ratio": "How much of `daily_budget` is spent or reserved; from 1 on "
@@ -285,7 +285,7 @@ def _light_client_samples(chains: Collection[int], now: datetime) -> Iterator[Na
 def _registry_samples(registries: Collection[Registry], now: datetime) -> Iterator[NamedSample]:
     for state in registry_states(registries):
         route = state.registry.route_filter
-        seconds = (state.awake_until - now).total_seconds()
+        seconds = (state.awake_until - now).total_seconds() if state.awake_until else 0
         yield _sample("registry_awake_seconds", seconds, **route)
         yield _sample("registry_awake_needed_seconds", state.registry.min_awake_seconds, **route)
 

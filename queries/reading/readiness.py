@@ -123,7 +123,7 @@ class _RouteState:
         if sentence := reason_beyond_head(selector, self.head, limits):
             sentence = f"It is not on {name} yet: {sentence}"
             return self._answer(Readiness.FAILS, RequestCode.BLOCK_BEYOND_HEAD.code, sentence)
-        if self.has_stopped:
+        if self._has_stopped():
             return self._stopped()
         code, seconds = WaitCode.BLOCK_NOT_FINAL, self.seconds_until_final(selector.number)
         if selector.is_time:
@@ -178,7 +178,7 @@ class _RouteState:
 
     def _obstacles(self, block: int, last: int) -> Iterator[BlockReadiness]:
         head, answer = self.head, partial(self._answer, block=block)
-        if self.has_stopped and not self._has_recorded_block(last):
+        if self._has_stopped() and not self._has_recorded_block(last):
             yield self._stopped(block)
         if head.proof_window == -1 or (head.oldest_provable_block or 0) > self.final > 0:
             sentence = "None of this server's nodes proves an account of a final block right now."
@@ -230,8 +230,7 @@ class _RouteState:
     ) -> BlockReadiness:
         return BlockReadiness(readiness, Reason(code, sentence), self.head, block, seconds)
 
-    @property
-    def has_stopped(self) -> bool:
+    def _has_stopped(self) -> bool:
         """Whether the registry is a beacon registry that can learn no newer block."""
         return any(state.has_stopped for state in registry_states([self.registry]))
 

@@ -13,19 +13,21 @@ class RegistryState:
     """A beacon registry counts by the time of its destination, so `now` is that chain's."""
 
     registry: Registry
-    awake_until: datetime  # when it stops for good, if it learns no more committees
-    fault: str  # a sentence: why the update that is due was not sent
+    # Within a period after it, it stops for good if it learns no more committees; None: not known.
+    awake_until: datetime | None
+    fault: str  # a sentence: why the update that is due was not sent, or which fork ends it
     now: datetime
 
     @property
     def has_stopped(self) -> bool:
-        return self.awake_until <= self.now
+        period = timedelta(seconds=self.registry.period_seconds)
+        return self.awake_until is not None and self.awake_until + period <= self.now
 
     @property
     def stops_soon(self) -> bool:
-        """Whether an update should have been sent by now, or a fork is near."""
+        """Whether an update should have been sent by now, a fork is near, or nothing is known."""
         seconds = timedelta(seconds=self.registry.min_awake_seconds)
-        return self.awake_until - self.now < seconds
+        return self.awake_until is None or self.awake_until - self.now < seconds
 
 
 def registry_states(registries: Collection[Registry]) -> list[RegistryState]:
@@ -33,14 +35,14 @@ def registry_states(registries: Collection[Registry]) -> list[RegistryState]:
     beacon = [registry for registry in registries if registry.kind is RegistryKind.BEACON]
     if not beacon:
         return []
-    rows = RegistryRecord.objects.filter(awake_until__isnull=False)
+    rows = RegistryRecord.objects.all()
     by_key = {(row.source, row.destination, row.address): row for row in rows}
     heads = ChainRecord.objects.in_bulk([registry.destination for registry in beacon])
     states = []
     for registry in beacon:
         row = by_key.get((registry.source, registry.destination, registry.address))
         head = heads.get(registry.destination)
-        if row and row.awake_until and head and head.recorded_at:
+        if row and head and head.recorded_at:
             now = datetime.fromtimestamp(head.timestamp, UTC)
             states.append(RegistryState(registry, row.awake_until, row.fault, now))
     return states

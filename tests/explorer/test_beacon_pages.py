@@ -200,8 +200,8 @@ def test_neither_an_unmined_update_nor_that_of_another_registry_counts_as_record
     assert (name, details) == (f"Hash of block {BLOCK:,}", "known to the registry")
 
 
-def _stay_awake(left: timedelta, fault: str = "") -> None:
-    """Store how long the registry still stays awake by the time of its destination."""
+def _stay_awake(left: timedelta | None, fault: str = "") -> None:
+    """Store how long the registry surely stays awake by the time of its destination."""
     now = timezone.now()
     ChainRecord.objects.filter(chain=OPTIMISM).delete()
     record_head(OPTIMISM, number=BLOCK, timestamp=int(now.timestamp()))
@@ -210,7 +210,7 @@ def _stay_awake(left: timedelta, fault: str = "") -> None:
         source=SEPOLIA,
         destination=OPTIMISM,
         address=BEACON.address,
-        awake_until=now + left,
+        awake_until=None if left is None else now + left,
         fault=fault,
     )
 
@@ -219,15 +219,17 @@ def test_pages_show_until_when_a_registry_stays_awake() -> None:
     assert "Awake until" not in page_text(REGISTRY)
     _stay_awake(timedelta(days=9))
     assert "Awake until" in page_text(REGISTRY)
-    assert "The last attempt failed." not in page_text(REGISTRY)
+    assert "A prover reports:" not in page_text(REGISTRY)
     status = page_text("/status")
     assert "only until" not in status
     assert "Beacon registries" not in status  # operators see it
     fault = "No beacon node of Sepolia answers."
-    _stay_awake(timedelta(days=5), fault)
-    assert f"The last attempt failed. {fault}" in page_text(REGISTRY)
+    _stay_awake(timedelta(days=4), fault)
+    assert f"A prover reports: {fault}" in page_text(REGISTRY)
     assert "Newer blocks of Sepolia are proven on OP Mainnet only until" in page_text("/status")
-    _stay_awake(timedelta(seconds=-1), fault)
+    _stay_awake(timedelta(hours=-1), fault)  # it may take updates for another period
+    assert "The registry has stopped for good." not in page_text(REGISTRY)
+    _stay_awake(timedelta(seconds=-1 - BEACON.period_seconds), fault)
     assert "The registry has stopped for good." in page_text(REGISTRY)
     assert "Newer blocks of Sepolia are no longer proven on OP Mainnet" in page_text("/status")
 
@@ -254,10 +256,21 @@ def test_pages_do_not_promise_newer_blocks_of_a_stopped_registry() -> None:
 def test_the_status_page_tells_operators_why_an_update_was_not_sent(settings: LazySettings) -> None:
     settings.STATUS_PAGE = "FULL"
     fault = "The operator's daily budget is spent."
-    _stay_awake(timedelta(days=5), fault)
+    _stay_awake(timedelta(days=4), fault)
     row = page_text("/status").partition("Beacon registries")[2]
     assert "Sepolia on OP Mainnet stops soon" in row
     assert fault in row
+
+
+def test_a_registry_that_cannot_begin_is_shown(settings: LazySettings) -> None:
+    settings.STATUS_PAGE = "FULL"
+    fault = "No beacon node of Sepolia answers."
+    _stay_awake(None, fault)
+    page = page_text(REGISTRY)
+    assert f"Until when it stays awake is not known. A prover reports: {fault}" in page
+    status = page_text("/status")
+    assert "not known until when newer blocks of Sepolia are proven on OP Mainnet" in status
+    assert f"Sepolia on OP Mainnet not known {fault}" in status
 
 
 def test_a_former_registry_of_the_route_is_not_shown() -> None:

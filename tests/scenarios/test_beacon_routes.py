@@ -52,7 +52,7 @@ MAX_AGE = 10 * SLOTS_PER_PERIOD  # seconds, as slots have one
 
 
 @dataclass
-class Route:
+class BeaconRoute:
     """An L1 that is proven to a chain which never hears of it."""
 
     service: Service
@@ -60,6 +60,25 @@ class Route:
     other: Chain
     rig: BeaconRig
     node: BeaconNode
+
+    def is_recorded(self, block: int) -> bool:
+        block_hash = bytes.fromhex(self.l1.header(block)["hash"][2:])
+        return any(self.service.read("recorded(bytes32)", block_hash, route=(L1, OTHER)))
+
+    def registry_page(self) -> str:
+        address = self.service.registries[L1, OTHER]
+        return self.service.get(f"/explorer/registry/{OTHER}/{address}").text
+
+    def newest_recorded(self) -> int | None:
+        """The block that the registry's page names as the newest one recorded."""
+        match = re.search(r"recorded block.*?<dd>([0-9,]+)</dd>", self.registry_page(), re.DOTALL)
+        return int(match[1].replace(",", "")) if match else None
+
+
+@dataclass
+class Route(BeaconRoute):
+    """With two beacon nodes and two provers."""
+
     second: BeaconNode
     registry: str
 
@@ -81,10 +100,6 @@ class Route:
         self.service.wait(batch)
         assert self.service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
 
-    def is_recorded(self, block: int) -> bool:
-        block_hash = bytes.fromhex(self.l1.header(block)["hash"][2:])
-        return any(self.service.read("recorded(bytes32)", block_hash, route=(L1, OTHER)))
-
     def await_pending(self, count: int) -> None:
         """Wait until so many transactions wait for a block, while none is mined."""
 
@@ -94,9 +109,7 @@ class Route:
         wait_until(is_pending, what=f"{count} pending transactions")
 
     def names_recorded(self, block: int) -> bool:
-        """Whether the registry's page says that the block is the newest one recorded."""
-        page = self.service.get(f"/explorer/registry/{OTHER}/{self.registry}").text
-        return bool(re.search(rf"recorded block.*?<dd>{block:,}</dd>", page, re.DOTALL))
+        return self.newest_recorded() == block
 
     def sent_since(self, block: int) -> int:
         return len(self.other.transactions_of(SIGNER, since=block + 1))
@@ -446,8 +459,11 @@ def age_updates(service: Service) -> None:
 
 
 def test_an_idle_registry_is_kept_awake(route: Route) -> None:
-    """Once half of its `max_age` has passed, the operator pays for an update without a batch."""
-    before = route.other.head
+    """Once half of its `max_age` has passed, the operator pays for an update without a batch.
+    Blocks before the one that it records can then be proven.
+    """
+    before, recorded = route.other.head, route.newest_recorded()
+    assert recorded
     for _ in range(4):
         route.l1.mine(1, SLOTS_PER_PERIOD)
         route.finalize("latest")
@@ -459,6 +475,10 @@ def test_an_idle_registry_is_kept_awake(route: Route) -> None:
     wait_until(lambda: route.sent_since(before))
     route.await_polls()
     assert route.sent_since(before) == 1
+    newest = route.newest_recorded()
+    assert newest
+    assert newest > recorded
+    assert route.is_recorded(newest)
     block = route.l1.mine(20) - 10
     route.finalize(block + 1)
     route.assert_done(route.submit(block), block)
@@ -472,7 +492,7 @@ def test_an_update_that_cannot_be_sent_is_reported_before_the_registry_stops(rou
     for _ in range(6):
         route.l1.mine(1, SLOTS_PER_PERIOD)
         route.finalize("latest")
-    wait_until(lambda: "The last attempt failed." in registry_page(route))
+    wait_until(lambda: "A prover reports: " in route.registry_page())
     assert "awake until" in registry_line(route.service)
     for _ in range(2):
         route.l1.mine(1, SLOTS_PER_PERIOD)
@@ -484,20 +504,15 @@ def test_an_update_that_cannot_be_sent_is_reported_before_the_registry_stops(rou
         node.recover()
     before = route.other.head
     wait_until(lambda: route.sent_since(before))
-    wait_until(lambda: "The last attempt failed." not in registry_page(route))
+    wait_until(lambda: "A prover reports: " not in route.registry_page())
     assert "awake until" in registry_line(route.service)
 
 
 @dataclass
-class SmallRoute:
-    """The same with one beacon node, and a chain behind three nodes of which one may lie."""
+class SmallRoute(BeaconRoute):
+    """With one beacon node, and a chain behind three nodes of which one may lie."""
 
-    service: Service
-    l1: Chain
-    other: Chain
     liar: Node
-    rig: BeaconRig
-    node: BeaconNode
 
     def pass_periods(self, count: int) -> None:
         for _ in range(count):
@@ -514,10 +529,6 @@ class SmallRoute:
         sent = self.other.transactions_of(SIGNER)
         return [row["hash"] for row in sent if row["to"] == registry]
 
-    def registry_page(self) -> str:
-        address = self.service.registries[L1, OTHER]
-        return self.service.get(f"/explorer/registry/{OTHER}/{address}").text
-
     def submit_final(self) -> tuple[str, int]:
         """A batch for a block that is final."""
         block = self.l1.mine(20) - 10
@@ -525,15 +536,23 @@ class SmallRoute:
         return self.service.submit({L1: {block: accounts(HOLDER)}}, to=OTHER), block
 
 
+NewSmallRoute = Callable[..., SmallRoute]
+
+
 @pytest.fixture
 def small_route(
     new_service: NewService, new_chain: NewChain, new_node: NewNode
-) -> Iterator[Callable[..., SmallRoute]]:
-    """Takes the rig's forks, which of them the registry knows, and the chain's settings."""
+) -> Iterator[NewSmallRoute]:
+    """Takes the rig's forks, which of them the registry knows, its maximum age, and the chain's
+    settings.
+    """
     with ExitStack() as stack:
 
         def start(
-            forks: Sequence[Fork] = ONE_FORK, known: slice = slice(None), **settings: float
+            forks: Sequence[Fork] = ONE_FORK,
+            known: slice = slice(None),
+            max_age: int = MAX_AGE,
+            **settings: float,
         ) -> SmallRoute:
             l1, other = (new_chain(chain, age=5 * DAY) for chain in (L1, OTHER))
             l1.mine(20)
@@ -543,24 +562,81 @@ def small_route(
             checkpoint = rig.checkpoint(CHECKPOINT)
             rig.finalize("latest")  # names the next committee
             service.set_limits(
-                poll_interval=0.5, check_interval=2, max_retry_delay=1, update_wait=0
-            )
+                poll_interval=0.5, check_interval=2, max_retry_delay=1, update_wait=0,
+                resend_after=2, replace_after=4,
+            )  # fmt: skip
             honest = other.url, other.url.replace("127.0.0.1", "localhost")
             service.add_chain(other, liar, *honest, **settings)
             service.add_chain(l1, **rig.settings(node, checkpoint=checkpoint))
             service.add_beacon_chain(l1, rig)
             versions = [f"0x{fork.version.hex()}" for fork in forks[known]]
             service.add_registry(
-                "beacon", l1, other, rig=rig, checkpoint=checkpoint, max_age=MAX_AGE, forks=versions
+                "beacon", l1, other, rig=rig, checkpoint=checkpoint, max_age=max_age, forks=versions
             )
             service.serve()
             service.prove()
-            return SmallRoute(service, l1, other, liar, rig, node)
+            return SmallRoute(service, l1, other, rig, node, liar)
 
         yield start
 
 
-def test_updates_count_towards_the_daily_budget(small_route: Callable[..., SmallRoute]) -> None:
+def test_a_cancelled_update_stops_nothing(small_route: NewSmallRoute) -> None:
+    """The nodes refuse an update after it was signed: an empty transfer takes its nonce."""
+    route = small_route()
+    route.other.automine(on=False)
+    route.pass_periods(7)
+
+    def pending() -> list[dict[str, Any]]:
+        block = route.other.rpc("eth_getBlockByNumber", "pending", True)
+        return [row for row in block["transactions"] if row["from"] == SIGNER.lower()]
+
+    (update,) = wait_until(pending)
+    assert update["to"] == route.service.registries[L1, OTHER].lower()
+    limit = int(route.other.header("latest")["gasLimit"], 16)
+    route.other.rpc("evm_setBlockGasLimit", hex(100_000))
+    route.other.rpc("anvil_dropTransaction", update["hash"])
+    wait_until(lambda: any(row["to"] == SIGNER.lower() for row in pending()))
+    route.other.rpc("evm_setBlockGasLimit", hex(limit))
+    (cancelled,) = (row["hash"] for row in pending())
+    route.other.rpc("anvil_dropTransaction", cancelled)  # it has to be sent again
+    route.other.automine(on=True)
+    batch, block = route.submit_final()
+    route.service.wait(batch)
+    assert route.service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
+
+
+def test_updates_for_many_periods_take_several_transactions(
+    small_route: NewSmallRoute, tmp_path: Path
+) -> None:
+    """An estimate prices all of them, and `publish_proof` sends all of them."""
+    max_age = 40 * SLOTS_PER_PERIOD
+    route = small_route(max_age=max_age)
+    route.pass_periods(9)
+    block = route.l1.mine(20) - 10
+    route.finalize(block + 1)
+    wait_until(lambda: f"{block + 1}</dd>" in route.registry_page())
+    body = request({L1: {block: accounts(HOLDER)}}, to=OTHER)
+    estimate = route.service.post("/estimate", body).json()
+    assert (estimate["complete"], estimate["transactions"]) == (True, 3)
+    batch = route.service.submit({L1: {block: accounts(HOLDER)}}, to=OTHER)
+    route.service.wait(batch)
+    mined = route.other.transactions_of(SIGNER)
+    gas = sum(int(route.other.receipt(sent["hash"])["gasUsed"], 16) for sent in mined)
+    assert len(mined) == 3
+    assert gas == pytest.approx(int(estimate["gas"]), rel=0.1)
+    file = tmp_path / "proof.json"
+    file.write_bytes(route.service.get(f"/batch-queries/{batch}/proof").content)
+    types, values = route.rig.constructor_arguments(route.rig.checkpoint(CHECKPOINT), max_age)
+    types, values = ["uint256", "uint256", *types], [HORIZON, L1, *values]
+    other = route.other.deploy("BeaconRegistry", types, values)
+    command = ("publish_proof", str(file), "--node", route.other.url, "--registry", other)
+    nodes = ("--source-node", route.l1.url, "--beacon-node", route.node.url)
+    route.service.manage(*command, *nodes, "--unverifiable")
+    word = route.other.call(other, "accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
+    assert int.from_bytes(word) == HOLDER_BALANCE
+
+
+def test_updates_count_towards_the_daily_budget(small_route: NewSmallRoute) -> None:
     """Once it is spent, no further one is sent, and the registry's page says why."""
     route = small_route(daily_budget=0.000000001)
     route.pass_periods(7)
@@ -574,7 +650,7 @@ def test_updates_count_towards_the_daily_budget(small_route: Callable[..., Small
 
 
 def test_a_node_that_denies_all_committees_does_not_get_a_batch_rejected(
-    small_route: Callable[..., SmallRoute],
+    small_route: NewSmallRoute,
 ) -> None:
     """Without them, the registry would have stopped long ago: the checkpoint is too old."""
     route = small_route()
@@ -596,13 +672,20 @@ def test_a_node_that_denies_all_committees_does_not_get_a_batch_rejected(
 
 
 def test_a_batch_is_rejected_after_a_fork_that_the_registry_does_not_know(
-    small_route: Callable[..., SmallRoute],
+    small_route: NewSmallRoute,
 ) -> None:
-    """Blocks from before the fork are still proven, from those that the registry has recorded."""
+    """The page and `check_setup` report the fork beforehand. Blocks from before it are still
+    proven, from those that the registry has recorded, also after `prune`.
+    """
     fork = electra(SLOTS_PER_PERIOD, bytes.fromhex("66000000"))
     route = small_route([*ONE_FORK, fork], known=slice(1))
     batch, block = route.submit_final()
     route.service.wait(batch)
+    wait_until(lambda: "does not know the fork 0x66000000" in route.registry_page())
+    assert "unless it learns another committee" not in route.registry_page()
+    line = registry_line(route.service)
+    assert line.startswith("not ok")
+    assert "does not know the fork 0x66000000" in line
     route.pass_periods(1)
     batch, _ = route.submit_final()
     route.service.wait(batch, end="REJECTED")
@@ -610,12 +693,20 @@ def test_a_batch_is_rejected_after_a_fork_that_the_registry_does_not_know(
     assert (rejection["code"], rejection["retryable"]) == ("registry_stopped", False)
     assert "does not know the fork 0x66000000" in rejection["message"]
     wait_until(lambda: "The registry has stopped for good." in route.registry_page())
+    recorded = route.newest_recorded()
+    long_ago = "2020-01-01 00:00:00"
+    route.service.execute(f"UPDATE queries_batch SET ended_at = '{long_ago}'")
+    route.service.execute(
+        f"UPDATE queries_senttransaction SET signed_at = '{long_ago}', final = (1 = 1)"
+    )
+    assert "Deleted 2 batches" in route.service.manage("prune", "--older-than", "1d").stdout
+    assert route.newest_recorded() == recorded
     older = route.service.submit({L1: {block - 3: accounts(HOLDER)}}, to=OTHER)
     route.service.wait(older)
 
 
 def test_a_beacon_node_that_stays_in_a_former_fork_does_not_get_a_batch_rejected(
-    small_route: Callable[..., SmallRoute],
+    small_route: NewSmallRoute,
 ) -> None:
     """The registry need not know the forks before its checkpoint."""
     former = electra(0, bytes.fromhex("05000000"))
@@ -639,11 +730,6 @@ def test_three_missed_periods_are_caught_up_in_one_transaction(route: Route) -> 
     route.finalize(block + 1)
     route.assert_done(route.submit(block), block)
     assert route.sent_since(before) == 2
-
-
-def registry_page(route: Route) -> str:
-    address = route.service.registries[L1, OTHER]
-    return route.service.get(f"/explorer/registry/{OTHER}/{address}").text
 
 
 def registry_line(service: Service) -> str:

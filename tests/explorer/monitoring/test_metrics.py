@@ -116,10 +116,14 @@ def test_a_registry_that_misses_its_update_raises_an_alert(monkeypatch: pytest.M
     awake, needed = values()
     assert awake == pytest.approx(7 * DAY, abs=60)
     assert awake > needed + DAY
-    row.awake_until = now + timedelta(days=5)
+    row.awake_until = now + timedelta(days=4)
     row.save()
     awake, needed = values()
     assert 0 < awake < needed
+    row.awake_until = None  # no beacon node has shown the checkpoint
+    row.save()
+    awake, needed = values()
+    assert awake == 0 < needed
 
 
 def test_the_budget_ratio_counts_only_the_current_signer(monkeypatch: pytest.MonkeyPatch) -> None:
