@@ -20,7 +20,7 @@ from pydantic import Field, StrictInt
 
 from accounts.wording import HOUR
 from queries.config.routes_file import ContractAddress, Root, Time, Version
-from queries.contracts.abi import Artifact, load_artifact
+from queries.contracts.abi import Artifact, call_data, load_artifact
 from queries.proving.beacon import MAX_COMMITTEE_AGE, SLOTS_PER_PERIOD, BeaconChain, Fork
 from queries.proving.beacon_chains import beacon_differences
 from queries.proving.keccak import keccak256
@@ -208,6 +208,22 @@ def lookup_arguments(registry: Registry) -> bytes:
     """The encoded constructor arguments of the lookup beside a registry."""
     arguments = [registry.address, verifier_address(registry.address), registry.lookup_urls]
     return encode(["address", "address", "string[]"], arguments)
+
+
+@lru_cache
+def courier_address() -> str:
+    """The address of the courier, which is the same on every chain."""
+    return create2_address(courier_init_code())
+
+
+def courier_init_code() -> bytes:
+    """The init code of the courier, through which the signer calls users' contracts."""
+    return load_artifact("Courier").bytecode
+
+
+def delivery_calldata(target: str, gas_limit: int, data: bytes) -> bytes:
+    """The calldata with which the courier calls `target` with exactly this gas."""
+    return call_data("deliver(address,uint256,bytes)", target, gas_limit, data)
 
 
 def with_beacon_chain(registry: Registry, chain: BeaconChain) -> Registry:

@@ -23,6 +23,7 @@ SOURCES = {
     "FactsRouter": "compat/FactsRouter.sol",
     "EventsRouter": "compat/EventsRouter.sol",
     "FactsLookup": "FactsLookup.sol",
+    "Courier": "Courier.sol",
     "SignatureCheck": "SignatureCheck.sol",
     "L1BlockStandIn": "demo/L1BlockStandIn.sol",
     "DisputeGamesStandIn": "demo/DisputeGamesStandIn.sol",

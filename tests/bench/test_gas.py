@@ -24,6 +24,7 @@ from tests.bench.gas.beacon import (
 )
 from tests.bench.gas.beacon import TARGETS as BEACON_TARGETS
 from tests.bench.gas.cases import BALANCE, NO_FIELDS, file_cases
+from tests.bench.gas.deliveries import delivery_rows
 from tests.bench.gas.rollups import rollup_rows
 from tests.bench.gas.targets import AMSTERDAM_TARGETS, TARGETS
 from tests.bench.gas.trials import Measurement, measure
@@ -87,6 +88,18 @@ def test_the_documented_gas_of_rollups_is_measured(
         (line,) = (line for line in audit.splitlines() if line.startswith(f"| {row.name} |"))
         figures = [int(cell.replace(",", "")) for cell in line.split("|")[2:5]]
         assert figures == pytest.approx([row.bytes, row.total, row.floor], rel=0.002), row
+
+
+def test_the_documented_gas_of_deliveries_is_measured(
+    shared_node: LocalNode, repository: Path
+) -> None:
+    """Approximately: zero bytes in the addresses cost less."""
+    audit = (repository / "queries" / "contracts" / "AUDIT.md").read_text()
+    for row in delivery_rows(shared_node):
+        (line,) = (line for line in audit.splitlines() if line.startswith(f"| {row.name} |"))
+        figures = [int(cell.replace(",", "")) for cell in line.split("|")[2:6]]
+        measured = [row.bytes, row.direct, row.delivered, row.overhead]
+        assert figures == pytest.approx(measured, rel=0.01), row
 
 
 def test_the_targets_of_sync_committees_are_met(

@@ -142,7 +142,7 @@ def test_each_batchs_code_has_a_row_to_link_to(client: Client) -> None:
 
 def test_each_error_of_a_contract_can_be_found_by_its_selector(client: Client) -> None:
     page = client.get("/docs/status").text
-    contracts = ("FactsLookup", "FactsRouter", "EventsRouter", "EventsVerifier")
+    contracts = ("Courier", "FactsLookup", "FactsRouter", "EventsRouter", "EventsVerifier")
     kinds = [registry_artifact(kind).name for kind in RegistryKind]
     errors = {
         selector(f"{entry['name']}({','.join(word['type'] for word in entry['inputs'])})"): entry

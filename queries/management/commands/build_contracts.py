@@ -48,10 +48,13 @@ class Command(BaseCommand):
 
 
 def _addresses(contracts: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Addresses by horizon: of `init` for known networks, and the default."""
+    """The courier's address, and those of registries by horizon: that of `init` for known networks,
+    and the default.
+    """
     return {
         "factory": FACTORY,
         "salt": f"0x{SALT.hex()}",
+        "courier": create2_address(bytes.fromhex(contracts["Courier"]["bytecode"])),
         "horizons": {
             format_time(horizon): _addresses_until(horizon, contracts)
             for horizon in (NETWORK_HORIZON, HORIZON)

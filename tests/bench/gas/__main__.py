@@ -18,6 +18,7 @@ from tests.bench.command import run
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.beacon import beacon_lines
 from tests.bench.gas.chains import RegistryKind
+from tests.bench.gas.deliveries import delivery_lines
 from tests.bench.gas.events import event_lines
 from tests.bench.gas.lookups import lookup_lines
 from tests.bench.gas.rollups import rollup_lines
@@ -63,7 +64,7 @@ def report() -> None:
         results.append(measurement)
     events = arguments.corpus / "events"
     tables = summary(results), event_lines(events), lookup_lines(files), rollup_lines()
-    for line in chain(*tables, beacon_lines(arguments.corpus)):
+    for line in chain(*tables, beacon_lines(arguments.corpus), delivery_lines()):
         print_line(line)
 
 

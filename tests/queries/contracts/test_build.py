@@ -11,6 +11,7 @@ from queries.config.registries import (
     Registry,
     RegistryKind,
     constructor_arguments,
+    courier_address,
     derived_address,
     format_time,
 )
@@ -64,6 +65,7 @@ def test_some_are_built_from_the_same_sources_for_size(name: str, max_bytes: int
 def test_the_published_addresses_are_those_of_the_code() -> None:
     published = json.loads((BUILD / "addresses.json").read_text())
     horizons = {format_time(horizon): horizon for horizon in (NETWORK_HORIZON, HORIZON)}
+    assert published["courier"] == courier_address()
     assert published["horizons"].keys() == horizons.keys()
     for moment, horizon in horizons.items():
         addresses = published["horizons"][moment]
