@@ -21,6 +21,7 @@ from queries.config.registries import (
     SALT,
     Registry,
     RegistryKind,
+    courier_init_code,
     deployment_calldata,
     derived_address,
     lookup_address,
@@ -177,7 +178,7 @@ def set_up_chains(nodes: Nodes, beacon: LocalBeaconChain, keys: Keys, site: str)
     a, b, c = nodes
     signer = keys.signer.address
     holders = (HOLDER, *(Account.create().address for _ in HOLDINGS[1:]))
-    # Another account deploys on B, so that no contract has the same address on both chains.
+    # Another account deploys on B, so that only the courier has the same address on both chains.
     b.payer = b.rpc.ask("eth_accounts")[1]
     signers = tuple(key.address for key in keys.attesters)
     gateway = f"{site}/ccip/{{sender}}/{{data}}"
@@ -190,6 +191,7 @@ def set_up_chains(nodes: Nodes, beacon: LocalBeaconChain, keys: Keys, site: str)
     beacon_route = with_beacon_chain(
         Registry(RegistryKind.BEACON, CHAIN_C, CHAIN_B, checkpoint=beacon.checkpoint), beacon.chain
     )
+    courier = (FACTORY, SALT + courier_init_code(), 0)
     predeploy = load_artifact("L1BlockStandIn").deployed_bytecode
     b.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{predeploy.hex()}")
     a.send_together(
@@ -198,6 +200,7 @@ def set_up_chains(nodes: Nodes, beacon: LocalBeaconChain, keys: Keys, site: str)
             *_deployments(attested_route),
             (signer, b"", 100 * ETHER),
             (HOLDER, b"", BALANCE),
+            courier,
         ]
     )
     holdings = encode(["address[]", "uint256[]"], [holders, HOLDINGS])
@@ -207,6 +210,7 @@ def set_up_chains(nodes: Nodes, beacon: LocalBeaconChain, keys: Keys, site: str)
             *_deployments(optimism_route),
             *_deployments(beacon_route),
             (signer, b"", 100 * ETHER),
+            courier,
         ]
     )
     c.send_together([(HOLDER, b"", BALANCE_C)])

@@ -47,6 +47,7 @@ from queries.config.registries import (
     Registry,
     RegistryKind,
     constructor_arguments,
+    courier_address,
     derived_address,
     format_time,
     has_derived_address,
@@ -139,6 +140,8 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
         if kinds and signer is not None and chain.nodes:
             gas = max(round(account_cost(kind, 1).gas) for kind in kinds)
             yield _run_check(f"signer on {chain.name}", partial(_check_funds, chain, signer, gas))
+        if kinds and chain.nodes:
+            yield from _courier_hint(chain)
 
 
 def _beacon_chain_hint(chain: Chain) -> Iterator[CheckResult]:
@@ -345,6 +348,14 @@ def _verifier_hint(subject: str, registry: Registry, chain: Chain) -> Iterator[C
         if not destination.code(verifier_address(registry.address)):
             sentence = f"Its events verifier is missing: events are refused. {DEPLOY_ADVICE}"
             yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
+
+
+def _courier_hint(chain: Chain) -> Iterator[CheckResult]:
+    """Give a hint if no courier is deployed on a destination."""
+    with suppress(ChainError), closing(ChainClient(chain)) as destination:
+        if not destination.code(courier_address()):
+            sentence = f"It is missing: users' contracts are not called. {DEPLOY_ADVICE}"
+            yield CheckResult(f"courier on {chain.name}", ok=True, sentence=sentence, is_hint=True)
 
 
 def _lookup_checks(

@@ -76,7 +76,7 @@ EXPLAINED = (
         "Items and nodes are assembled and hashed in memory, which Solidity cannot express, and "
         "facts are put into lists by their position there. Recorded blocks are read back."),
     Explained("assembly", "Informational", ("Courier.deliver",),
-        "A call to an arbitrary address is its purpose. Solidity's own would copy the whole answer."),
+        "A call to an arbitrary address is its purpose. Solidity's own copies the whole answer."),
     Explained("calls-loop", "Low", ("EventsVerifier._read",),
         "A static call to the registry for each group of a witness. The caller pays."),
     Explained("divide-before-multiply", "Medium", ("IndexTrie._leafNode",),

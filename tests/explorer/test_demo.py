@@ -18,7 +18,8 @@ from playwright.sync_api import Page, expect
 from explorer.demo.chains import HOLDER, HOLDINGS
 from explorer.demo.local_node import LocalNode
 from queries.client.python import Tacitus
-from queries.contracts.abi import call_data
+from queries.config.registries import courier_address
+from queries.contracts.abi import call_data, load_artifact
 from tests.commands import clean_environment, free_port
 from tests.guides import code_of, run
 from tests.rigs.service import wait_until
@@ -192,6 +193,8 @@ def test_registry_addresses_prove_their_code_and_have_an_events_verifier(demo: D
         assert route.events_verifier in text
         registry = nodes[route.destination].call(route.events_verifier, call_data("REGISTRY()"))
         assert registry[12:] == bytes.fromhex(route.registry[2:])
+        courier = nodes[route.destination].rpc.ask("eth_getCode", courier_address(), "latest")
+        assert courier == f"0x{load_artifact('Courier').deployed_bytecode.hex()}"
 
 
 def test_front_ends_of_any_origin_can_call_the_nodes(demo: Demo) -> None:

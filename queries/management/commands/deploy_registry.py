@@ -1,5 +1,5 @@
-"""`manage.py deploy_registry`: deploys missing registries with their events verifiers, and prints a
-new one's route.
+"""`manage.py deploy_registry`: deploys missing registries with their events verifiers, and the
+destination's courier, and prints a new one's route.
 
 Only lines that ROUTES_FILE lacks go to stdout, so that `>> routes.toml` appends them.
 """
@@ -31,6 +31,8 @@ from queries.config.registries import (
     VALID_UNTIL,
     Registry,
     RegistryKind,
+    courier_address,
+    courier_init_code,
     deployment_calldata,
     derived_address,
     format_time,
@@ -62,9 +64,10 @@ REQUIRED_OPTIONS = ("source", "destination", "kind")
 
 class Command(OperatorCommand):
     help = (
-        "Deploys the missing registries of ROUTES_FILE, and beside each its events verifier and, "
-        "if it has lookup_urls, its lookup. With --source, --destination and --kind it deploys a "
-        "new registry and prints its lines. First stop provers that use the same key."
+        "Deploys the missing registries of ROUTES_FILE, beside each its events verifier and, if it "
+        "has lookup_urls, its lookup, and each destination's courier. With --source, --destination "
+        "and --kind it deploys a new registry and prints its lines. First stop provers that use "
+        "the same key."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -137,7 +140,7 @@ class Command(OperatorCommand):
     def _deploy_registry(
         self, registry: Registry, routes: Routes, options: Mapping[str, Any]
     ) -> None:
-        """Deploy the registry, then its events verifier and lookup, which need it."""
+        """Deploy the registry, its events verifier and lookup, which need it, and the courier."""
         source, chain = routes.chains[registry.source], routes.chains[registry.destination]
         if not has_derived_address(registry):
             raise SetupError(
@@ -164,6 +167,9 @@ class Command(OperatorCommand):
                 lookup = lookup_address(registry)
                 title, data = f"lookup {lookup}", SALT + lookup_init_code(registry)
                 self.report(self.deploy(title, lookup, data, destination, options))
+            courier = courier_address()
+            title, data = f"courier {courier}", SALT + courier_init_code()
+            self.report(self.deploy(title, courier, data, destination, options))
 
     def deploy(
         self,

@@ -19,6 +19,8 @@ from queries.config.registries import (
     SALT,
     Registry,
     RegistryKind,
+    courier_address,
+    courier_init_code,
     deployment_calldata,
     derived_address,
     verifier_address,
@@ -72,7 +74,7 @@ def long_chain() -> Iterator[LocalNode]:
     """
     with local_node(max_states=1) as running:
         running.rpc.ask("anvil_setCode", HASH_HISTORY, "0x")
-        deploy_by_factory(running, RegistryKind.NATIVE, CHAIN_ID, has_verifier=False)
+        deploy_by_factory(running, RegistryKind.NATIVE, CHAIN_ID, is_alone=True)
         running.rpc.ask("anvil_mine", hex(LENGTH - LiveChain(running).newest()), hex(2))
         yield running
 
@@ -95,14 +97,16 @@ def two_chains(setup: LocalSetup, node: LocalNode, source: LocalNode) -> LocalSe
 
 
 def deploy_by_factory(
-    node: LocalNode, kind: RegistryKind, source: int, *, has_verifier: bool = True, **arguments: Any
+    node: LocalNode, kind: RegistryKind, source: int, *, is_alone: bool = False, **arguments: Any
 ) -> str:
     registry = Registry(kind, source, CHAIN_ID, **arguments)
     address = derived_address(registry)
     if node.rpc.ask("eth_getCode", address, "latest") == "0x":
         node.send(FACTORY, deployment_calldata(registry))
-        if has_verifier:
+        if not is_alone:
             node.send(FACTORY, SALT + verifier_init_code(address))
+    if not is_alone and node.rpc.ask("eth_getCode", courier_address(), "latest") == "0x":
+        node.send(FACTORY, SALT + courier_init_code())
     return address
 
 
@@ -557,6 +561,21 @@ def test_a_missing_events_verifier_gets_a_hint(
     sentence = "registry of Local on Local .* Its events verifier .* manage.py deploy_registry."
     matches = [bool(re.search(sentence, hint)) for hint in hints]
     assert matches == ([] if is_deployed else [True])
+
+
+@pytest.mark.parametrize("has_signer", [True, False])
+def test_a_missing_courier_gets_a_hint(
+    setup: LocalSetup, node: LocalNode, native: str, *, has_signer: bool
+) -> None:
+    native_setup(setup, native, node.url, option="free = true")
+    if not has_signer:
+        setup.sign_with("")
+    with reverted_at_end(node):
+        node.rpc.ask("anvil_setCode", courier_address(), "0x")
+        printed = setup.run("check_setup")
+    (hint,) = (line for line in printed.splitlines() if line.startswith("hint "))
+    sentence = "courier on Local .* It is missing: .* Deploy one with manage.py deploy_registry."
+    assert re.search(sentence, hint)
 
 
 @pytest.mark.parametrize("other", ["OptimismRegistry", "one byte", "longer"])

@@ -14,8 +14,11 @@ from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.registry_checks import has_built_code
 from queries.config.registries import (
     FACTORY,
+    SALT,
     Registry,
     RegistryKind,
+    courier_address,
+    courier_init_code,
     deployment_calldata,
     derived_address,
     lookup_address,
@@ -141,7 +144,9 @@ def test_a_deployed_registry_costs_nothing_and_needs_no_key(
     head = node.rpc.ask("eth_blockNumber")
     sentence = "The native registry of Local's facts is on Local already, and nothing was sent."
     beside = f"The events verifier {verifier_address(address)} is on Local already, and nothing"
-    assert setup.run_apart("deploy_registry", *NATIVE) == (f"{sentence}\n{beside} was sent.\n", "")
+    courier = f"The courier {courier_address()} is on Local already, and nothing was sent."
+    printed = f"{sentence}\n{beside} was sent.\n{courier}\n"
+    assert setup.run_apart("deploy_registry", *NATIVE) == (printed, "")
     setup.file.write_text(routes)
     progress, lines = setup.run_apart("deploy_registry", *NATIVE)
     assert sentence in progress
@@ -186,10 +191,29 @@ def test_stdout_can_be_appended_to_the_routes_file(setup: LocalSetup) -> None:
     assert registry.kind is RegistryKind.NATIVE
 
 
+@pytest.mark.parametrize("is_deployed", [True, False])
+def test_a_missing_courier_is_deployed_once(
+    setup: LocalSetup, node: LocalNode, *, is_deployed: bool
+) -> None:
+    """On the destination, for all of its registries."""
+    if is_deployed:
+        node.send(FACTORY, SALT + courier_init_code())
+    put_predeploy(node)
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID)
+    setup.add_registry("optimism", SOURCE, CHAIN_ID)
+    progress = setup.run("deploy_registry")
+    assert progress.count(f"Deploying the courier {courier_address()} on Local, paid for by ") == (
+        0 if is_deployed else 1
+    )
+    code = node.rpc.ask("eth_getCode", courier_address(), "latest")
+    assert code == f"0x{load_artifact('Courier').deployed_bytecode.hex()}"
+
+
 def test_a_missing_events_verifier_is_deployed(setup: LocalSetup, node: LocalNode) -> None:
     """Its registry was deployed before, by anyone."""
     registry = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID)
     node.send(FACTORY, deployment_calldata(registry))
+    node.send(FACTORY, SALT + courier_init_code())
     setup.add_registry("native", CHAIN_ID, CHAIN_ID)
     progress, lines = setup.run_apart("deploy_registry")
     verifier = verifier_address(derived_address(registry))
