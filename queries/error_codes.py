@@ -12,7 +12,7 @@ class RequestCode(ErrorCode):
 
     WRONG_TYPE = "A value has the wrong JSON type."
     MISSING_FIELD = "A required field is missing."
-    UNKNOWN_FIELD = "A block, an account or the webhook has an unknown field."
+    UNKNOWN_FIELD = "A block, an account, a delivery or the webhook has an unknown field."
     CHAIN_UNSUPPORTED = "No chain with this id or name is configured."
     ROUTE_UNSUPPORTED = (
         "Both chains are configured, but the destination has no registry for the source."
@@ -23,7 +23,7 @@ class RequestCode(ErrorCode):
     )
     BLOCK_BEYOND_HEAD = "The chain does not have this block yet.", 400, RETRYABLE
     ACCOUNT_MALFORMED = "An account's key is neither an address nor a supported ENS name."
-    LIST_TOO_LONG = "A list of field names has more entries than allowed."
+    LIST_TOO_LONG = "A list of field names or deliveries has more entries than allowed."
     UNKNOWN_PROP = "Accounts have no such field."
     UNKNOWN_HEADER_FIELD = "Block headers have no such field."
     SLOT_MALFORMED = "A storage slot is not 0x and 1 to 64 hex digits."
@@ -32,6 +32,16 @@ class RequestCode(ErrorCode):
         "the guide *Events* lists."
     )
     WEBHOOK_MALFORMED = "The webhook's URL or one of its headers cannot be used."
+    DELIVERY_MALFORMED = "A delivery's contract is not an address, or its gas is out of range."
+    FUNCTION_MALFORMED = (
+        "The function of a delivery is not written as in Solidity, or its condition does not "
+        "return one bool as a view."
+    )
+    ARGUMENT_MALFORMED = "An argument of a delivery does not fit the type of its parameter."
+    UNKNOWN_PLACEHOLDER = (
+        "An argument of a delivery begins with $, but does not name a placeholder, or one whose "
+        "value the batch does not ask for or has several of."
+    )
     EMPTY_REQUEST = "The batch, a block or an account requests no fact."
     TOO_MANY_BLOCKS = "The batch has more blocks than allowed."
     TOO_MANY_ACCOUNTS = "The batch has more accounts, over all its blocks, than allowed."

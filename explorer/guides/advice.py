@@ -72,6 +72,7 @@ OWN_KEY = "Use a key of this server; the dashboard shows yours."
 # Of refused requests; with other codes they have to be corrected, or sent again if retryable.
 REQUEST_ADVICE = {
     "account_disabled": "Ask the operator.",
+    "argument_malformed": "Correct it: `path` names it, and `error` what would be accepted.",
     "attestation_contradicted": "Check the signer's nodes, which reported two hashes.",
     "attestation_untrusted": "Check the registry, and the key of the signer.",
     "attestation_unwanted": "Nothing: attest the blocks that the server lists.",
@@ -85,6 +86,7 @@ REQUEST_ADVICE = {
     "delivery_unknown": "Check the id: `GET /webhook-deliveries` lists yours.",
     "fact_not_provable": "Ask another gateway, or for another block.",
     "fee_missing": "Send a fee; `POST /estimate` returns one.",
+    "function_malformed": "Write it like `onBalance(address,uint256)`.",
     "host_unknown": "Use the server's own name, or ask the operator to add this one.",
     "https_needed": "Use https.",
     "idempotency_key_reused": "Send another Idempotency-Key with another batch.",
@@ -102,5 +104,6 @@ REQUEST_ADVICE = {
     "too_many_events": SPLIT,
     "too_many_slots": SPLIT,
     "transaction_signed": "Let it end: its transaction is already paid for.",
+    "unknown_placeholder": "Ask for the fact too, or submit one batch for each block.",
     "wrong_origin": "Open the page at the server's own address.",
 }

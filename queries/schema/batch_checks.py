@@ -6,7 +6,7 @@ chains and routes, and spellings of one account are merged.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from eth_utils.address import to_checksum_address
@@ -23,10 +23,14 @@ from queries.schema.checked_batch import (
     CheckedAccount,
     CheckedBatch,
     CheckedBlock,
+    CheckedCondition,
+    CheckedDelivery,
     Selector,
     is_ens_name,
 )
+from queries.schema.contract_calls import read_call
 from queries.schema.paths import WHOLE_BODY, JsonPath
+from queries.schema.placeholders import RequestedFacts
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")
 # Looks like a number, but may have a sign, a space or a leading zero, or be in hex.
@@ -102,8 +106,9 @@ def read_batch(
     blocks = _read_data(body.data, destination, checker)
     if body.webhook:
         _check_webhook(body.webhook, limits)
+    deliveries = _read_deliveries(body.deliver, blocks)
     warnings = tuple(checker.warnings)
-    return CheckedBatch(destination, body.fee, blocks, body.webhook, warnings, content)
+    return CheckedBatch(destination, body.fee, blocks, body.webhook, warnings, content, deliveries)
 
 
 def _warn_of_unknown_fields(content: Mapping[str, object], checker: _BatchChecker) -> None:
@@ -286,6 +291,24 @@ def _check_webhook(webhook: bodies.WebhookBody, limits: BatchLimits) -> None:
             "names and values together.",
             path=path.text,
         )
+
+
+def _read_deliveries(
+    deliveries: Sequence[bodies.DeliveryBody], blocks: Sequence[CheckedBlock]
+) -> tuple[CheckedDelivery, ...]:
+    requested = RequestedFacts(blocks)
+    checked = []
+    for index, delivery in enumerate(deliveries):
+        path = WHOLE_BODY.child("deliver").child(index)
+        read_call(delivery.function, delivery.args, path.child("args"), requested)
+        unless = None
+        if condition := delivery.unless:
+            condition_path = path.child("unless").child("args")
+            read_call(condition.function, condition.args, condition_path, requested)
+            unless = CheckedCondition(condition.function, tuple(condition.args))
+        args = tuple(delivery.args)
+        checked.append(CheckedDelivery(delivery.to, delivery.function, args, delivery.gas, unless))
+    return tuple(checked)
 
 
 # Chains and routes

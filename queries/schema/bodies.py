@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
 
+from eth_utils.address import is_checksum_formatted_address, to_checksum_address
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -29,6 +30,12 @@ from queries.proving.block_items import MAX_TOPICS
 from queries.proving.facts import MAX_INDEX
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
+from queries.schema.functions import (
+    EXAMPLE,
+    MAX_FUNCTION_CHARACTERS,
+    FunctionMalformedError,
+    parse_function,
+)
 from queries.schema.json_schema import KEY, member_of, schema_of, text_schema
 from queries.schema.paths import JsonPath
 
@@ -39,10 +46,12 @@ CHAIN_PATTERN = f"^([1-9][0-9]{{0,18}}|{ALIAS})$"
 SELECTOR_PATTERN = "^(block:(0|[1-9][0-9]{0,18})|timestamp:(0|[1-9][0-9]{0,9}))$"
 ACCOUNT_PATTERN = rf"^({ADDRESS}|([a-z0-9-]{{1,63}}\.)+[a-z0-9-]{{1,63}})$"
 MAX_URL_CHARACTERS = 2_000
+MAX_DELIVERIES = 16
+MIN_DELIVERY_GAS, MAX_DELIVERY_GAS = 21_000, 5_000_000
 MAX_FIELD_NAMES = 100  # in one list: more than there are, because clients may repeat a name
 _WEI = "^(0|[1-9][0-9]{0,77})$"
 _MAX_WEI = 2**256 - 1
-_SLOT = re.compile(r"0x[0-9a-fA-F]{1,64}")
+SLOT = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _DECIMAL_SLOT = re.compile(r"[0-9]{1,77}")  # any number of 77 digits is below 2^256
 _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 _WORD = re.compile("0x[0-9a-fA-F]{64}")
@@ -62,7 +71,7 @@ def _read_text(value: object) -> str:
 
 
 def _check_slot(text: str) -> str:
-    if not _SLOT.fullmatch(text):
+    if not SLOT.fullmatch(text):
         raise validation_error(
             RequestCode.SLOT_MALFORMED,
             f"is {quote_text(text)}, but a slot is 0x and 1 to 64 hex digits{_slot_hint(text)}.",
@@ -416,6 +425,108 @@ class WebhookBody(Body):
     ] = Field(default_factory=dict, description="Headers to send along, such as Authorization.")
 
 
+def checksum_problem(address: str) -> str:
+    """What is wrong with an address in mixed case; empty if nothing is."""
+    checksummed = to_checksum_address(address)
+    if not is_checksum_formatted_address(address) or address == checksummed:
+        return ""
+    return (
+        f"is {address}, but its EIP-55 checksum is wrong, so a digit may be mistyped. With a "
+        f"correct checksum it is {checksummed}."
+    )
+
+
+def _check_function(text: str) -> str:
+    try:
+        parse_function(text)
+    except FunctionMalformedError as error:
+        raise validation_error(RequestCode.FUNCTION_MALFORMED, str(error)) from None
+    return text
+
+
+def _check_condition(text: str) -> str:
+    if not parse_function(_check_function(text)).is_condition:
+        raise validation_error(
+            RequestCode.FUNCTION_MALFORMED,
+            f"is {quote_text(text)}, but must be a view or pure function that returns one bool, "
+            f'such as "{_CONDITION}".',
+        )
+    return text
+
+
+def _check_receiver(text: str) -> str:
+    problem = f"is {quote_text(text)}, but must be a contract's address: 0x and 40 hex digits."
+    if not re.fullmatch(ADDRESS, text) or (problem := checksum_problem(text)):
+        raise validation_error(RequestCode.DELIVERY_MALFORMED, problem)
+    return to_checksum_address(text)
+
+
+def _read_gas(value: object) -> int:
+    text = _read_text(value)
+    is_number = re.fullmatch(_WEI, text) is not None
+    if not is_number or not MIN_DELIVERY_GAS <= int(text) <= MAX_DELIVERY_GAS:
+        raise validation_error(
+            RequestCode.DELIVERY_MALFORMED,
+            f"is {quote_text(text)}, but must be a decimal whole number from {MIN_DELIVERY_GAS} to "
+            f"{MAX_DELIVERY_GAS}.",
+        )
+    return int(text)
+
+
+_CONDITION = "isDone(uint256) view returns (bool)"
+
+
+def _arguments(description: str, example: list[str]) -> Any:
+    return Field(description=description, examples=[example], json_schema_extra={"items": {}})
+
+
+class ConditionBody(Body):
+    """A view of the contract that is called first: if it returns true, nothing is delivered."""
+
+    function: Annotated[str, AfterValidator(_check_condition)] = Field(
+        description="The function, as in Solidity: `view` or `pure`, and it returns one bool.",
+        examples=[_CONDITION],
+        json_schema_extra={"maxLength": MAX_FUNCTION_CHARACTERS},
+    )
+    args: list[Any] = _arguments(
+        "Its arguments, as those of the delivery. They may have placeholders.", ["$block"]
+    )
+
+
+class DeliveryBody(Body):
+    """A call of a contract on the destination, once the batch is DONE."""
+
+    to: Annotated[str, AfterValidator(_check_receiver)] = Field(
+        description="The contract's address on the destination. ENS names are not accepted.",
+        examples=["0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"],
+        json_schema_extra={"pattern": f"^{ADDRESS}$"},
+    )
+    function: Annotated[str, AfterValidator(_check_function)] = Field(
+        description="The function, as in Solidity. Names of parameters, `function`, `external` and "
+        "`returns (…)` may be left out.",
+        examples=[EXAMPLE],
+        json_schema_extra={"maxLength": MAX_FUNCTION_CHARACTERS},
+    )
+    args: list[Any] = _arguments(
+        "Its arguments. Integers are text, decimal or 0x and hex digits, or JSON numbers below "
+        "2^53; addresses and bytes are 0x and hex digits; arrays and tuples are lists. A text that "
+        "begins with $ is a placeholder for a proven value, also inside lists: `$block`, "
+        "`$timestamp`, `$blockHash`, `$registry`, `$value(NAME)`, `$header`, "
+        "`$accountProof(ACCOUNT)`, `$storageProof(ACCOUNT, SLOT, …)`, `$proof(ACCOUNT, SLOT, …)` "
+        "or `$witness`. NAME is a fact that the batch asks for, such as `0xACCOUNT.BALANCE`, "
+        "`0xACCOUNT.0xSLOT` or `BASE_FEE_PER_GAS`. Proofs are `bytes[]`, the nodes from the root "
+        "on, or `bytes`, an RLP list of them. They need a batch of one block. A text that really "
+        "begins with $ is written with $$.",
+        ["0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "$block", "42"],
+    )
+    gas: Annotated[int, BeforeValidator(_read_gas), text_schema(_WEI, "200000")] = Field(
+        description=f"The gas that the call may use, {MIN_DELIVERY_GAS:,} to {MAX_DELIVERY_GAS:,}."
+    )
+    unless: ConditionBody = _optional(
+        "A view of the contract that is called first: if it returns true, nothing is delivered."
+    )
+
+
 _ChainBlocks = Annotated[dict[str, BlockBody], map_keys("block", SELECTOR_PATTERN)]
 Blocks = Annotated[
     dict[str, _ChainBlocks],
@@ -458,6 +569,11 @@ class EstimateRequest(BlocksBody):
     )
     data: Blocks
     webhook: WebhookField
+    deliver: list[DeliveryBody] = Field(
+        default_factory=list,
+        max_length=MAX_DELIVERIES,
+        description="Calls of contracts on the destination, once the batch is DONE.",
+    )
 
 
 class BatchRequest(EstimateRequest):

@@ -63,6 +63,25 @@ class CheckedBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedCondition:
+    """A view of a delivery's contract; if it returns true, nothing is delivered."""
+
+    function: str  # as the request spells it
+    args: tuple[Any, ...]  # JSON values
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedDelivery:
+    """A call of a contract once the batch is DONE; `contract_calls.read_call` encodes it."""
+
+    to: str  # checksummed
+    function: str  # as the request spells it
+    args: tuple[Any, ...]  # JSON values
+    gas: int
+    unless: CheckedCondition | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class BatchWarning:
     """A part of the request that was accepted but is probably a mistake."""
 
@@ -80,3 +99,4 @@ class CheckedBatch:
     webhook: WebhookBody | None
     warnings: tuple[BatchWarning, ...]
     content: object = None  # the parsed body
+    deliveries: tuple[CheckedDelivery, ...] = ()

@@ -74,6 +74,11 @@ def webhook(**more: Any) -> Send:
     return post(request({31337: {5: {"header": ["NONCE"]}}}) | {"webhook": more})
 
 
+def delivery(**more: Any) -> Send:
+    call = {"to": HOLDER, "function": "f(uint256)", "args": ["5"], "gas": "50000"}
+    return post(request({31337: {5: {"header": ["NONCE"]}}}) | {"deliver": [call | more]})
+
+
 def get(path: str, **parameters: Any) -> Send:
     return lambda place: place.service.get(path, **parameters)
 
@@ -366,6 +371,10 @@ REFUSED: dict[str, tuple[int, str, Send]] = {
     "unknown_header_field": (400, f"{BLOCK}.header[0]", block({"header": ["HASH"]})),
     "slot_malformed": (400, f"{ACCOUNT}.slots[0]", account({"slots": ["1"]})),
     "webhook_malformed": (400, "webhook.url", webhook(url="ftp://example.org")),
+    "delivery_malformed": (400, "deliver[0].to", delivery(to="vitalik.eth")),
+    "function_malformed": (400, "deliver[0].function", delivery(function="f(uint7)")),
+    "argument_malformed": (400, "deliver[0].args[0]", delivery(args=["x"])),
+    "unknown_placeholder": (400, "deliver[0].args[0]", delivery(args=["$value(GAS_USED)"])),
     "empty_request": (400, "data", batch({})),
     "too_many_blocks": (400, "data.31337.block:2", batch({"31337": BLOCKS})),
     "too_many_accounts": (400, f"{BLOCK}.accounts.0x{200:040x}", block({"accounts": TOO_MANY})),

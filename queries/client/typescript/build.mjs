@@ -29,7 +29,7 @@ function typeOf(schema) {
   }
   if (additionalProperties) return `{ readonly [${schema["x-key"] ?? "name"}: string]: ${typeOf(additionalProperties)} }`;
   if (pattern?.startsWith("^0x")) return "Hex";
-  return type === "integer" ? "number" : type;
+  return type === "integer" ? "number" : (type ?? "unknown");
 }
 
 /** The schemas and structs that the sources import, and the schemas in them. */

@@ -1,5 +1,6 @@
 """Any body is read or refused."""
 
+import copy
 import json
 from collections.abc import Iterator
 
@@ -18,10 +19,21 @@ PIECES = [
     "11155111", "0", "-1", "1", "0x1", "0x", "block:1", "timestamp:1", "BALANCE", "PROPOSER", "url",
     "header", "accounts", "props", "slots", "headers", "data", "fee", "webhook", "vitalik.eth",
     "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "https://example.org", "\ud800", "\x00", "",
-    "9" * 5_000, ".", "destinationChainId", "10",
+    "9" * 5_000, ".", "destinationChainId", "10", "deliver", "args", "unless", "function", "$block",
+    "$value(0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045.BALANCE)", "$witness", "f(bytes,(uint8)[])",
 ]  # fmt: skip
 texts = st.sampled_from(PIECES) | st.text(max_size=8)
 plain = st.none() | st.booleans() | st.integers() | st.just(10**4_000) | st.floats()
+WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+DELIVERIES = [
+    {
+        "to": WALLET,
+        "function": "f(bytes,(uint8,bool)[])",
+        "args": ["0x12", [["1", True]]],
+        "gas": "200000",
+        "unless": {"function": "f(address) view returns (bool)", "args": ["$registry"]},
+    }
+]
 anything = st.recursive(
     plain | texts,
     lambda parts: st.lists(parts, max_size=3) | st.dictionaries(texts, parts, max_size=3),
@@ -60,7 +72,7 @@ def places_in(content: object) -> Iterator[tuple[dict[str, object] | list[object
 @settings(deadline=None, max_examples=400)
 @given(st.data())
 def test_any_change_of_a_valid_batch_is_read_or_refused(data: st.DataObject) -> None:
-    content = json.loads(LEGACY)
+    content = json.loads(LEGACY) | {"deliver": copy.deepcopy(DELIVERIES)}
     for _ in range(data.draw(st.integers(1, 3))):
         places = list(places_in(content))
         if not places:

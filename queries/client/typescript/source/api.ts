@@ -36,6 +36,8 @@ export type BatchRequest = {
   /** The blocks to prove, by the id of their source chain. A block's key is `block:` and its number, or `timestamp:` and Unix seconds for the last block at or before that time. */
   data: { readonly [chain: string]: { readonly [block: string]: BlockBody } };
   webhook?: WebhookBody;
+  /** Calls of contracts on the destination, once the batch is DONE. */
+  deliver?: ReadonlyArray<DeliveryBody>;
 };
 
 export type BatchResponse = {
@@ -106,6 +108,13 @@ export type ChainResponse = {
   aliases: ReadonlyArray<string>;
 };
 
+export type ConditionBody = {
+  /** The function, as in Solidity: `view` or `pure`, and it returns one bool. */
+  function: string;
+  /** Its arguments, as those of the delivery. They may have placeholders. */
+  args: ReadonlyArray<unknown>;
+};
+
 export type ConnectionListResponse = {
   connections: ReadonlyArray<ConnectionResponse>;
 };
@@ -139,6 +148,18 @@ export type ConnectionResponse = {
   blocksBack: number | null;
 };
 
+export type DeliveryBody = {
+  /** The contract's address on the destination. ENS names are not accepted. */
+  to: Hex;
+  /** The function, as in Solidity. Names of parameters, `function`, `external` and `returns (…)` may be left out. */
+  function: string;
+  /** Its arguments. Integers are text, decimal or 0x and hex digits, or JSON numbers below 2^53; addresses and bytes are 0x and hex digits; arrays and tuples are lists. A text that begins with $ is a placeholder for a proven value, also inside lists: `$block`, `$timestamp`, `$blockHash`, `$registry`, `$value(NAME)`, `$header`, `$accountProof(ACCOUNT)`, `$storageProof(ACCOUNT, SLOT, …)`, `$proof(ACCOUNT, SLOT, …)` or `$witness`. NAME is a fact that the batch asks for, such as `0xACCOUNT.BALANCE`, `0xACCOUNT.0xSLOT` or `BASE_FEE_PER_GAS`. Proofs are `bytes[]`, the nodes from the root on, or `bytes`, an RLP list of them. They need a batch of one block. A text that really begins with $ is written with $$. */
+  args: ReadonlyArray<unknown>;
+  /** The gas that the call may use, 21,000 to 5,000,000. */
+  gas: string;
+  unless?: ConditionBody;
+};
+
 export type DeliveryResponse = {
   event: string;
   corrects: string | null;
@@ -158,7 +179,7 @@ export type ErrorResponse = {
   /** A sentence for people. */
   error: string;
   /** The error's code, for programs. */
-  code: "account_disabled" | "account_malformed" | "attestation_contradicted" | "attestation_malformed" | "attestation_untrusted" | "attestation_unwanted" | "bad_request" | "batch_ended" | "batch_exceeds_daily_limit" | "batch_not_done" | "batch_rejected" | "batch_unknown" | "block_beyond_head" | "body_too_large" | "chain_unavailable" | "chain_unsupported" | "content_type_unsupported" | "delivery_unknown" | "duplicate_key" | "empty_request" | "estimates_busy" | "event_malformed" | "fact_not_provable" | "fee_malformed" | "fee_missing" | "fee_too_low" | "host_unknown" | "https_needed" | "idempotency_key_malformed" | "idempotency_key_reused" | "internal_error" | "key_missing" | "key_revoked" | "key_unknown" | "list_too_long" | "lookup_unavailable" | "method_not_allowed" | "missing_field" | "nested_too_deeply" | "not_found" | "not_json" | "not_provable" | "not_provable_now" | "number_malformed" | "parameter_malformed" | "proof_unavailable" | "proofs_busy" | "question_unknown" | "registry_unknown" | "route_unsupported" | "selector_malformed" | "slot_malformed" | "text_not_storable" | "too_many_accounts" | "too_many_attestations" | "too_many_blocks" | "too_many_estimates" | "too_many_events" | "too_many_facts" | "too_many_replays" | "too_many_requests" | "too_many_slots" | "too_many_webhook_headers" | "transaction_signed" | "unavailable" | "unknown_field" | "unknown_header_field" | "unknown_prop" | "webhook_headers_too_large" | "webhook_malformed" | "wrong_type";
+  code: "account_disabled" | "account_malformed" | "argument_malformed" | "attestation_contradicted" | "attestation_malformed" | "attestation_untrusted" | "attestation_unwanted" | "bad_request" | "batch_ended" | "batch_exceeds_daily_limit" | "batch_not_done" | "batch_rejected" | "batch_unknown" | "block_beyond_head" | "body_too_large" | "chain_unavailable" | "chain_unsupported" | "content_type_unsupported" | "delivery_malformed" | "delivery_unknown" | "duplicate_key" | "empty_request" | "estimates_busy" | "event_malformed" | "fact_not_provable" | "fee_malformed" | "fee_missing" | "fee_too_low" | "function_malformed" | "host_unknown" | "https_needed" | "idempotency_key_malformed" | "idempotency_key_reused" | "internal_error" | "key_missing" | "key_revoked" | "key_unknown" | "list_too_long" | "lookup_unavailable" | "method_not_allowed" | "missing_field" | "nested_too_deeply" | "not_found" | "not_json" | "not_provable" | "not_provable_now" | "number_malformed" | "parameter_malformed" | "proof_unavailable" | "proofs_busy" | "question_unknown" | "registry_unknown" | "route_unsupported" | "selector_malformed" | "slot_malformed" | "text_not_storable" | "too_many_accounts" | "too_many_attestations" | "too_many_blocks" | "too_many_estimates" | "too_many_events" | "too_many_facts" | "too_many_replays" | "too_many_requests" | "too_many_slots" | "too_many_webhook_headers" | "transaction_signed" | "unavailable" | "unknown_field" | "unknown_header_field" | "unknown_placeholder" | "unknown_prop" | "webhook_headers_too_large" | "webhook_malformed" | "wrong_type";
   /** The value in the request that is at fault. */
   path: string;
   /** Whether sending the same request again may help. */
@@ -177,6 +198,8 @@ export type EstimateRequest = {
   /** The blocks to prove, by the id of their source chain. A block's key is `block:` and its number, or `timestamp:` and Unix seconds for the last block at or before that time. */
   data: { readonly [chain: string]: { readonly [block: string]: BlockBody } };
   webhook?: WebhookBody;
+  /** Calls of contracts on the destination, once the batch is DONE. */
+  deliver?: ReadonlyArray<DeliveryBody>;
 };
 
 export type EstimateResponse = {
