@@ -14,7 +14,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest, Lower
 from django.utils import timezone
 
-from queries.statuses import BatchStatus
+from queries.statuses import BatchStatus, DeliveryState
 
 IS_QUEUED = models.Q(due_at__isnull=False)  # condition of the indexes that claims use
 IS_BLOCK_QUERY = models.Q(account="", name="")  # queries of header fields and of a block's content
@@ -94,6 +94,7 @@ class Batch(FairlyQueued):
     fact_count = models.PositiveIntegerField(default=0)
     header_field_count = models.PositiveIntegerField(default=0)
     event_count = models.PositiveIntegerField(default=0)
+    delivery_count = models.PositiveSmallIntegerField(default=0)
     is_uniform = models.BooleanField(default=True)  # its queries ask for the same fields and slots
     # Why it was rejected, or why facts of it are lost (`Query.failed`):
     error_code = models.CharField(max_length=60, default="")
@@ -255,6 +256,43 @@ class SentHash(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(name="queries_senthash_hash", fields=["hash", "transaction"])
         ]
+
+
+class Delivery(LeasedRow):
+    """A call to a contract that a batch ends with. `queries/deliveries` sends it."""
+
+    batch = models.ForeignKey(
+        Batch,
+        models.CASCADE,
+        related_name="deliveries",
+        db_index=False,  # the constraint below has an index
+    )
+    position = models.PositiveSmallIntegerField()  # in the request; they are sent in this order
+    to = models.CharField(max_length=42)  # checksummed
+    function = models.CharField(max_length=1_000)  # its signature, as the request spells it
+    arguments = models.JSONField()
+    gas = models.PositiveBigIntegerField()  # that the contract gets
+    unless = models.JSONField(null=True)  # the function and arguments of a call, as a list
+    state = models.CharField(
+        max_length=9, choices=DeliveryState.choices, default=DeliveryState.WAITING
+    )
+    refusals = models.PositiveSmallIntegerField(default=0)  # attempts that failed or would have
+    # The last one; earlier ones, which failed, are among the batch's shares.
+    transaction = models.ForeignKey(
+        SentTransaction, models.PROTECT, null=True, related_name="deliveries"
+    )
+    ended_at = models.DateTimeField(null=True)
+    # Why it failed:
+    error_code = models.CharField(max_length=60, default="")
+    error_sentence = models.CharField(max_length=1_000, default="")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(name="queries_delivery_position", fields=["batch", "position"])
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.batch_id}, delivery {self.position}"
 
 
 class JobTransaction(models.Model):
@@ -486,7 +524,7 @@ class WebhookDelivery(LeasedRow):
     """The webhook of a batch's end. It is retried for about a day."""
 
     id = models.CharField(max_length=26, primary_key=True)  # a ULID, the same for all attempts
-    batch = models.ForeignKey(Batch, models.CASCADE, related_name="deliveries")
+    batch = models.ForeignKey(Batch, models.CASCADE, related_name="webhook_deliveries")
     # A copy of the batch's owner, for the index.
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", db_index=False

@@ -17,6 +17,19 @@ class BatchStatus(TextChoices):
 ENDED_STATUSES = (BatchStatus.DONE, BatchStatus.REJECTED)
 
 
+class DeliveryState(TextChoices):
+    """The states of a delivery. A reorganisation may bring one back from DELIVERED to SENT."""
+
+    WAITING = "WAITING"  # for the batch, the delivery before it, or a contract that refuses it
+    SENT = "SENT"
+    DELIVERED = "DELIVERED"
+    SKIPPED = "SKIPPED"  # there was nothing to do
+    FAILED = "FAILED"
+
+
+OPEN_DELIVERIES = (DeliveryState.WAITING, DeliveryState.SENT)
+
+
 class Readiness(StrEnum):
     """Whether the facts of a block could be proven now, from proven to furthest from it."""
 

@@ -25,9 +25,17 @@ from queries.database import statistics, stored_facts
 from queries.database.clock import shared_now
 from queries.database.leases import NOT_DUE, Lease, make_due
 from queries.facts import fact_count, facts_of, subject
-from queries.models import IS_BLOCK_QUERY, Batch, BlockJob, Query, SentTransaction, WebhookDelivery
+from queries.models import (
+    IS_BLOCK_QUERY,
+    Batch,
+    BlockJob,
+    Delivery,
+    Query,
+    SentTransaction,
+    WebhookDelivery,
+)
 from queries.proving.facts import BlockFact
-from queries.statuses import ENDED_STATUSES, BatchStatus, StepName
+from queries.statuses import ENDED_STATUSES, OPEN_DELIVERIES, BatchStatus, DeliveryState, StepName
 
 log = logging.getLogger("tacitus.prover")
 
@@ -84,6 +92,12 @@ def reject(
         queries.filter(batch__in=open_ids).update(failed=True)
         _remove_lost_facts(queries.exclude(batch__in=open_ids), failure)
         Query.objects.filter(batch__in=open_ids).update(has_ended=True)
+        Delivery.objects.filter(batch__in=open_ids).update(
+            state=DeliveryState.FAILED,
+            ended_at=now,
+            error_code=failure.code,
+            error_sentence="The batch was rejected.",
+        )
         _create_webhooks(open_ids)
         for key in open_ids:
             log.info("Batch %s is REJECTED: %s", key, failure.sentence)
@@ -212,9 +226,13 @@ def _end_batches(batch_ids: set[str], moment: datetime) -> list[timedelta]:
     batches = Batch.objects.filter(~Q(pk__in=open_queries), pk__in=batch_ids).exclude(
         status__in=ENDED_STATUSES
     )
-    times = dict(batches.values_list("pk", "submitted_at"))
+    rows = list(batches.values_list("pk", "submitted_at", "delivery_count"))
+    times = {batch_id: submitted_at for batch_id, submitted_at, _ in rows}
     Batch.objects.filter(pk__in=times).update(status=BatchStatus.DONE, ended_at=moment, due_at=None)
-    _create_webhooks(list(times))
+    delivering = [batch_id for batch_id, _, count in rows if count]
+    Delivery.objects.filter(batch__in=delivering, position=0).update(due_at=moment)
+    # Others have theirs after their deliveries.
+    _create_webhooks([batch_id for batch_id, _, count in rows if not count])
     for batch_id in times:
         log.info("Batch %s is DONE.", batch_id)
     return [moment - start_time for start_time in times.values()]
@@ -236,6 +254,53 @@ def _create_deliveries(rows: Iterable[tuple[str, int, str | None]]) -> None:
         )
         for batch, owner, corrects in rows
     )  # fmt: skip
+
+
+def begin_next_delivery(delivery: Delivery) -> None:
+    """Make the batch's next delivery due, unless it was before."""
+    Delivery.objects.filter(
+        batch=delivery.batch_id,
+        position=delivery.position + 1,
+        state=DeliveryState.WAITING,
+        due_at=None,
+    ).update(due_at=shared_now())
+
+
+def end_delivery(
+    lease: Lease[Delivery], state: DeliveryState, code: str = "", sentence: str = ""
+) -> None:
+    """End the delivery in this state, for this reason, and begin the next one. After the last one,
+    the batch's webhook is sent; a reorg that changes how a delivery ended makes another one.
+    """
+    delivery = lease.row
+    with transaction.atomic():
+        list(Batch.objects.filter(pk=delivery.batch_id).select_for_update(no_key=True))
+        lease.extend()
+        lease.owned_rows().update(
+            state=state, ended_at=shared_now(), error_code=code, error_sentence=sentence[:1_000]
+        )
+        begin_next_delivery(delivery)
+        open_rows = Delivery.objects.filter(batch=delivery.batch_id, state__in=OPEN_DELIVERIES)
+        if open_rows.exists():
+            return
+        earlier = WebhookDelivery.objects.filter(batch=delivery.batch_id)
+        if not earlier.exists():
+            _create_webhooks([delivery.batch_id])
+            return
+        if state is DeliveryState.DELIVERED:  # as it had ended before a reorg
+            return
+        # One without a body was not sent yet, and will be sent with the new state.
+        last_ones = earlier.filter(correction=None).exclude(body=b"")
+        _create_deliveries(last_ones.values_list("batch", "owner", "pk"))
+    log.info("Delivery %s of batch %s is %s.", delivery.position, delivery.batch_id, state)
+
+
+def reopen_deliveries(row: SentTransaction) -> None:
+    """Follow the deliveries of this transaction again, because a reorg removed it."""
+    Delivery.objects.filter(transaction=row, state=DeliveryState.DELIVERED).update(
+        state=DeliveryState.SENT, ended_at=None
+    )
+    Delivery.objects.filter(transaction=row).update(due_at=shared_now())
 
 
 class JobPrunedError(Exception):

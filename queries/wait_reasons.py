@@ -88,6 +88,19 @@ class WaitCode(StrEnum):
             "than 24 hours old."
         ),
     )
+    # A delivery
+    FACTS_REOPENED = (
+        "facts_reopened",
+        "A reorganisation may have removed facts of the batch, which are proven again first.",
+    )
+    CONTRACT_REFUSES = (
+        "contract_refuses",
+        "The contract refuses the call. It is tried again at growing pauses.",
+    )
+    COURIER_MISSING = (
+        "courier_missing",
+        "The contract that makes deliveries is not deployed on the destination.",
+    )
     # Confirmation
     CONFIRMING = "confirming", "The transaction is mined and waits for more confirmations."
     NODE_BEHIND = ("node_behind", "A node of the destination is some blocks behind the others.")

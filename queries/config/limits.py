@@ -52,6 +52,12 @@ class Limits:
     max_failed_transactions: int = bounded(
         3, 1, 100, "Failed transactions of a job until rejection."
     )
+    delivery_attempts: int = bounded(
+        8, 1, 100, "Attempts of a delivery that its contract refuses, until it has failed."
+    )
+    delivery_pause: float = bounded(
+        15.0, 0.1, 3600, "First pause before such a delivery is tried again; it doubles."
+    )
     resend_after: float = bounded(15.0, 0.1, DAY, "Time until an unmined transaction is resent.")
     replace_after: float = bounded(60.0, 0.1, DAY, "Time until a replacement at a higher fee.")
     abandon_after: float = bounded(

@@ -17,8 +17,9 @@ from django.db.models.functions import Coalesce
 
 from queries.config.limits import Limits
 from queries.database.clock import shared_now
-from queries.models import BlockJob, Fact, JobTransaction, LeasedRow, Query
+from queries.models import BlockJob, Delivery, Fact, JobTransaction, LeasedRow, Query
 from queries.proving.witnesses import AccountField
+from queries.statuses import OPEN_DELIVERIES
 from queries.wait_reasons import Reason
 
 Row = TypeVar("Row", bound=LeasedRow)
@@ -119,7 +120,8 @@ class Lease(Generic[Row]):
 
     def close(self) -> None:
         """Release the row for good. A job stays due if a query was added, or while one of its
-        transactions is not confirmed: a dropped one that is not resent blocks all higher nonces.
+        transactions is not confirmed: a dropped one that is not resent blocks all higher nonces. A
+        delivery stays due if a reorg has reopened it.
         """
         with transaction.atomic():
             # Lock first, so that a worker that adds a query makes the job due after the release.
@@ -129,6 +131,8 @@ class Lease(Generic[Row]):
                 open_queries = Query.objects.filter(job=OuterRef("pk"), has_ended=False)
                 links = JobTransaction.objects.filter(transaction__confirmed=False)
                 rows = rows.filter(~Exists(open_queries), ~Exists(links.filter(job=OuterRef("pk"))))
+            elif isinstance(self.row, Delivery):
+                rows = rows.exclude(state__in=OPEN_DELIVERIES)
             if not rows.update(**NOT_DUE):
                 self.reschedule(timedelta(0))
             elif isinstance(self.row, BlockJob):

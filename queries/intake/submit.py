@@ -33,9 +33,15 @@ from queries.engines.wake import wake
 from queries.error_codes import EndpointCode, RequestCode, SubmissionCode
 from queries.facts import fact_count, header_bits
 from queries.http.public_address import is_private
-from queries.models import Batch, ChainRecord, Query
+from queries.models import Batch, ChainRecord, Delivery, Query
 from queries.schema.batch_checks import BatchLimits, read_batch
-from queries.schema.checked_batch import CheckedAccount, CheckedBatch, CheckedBlock, Selector
+from queries.schema.checked_batch import (
+    CheckedAccount,
+    CheckedBatch,
+    CheckedBlock,
+    CheckedDelivery,
+    Selector,
+)
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
@@ -85,6 +91,7 @@ def store_batch(
             batch.save(force_insert=True)
             _spend_daily_limit(batch.fact_count, owner)  # rolled back with the batch
             insert_queries()
+            Delivery.objects.bulk_create(build_deliveries(batch, request.deliveries))
     except IntegrityError:  # a concurrent request with the same key has stored the batch
         if earlier_batch := _earlier_batch(owner, idempotency_key, digest):
             return earlier_batch
@@ -244,7 +251,22 @@ def _new_batch(owner: Account, request: CheckedBatch, key: str | None, digest: s
         webhook_url=webhook.url if webhook else "",
         webhook_headers=list(map(list, webhook.headers.items())) if webhook else [],
         block_count=len(request.blocks),
+        delivery_count=len(request.deliveries),
     )
+
+
+def build_deliveries(batch: Batch, deliveries: Iterable[CheckedDelivery]) -> Iterator[Delivery]:
+    """Build the rows of the deliveries, unsaved. They become due once the batch is DONE."""
+    for position, delivery in enumerate(deliveries):
+        yield Delivery(
+            batch=batch,
+            position=position,
+            to=delivery.to,
+            function=delivery.function,
+            arguments=delivery.args,
+            gas=delivery.gas,
+            unless=delivery.unless and [delivery.unless.function, delivery.unless.args],
+        )
 
 
 def build_queries(batch: Batch, blocks: Iterable[CheckedBlock]) -> Iterator[Query]:

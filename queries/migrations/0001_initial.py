@@ -1,3 +1,4 @@
+
 import django.db.models.deletion
 import django.db.models.functions.comparison
 import django.db.models.functions.text
@@ -108,6 +109,7 @@ class Migration(migrations.Migration):
                 ('fact_count', models.PositiveIntegerField(default=0)),
                 ('header_field_count', models.PositiveIntegerField(default=0)),
                 ('event_count', models.PositiveIntegerField(default=0)),
+                ('delivery_count', models.PositiveSmallIntegerField(default=0)),
                 ('is_uniform', models.BooleanField(default=True)),
                 ('error_code', models.CharField(default='', max_length=60)),
                 ('error_sentence', models.CharField(default='', max_length=1000)),
@@ -317,6 +319,32 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='queries.senttransaction'),
         ),
         migrations.CreateModel(
+            name='Delivery',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('lease_token', models.CharField(default='', editable=False, max_length=32)),
+                ('lease_until', models.DateTimeField(editable=False, null=True)),
+                ('due_at', models.DateTimeField(db_index=True, editable=False, null=True)),
+                ('waits_for', models.TextField(default='')),
+                ('wait_code', models.CharField(default='', max_length=40)),
+                ('failures', models.PositiveIntegerField(default=0)),
+                ('provable_since', models.DateTimeField(null=True)),
+                ('position', models.PositiveSmallIntegerField()),
+                ('to', models.CharField(max_length=42)),
+                ('function', models.CharField(max_length=1000)),
+                ('arguments', models.JSONField()),
+                ('gas', models.PositiveBigIntegerField()),
+                ('unless', models.JSONField(null=True)),
+                ('state', models.CharField(choices=[('WAITING', 'Waiting'), ('SENT', 'Sent'), ('DELIVERED', 'Delivered'), ('SKIPPED', 'Skipped'), ('FAILED', 'Failed')], default='WAITING', max_length=9)),
+                ('refusals', models.PositiveSmallIntegerField(default=0)),
+                ('ended_at', models.DateTimeField(null=True)),
+                ('error_code', models.CharField(default='', max_length=60)),
+                ('error_sentence', models.CharField(default='', max_length=1000)),
+                ('batch', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='queries.batch')),
+                ('transaction', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='queries.senttransaction')),
+            ],
+        ),
+        migrations.CreateModel(
             name='Share',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -359,7 +387,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField()),
                 ('delivered_at', models.DateTimeField(null=True)),
                 ('body', queries.models.BytesField(default=b'')),
-                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='queries.batch')),
+                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhook_deliveries', to='queries.batch')),
                 ('corrects', models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='correction', to='queries.webhookdelivery')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
@@ -475,6 +503,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='jobtransaction',
             constraint=models.UniqueConstraint(condition=models.Q(('open', True), models.Q(('pieces_digest', ''), _negated=True)), fields=('job', 'pieces_digest'), name='queries_jobtx_open_pieces'),
+        ),
+        migrations.AddConstraint(
+            model_name='delivery',
+            constraint=models.UniqueConstraint(fields=('batch', 'position'), name='queries_delivery_position'),
         ),
         migrations.AddConstraint(
             model_name='share',

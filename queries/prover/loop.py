@@ -15,7 +15,7 @@ from queries.database.clock import shared_now
 from queries.database.leases import lease_free_condition
 from queries.engines.alarm import Alarm
 from queries.frames import in_large_frame
-from queries.models import Batch, BlockJob
+from queries.models import Batch, BlockJob, Delivery
 from queries.prover.context import ProverContext
 from queries.prover.watch import Watch
 from queries.prover.worker import OnClaim, deliver_once, work_once
@@ -42,7 +42,7 @@ def run(
     """
     limits = new_context().limits
     prover_lock, webhook_lock = threading.Lock(), threading.Lock()
-    queues = Batch.objects.all(), BlockJob.objects.all()
+    queues = Batch.objects.all(), BlockJob.objects.all(), Delivery.objects.all()
 
     def prove() -> None:
         work = partial(work_once, new_context())

@@ -21,7 +21,7 @@ from queries.config.routes_file import RoutesFileError
 from queries.engines import DELIVER, PROVE, WATCH
 from queries.engines.celery import PROVING, app, send, worker_init
 from queries.frames import in_large_frame
-from queries.models import Batch, BlockJob, WebhookDelivery
+from queries.models import Batch, BlockJob, Delivery, WebhookDelivery
 from queries.prover.context import ProverContext
 from queries.prover.loop import log_errors, seconds_until_due
 from queries.prover.start import prover_routes, start_prover
@@ -32,7 +32,7 @@ from queries.prover.worker import OnClaim, deliver_once, work_once
 TASK_SECONDS = 1.0
 MAX_COUNTDOWN_SECONDS = 10.0  # beat's sweeps find what is due later
 
-QUEUES = {PROVE: (Batch, BlockJob), DELIVER: (WebhookDelivery,)}
+QUEUES = {PROVE: (Batch, BlockJob, Delivery), DELIVER: (WebhookDelivery,)}
 
 context_factory = cache(start_prover)  # once per worker: forked processes inherit it
 routes = cache(prover_routes)

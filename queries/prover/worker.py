@@ -31,7 +31,17 @@ from queries.database.leases import (
     claim_one,
     query_ids_of_pass,
 )
-from queries.models import Batch, BlockJob, LeasedRow, Proof, Query, Share, WebhookDelivery
+from queries.deliveries.send import work_on
+from queries.models import (
+    Batch,
+    BlockJob,
+    Delivery,
+    LeasedRow,
+    Proof,
+    Query,
+    Share,
+    WebhookDelivery,
+)
 from queries.prover.context import Attach, Findings, Outcome, ProverContext, Reject
 from queries.prover.job_pass import run_pass
 from queries.prover.prove import ReadyJob, send_group
@@ -45,12 +55,12 @@ from queries.webhooks.deliver import claim_delivery, deliver
 
 log = logging.getLogger("tacitus.prover")
 
-AnyLease = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
+AnyLease = Lease[Batch] | Lease[BlockJob] | Lease[Delivery] | Lease[WebhookDelivery]
 OnClaim = Callable[[], object]  # called after a claim, so that another thread may look for work
 
 
 def work_once(context: ProverContext, on_claim: OnClaim = lambda: None) -> bool:
-    """Resolve a due batch, then work on a due job. Returns whether either was due."""
+    """Work on a due batch, a due job and a due delivery. Returns whether any was due."""
     batch = claim_one(Batch.objects.all())
     if batch is not None:
         on_claim()
@@ -60,7 +70,21 @@ def work_once(context: ProverContext, on_claim: OnClaim = lambda: None) -> bool:
     if job is not None:
         on_claim()
         _work_on_jobs(job, context)
-    return batch is not None or job is not None
+    delivery = claim_one(Delivery.objects.all())
+    if delivery is not None:
+        on_claim()
+        with _reschedule_on_error([delivery], context.limits):
+            release(delivery, _work_on_delivery(delivery, context), context.limits)
+    return any((batch, job, delivery))
+
+
+def _work_on_delivery(lease: Lease[Delivery], context: ProverContext) -> Outcome:
+    destination = lease.row.batch.destination
+    if destination not in context.routes.chains:
+        pause = timedelta(seconds=context.limits.max_retry_delay)
+        return Snooze(WaitCode.DESTINATION_REMOVED.reason, pause)
+    context.rotate(lease.row.failures, destination)
+    return work_on(lease, context.lane(destination), context)
 
 
 def deliver_once(limits: Limits, on_claim: OnClaim = lambda: None) -> bool:

@@ -24,7 +24,7 @@ from queries.transactions.costs import (
     set_receipt,
 )
 from queries.transactions.lane import Lane
-from queries.transitions import reopen_queries
+from queries.transitions import reopen_deliveries, reopen_queries
 
 log = logging.getLogger("tacitus.prover")
 
@@ -122,3 +122,4 @@ def reopen(row: SentTransaction) -> None:
         if row.mined_hash:  # otherwise it was given up, and had proven nothing
             reopen_queries(jobs)
         make_due(jobs)
+        reopen_deliveries(row)

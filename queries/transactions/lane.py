@@ -36,10 +36,18 @@ from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.database.leases import Lease
 from queries.facts import facts_of, row_account
-from queries.models import BlockJob, JobTransaction, Query, SentHash, SentTransaction, Share
+from queries.models import (
+    BlockJob,
+    Delivery,
+    JobTransaction,
+    Query,
+    SentHash,
+    SentTransaction,
+    Share,
+)
 from queries.planning.calls import Piece, ProveCall
 from queries.proving.facts import FactKind
-from queries.statuses import ENDED_STATUSES
+from queries.statuses import ENDED_STATUSES, DeliveryState
 from queries.transactions.budget import PricedCall, check_fees, cut_at_daily_budget
 from queries.transactions.costs import close_and_charge, lock_batches, lock_costs
 
@@ -90,11 +98,13 @@ class Lane:
         to: str,
         priced_calls: Sequence[PricedCall],
         is_obsolete: Callable[[], bool] | None = None,
+        delivery: Lease[Delivery] | None = None,
     ) -> Sequence[ProveCall]:
         """Sign, store and send calls that fit the budgets, if this worker still has the jobs.
 
         Returns the calls that were signed. `is_obsolete`: whether another transaction does the
-        same; called under the chain's lock. Nothing is stored or sent on `FeeTooLowError`,
+        same; called under the chain's lock. `delivery`: whose call this is; its batch has ended.
+        Nothing is stored or sent on `FeeTooLowError`,
         `DailyBudgetSpentError`, `InsufficientFundsError`, `KeyUsedElsewhereError`,
         `LeaseLostError` and `ConcurrentProverError`.
 
@@ -114,7 +124,7 @@ class Lane:
                 paying_batches = lock_batches(
                     batch for priced_call in priced_calls for batch in priced_call.shares
                 )
-                if any(batch.status in ENDED_STATUSES for batch in paying_batches):
+                if not delivery and any(batch.status in ENDED_STATUSES for batch in paying_batches):
                     raise ConcurrentProverError
                 if not chain.free:
                     check_fees(priced_calls, paying_batches)
@@ -122,12 +132,14 @@ class Lane:
                 leases = sorted(leases, key=lambda lease: lease.row.pk)
                 for lease in leases:
                     lease.extend()
+                if delivery:
+                    delivery.extend()
                 jobs = [lease.row for lease in leases]
                 queries = Query.objects.filter(job__in=jobs, has_ended=False).order_by("pk")
                 list(queries.select_for_update(no_key=True).values_list("pk", flat=True))
                 first_nonce = max(transaction_count, self._next_nonce())
                 rows = [
-                    self._store_call(jobs, nonce, to, priced_call)
+                    self._store_call(jobs, nonce, to, priced_call, delivery)
                     for nonce, priced_call in enumerate(priced_calls, first_nonce)
                 ]
         except IntegrityError:  # a piece is in a transaction that is not confirmed yet
@@ -180,7 +192,12 @@ class Lane:
         return self.destination.ask_quorum(ChainClient.nonce, self.signer.address)
 
     def _store_call(
-        self, jobs: Sequence[BlockJob], nonce: int, to: str, priced_call: PricedCall
+        self,
+        jobs: Sequence[BlockJob],
+        nonce: int,
+        to: str,
+        priced_call: PricedCall,
+        delivery: Lease[Delivery] | None,
     ) -> SentTransaction:
         call, gas_limit, fees = priced_call.call, priced_call.gas_limit, priced_call.fees
         pieces, recipient = call.pieces, call.to or to
@@ -190,10 +207,12 @@ class Lane:
         row = self.sign_and_store(
             transaction,
             priced_call.max_cost,
-            is_preparation=not pieces,
+            is_preparation=not pieces and not delivery,
             hops=call.hops,
             recorded_block=call.recorded_block,
         )
+        if delivery:
+            delivery.owned_rows().update(transaction=row, state=DeliveryState.SENT)
         Share.objects.bulk_create(
             Share(transaction=row, batch_id=batch, max_cost=f"{wei:064x}")
             for batch, wei in priced_call.shares.items()

@@ -63,7 +63,9 @@ def deletable_batches(cutoff: datetime) -> QuerySet[Batch]:
     """Batches that ended before `cutoff`, with nothing left to prove, deliver or pay."""
     unpaid = Share.objects.filter(_unfinished_filter("transaction__"), batch=OuterRef("pk"))
     batches = Batch.objects.filter(~Exists(unpaid), ended_at__lt=cutoff)
-    return batches.exclude(queries__has_ended=False).exclude(deliveries__due_at__isnull=False)
+    return batches.exclude(queries__has_ended=False).exclude(
+        Q(deliveries__due_at__isnull=False) | Q(webhook_deliveries__due_at__isnull=False)
+    )
 
 
 def _unfinished_filter(prefix: str = "") -> Q:
@@ -82,8 +84,8 @@ def _delete_unneeded(cutoff: datetime) -> Counter[str]:
     later_rows = SentTransaction.objects.filter(**same_sender, nonce__gt=OuterRef("nonce"))
     old_rows = SentTransaction.objects.filter(Exists(later_rows), signed_at__lt=cutoff)
     is_needed = _unfinished_filter() | NONCE_USED_ELSEWHERE | Q(recorded_block__isnull=False)
-    finished_rows = old_rows.exclude(is_needed)
-    counts = delete_in_chunks(finished_rows.exclude(job_links__job__queries__isnull=False))
+    has_user = Q(job_links__job__queries__isnull=False) | Q(deliveries__isnull=False)
+    counts = delete_in_chunks(old_rows.exclude(is_needed).exclude(has_user))
     queries = Query.objects.filter(job=OuterRef("job"))
     facts = Fact.objects.exclude(Exists(queries.filter(account=OuterRef("account"))))
     has_time = Exists(queries.filter(timestamp__isnull=False))  # perhaps of an account's query

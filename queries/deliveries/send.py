@@ -1,0 +1,177 @@
+"""Send a batch's deliveries: calls to contracts after the batch is DONE, through a `Courier`.
+
+A pass follows the delivery's transaction. If it has none, or the last one failed, the pass tries
+the call out on a node and signs it. A call that its contract refuses is tried again at growing
+pauses, and has failed once a quorum of nodes says that it is refused still.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+from accounts.wording import HOUR
+from queries.chain.client import ChainClient
+from queries.chain.errors import CallRevertedError, TransactionRefusedError
+from queries.config.registries import courier_address, delivery_calldata
+from queries.database.leases import Lease, Retry, Snooze, Wait, recheck_pause
+from queries.deliveries.reverts import describe_revert
+from queries.deliveries.values import BatchValues
+from queries.models import Delivery, SentTransaction
+from queries.planning.calls import ProveCall
+from queries.planning.dry_runs import GasEstimate
+from queries.planning.readers import ChainReaders
+from queries.schema.contract_calls import CallValueError, read_call
+from queries.statuses import DeliveryState
+from queries.transactions.budget import DailyBudgetSpentError, FeeTooLowError, price_calls
+from queries.transactions.costs import remaining_fees
+from queries.transactions.follow import follow
+from queries.transactions.lane import Lane
+from queries.transitions import begin_next_delivery, end_delivery
+from queries.wait_reasons import Reason, WaitCode
+
+
+def work_on(lease: Lease[Delivery], lane: Lane, chains: ChainReaders) -> Wait | None:
+    """Make one pass over a due delivery. Returns when to look again; None once it has ended."""
+    return _Pass(lease, lane, chains).run()
+
+
+class _Pass:
+    def __init__(self, lease: Lease[Delivery], lane: Lane, chains: ChainReaders) -> None:
+        self.lease, self.lane, self.chains = lease, lane, chains
+        self.delivery, self.destination = lease.row, lane.destination
+
+    def run(self) -> Wait | None:
+        if row := self.delivery.transaction:
+            return self._follow(row)
+        if self.delivery.batch.queries.filter(has_ended=False).exists():
+            return self._wait(WaitCode.FACTS_REOPENED)
+        values = BatchValues(self.delivery.batch, self.chains)
+        try:
+            if self.delivery.unless and (is_done := self._is_done(values)) is not False:
+                return self._end(DeliveryState.SKIPPED) if is_done else self._refuse_condition()
+            call = read_call(self.delivery.function, self.delivery.arguments)
+            data = delivery_calldata(self.delivery.to, self.delivery.gas, call.encode(values))
+        except CallValueError as error:  # a value does not fit the type of its argument
+            return self._end(DeliveryState.FAILED, Reason("argument_malformed", str(error)))
+        return self._send(data)
+
+    def _follow(self, row: SentTransaction) -> Wait | None:
+        if not row.confirmed:
+            follow(self.lane, [row], self.destination.latest_head().number)
+        if not row.confirmed:
+            if not row.succeeded:
+                return self._wait(WaitCode.TRANSACTION_PENDING)
+            begin_next_delivery(self.delivery)
+            return self._wait(WaitCode.CONFIRMING)
+        if row.mined_hash and not row.succeeded and not row.final:  # after a reorg it may succeed
+            return self._wait(WaitCode.CONFIRMING)
+        if row.to != courier_address():
+            sentence = "The chain did not accept the transaction, so it was cancelled."
+            return self._end(DeliveryState.FAILED, Reason("transaction_refused", sentence))
+        if row.succeeded:
+            return self._end(DeliveryState.DELIVERED)
+        sentence = "The transaction failed, although nodes had expected it to succeed."
+        return self._refuse(Reason("transaction_failed", sentence))
+
+    def _is_done(self, values: BatchValues) -> bool | None:
+        """What the contract answers to `unless`; None if it says neither yes nor no. Whatever keeps
+        the delivery from being sent is asked by quorum.
+        """
+        function, arguments = self.delivery.unless or ("", [])
+        question = self.delivery.to, read_call(function, arguments).encode(values)
+        if _read_bool(self.destination, *question) is False:
+            return False
+        return self.destination.ask_quorum(_read_bool, *question)
+
+    def _refuse_condition(self) -> Wait | None:
+        function, _ = self.delivery.unless or ("", [])
+        sentence = f"The contract does not answer {function}, which `unless` names."
+        return self._refuse(Reason(WaitCode.CONTRACT_REFUSES, sentence))
+
+    def _send(self, data: bytes) -> Wait | None:
+        sender = self.lane.signer.address
+        result = _try_out(self.destination, sender, data)
+        if isinstance(result, Reason):
+            return self._refuse(
+                result, lambda: self.destination.ask_quorum(_refusal, sender, data) == result
+            )
+        (data_fee,) = self.destination.data_fees([data])
+        estimate = GasEstimate(result, data_fee)
+        head, batch = self.destination.latest_head(), self.delivery.batch
+        (priced_call,) = price_calls(self.destination, head, {ProveCall(data): estimate}, {})
+        priced_call = replace(priced_call, shares={batch.pk: priced_call.max_cost})
+        try:
+            self.lane.sign_and_send([], courier_address(), [priced_call], delivery=self.lease)
+        except DailyBudgetSpentError:
+            return self._wait(WaitCode.DAILY_BUDGET_SPENT)
+        except FeeTooLowError as error:
+            if error.is_temporary:
+                return self._wait(WaitCode.FEE_RESERVED)
+            left = max(remaining_fees([batch])[batch.pk], 0)
+            sentence = (
+                f"The delivery costs {priced_call.next_block_cost:,} wei, and {left:,} wei of the "
+                "batch's fee are left."
+            )
+
+            def is_dearer(node: ChainClient, _batch: str, amount: int) -> bool:
+                return estimate.cost(node.gas_price_after_block(head.number)) > amount
+
+            return self._refuse(
+                Reason(WaitCode.FEE_BELOW_GAS_PRICE, sentence),
+                lambda: self.destination.ask_quorum(is_dearer, batch.pk, left),
+            )
+        return Snooze(WaitCode.TRANSACTION_PENDING.reason)
+
+    def _wait(self, code: WaitCode) -> Snooze:
+        """Look again after a pause that grows with the time since the batch, or the transaction."""
+        row, batch = self.delivery.transaction, self.delivery.batch
+        start = row.signed_at if row else batch.ended_at or batch.submitted_at
+        return Snooze(code.reason, recheck_pause(start, self.lane.limits))
+
+    def _refuse(self, reason: Reason, is_certain: Callable[[], bool] = lambda: True) -> Wait | None:
+        """Try again after a pause, or end the delivery after the last attempt. `is_certain` asks a
+        quorum of nodes, and raises `NoQuorumError` without one.
+        """
+        limits, refusals = self.lane.limits, self.delivery.refusals + 1
+        if refusals >= limits.delivery_attempts and is_certain():
+            return self._end(DeliveryState.FAILED, reason)
+        self.lease.owned_rows().update(
+            refusals=refusals, transaction=None, state=DeliveryState.WAITING
+        )
+        pause = min(limits.delivery_pause * 2 ** min(refusals - 1, 20), HOUR)
+        return Retry(reason, refusals, timedelta(seconds=pause))
+
+    def _end(self, state: DeliveryState, reason: Reason | None = None) -> Wait | None:
+        code, sentence = (reason.code, reason.sentence) if reason else ("", "")
+        end_delivery(self.lease, state, code, sentence)
+        return None
+
+
+def _try_out(node: ChainClient, sender: str, data: bytes) -> int | Reason:
+    """The gas that a call of the Courier needs, or why it would fail."""
+    chain = node.chain
+    if not node.code(courier_address()):
+        sentence = f"There is no Courier on {chain.name}. The operator can deploy it."
+        return Reason(WaitCode.COURIER_MISSING, sentence)
+    try:
+        gas = node.estimate_gas(sender, courier_address(), data)
+    except CallRevertedError as error:
+        return Reason(WaitCode.CONTRACT_REFUSES, describe_revert(error.data))
+    except TransactionRefusedError as error:
+        return Reason(error.code, error.sentence)
+    if gas > chain.gas_cap:
+        sentence = f"It needs {gas:,} gas, and a transaction may use at most {chain.gas_cap:,}."
+        return Reason("too_much_gas", sentence)
+    return gas
+
+
+def _refusal(node: ChainClient, sender: str, data: bytes) -> Reason | None:
+    result = _try_out(node, sender, data)
+    return result if isinstance(result, Reason) else None
+
+
+def _read_bool(node: ChainClient, contract: str, data: bytes) -> bool | None:
+    """What a view says; None if it says neither yes nor no."""
+    (answer,) = node.call_contract(contract, [data])
+    words = {int(value).to_bytes(32): value for value in (False, True)}
+    return words.get(answer) if isinstance(answer, bytes) else None

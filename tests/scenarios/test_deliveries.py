@@ -1,0 +1,224 @@
+"""Deliveries: a batch ends with calls to contracts."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+
+from tests.builds import contract_for_tests, example
+from tests.rigs.anvil import Chain, call_data
+from tests.rigs.receiver import receiver
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, SIGNER, Service, wait_until
+from tests.scenarios.fixtures import Install
+
+ON_BALANCE = "onBalance(address,uint256,uint256)"
+OPEN = {"WAITING", "SENT"}
+ATTEMPTS = 3
+
+
+def deploy(chain: Chain, code: bytes) -> str:
+    return str(chain.send(None, f"0x{code.hex()}")["contractAddress"])
+
+
+class Target:
+    """A contract that counts what is delivered, or refuses it."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain, self.address = chain, deploy(chain, contract_for_tests("Receiver"))
+
+    def read(self, signature: str, *values: Any) -> int:
+        return int.from_bytes(self.chain.call(self.address, signature, *values))
+
+    def refuse(self, *, on: bool) -> None:
+        self.chain.send(self.address, call_data("setRefuses(bool)", on))
+
+    def balance_call(self, **more: Any) -> dict[str, Any]:
+        """A delivery of the holder's balance."""
+        args = [HOLDER, "$block", f"$value({HOLDER}.BALANCE)"]
+        return {"to": self.address, "function": ON_BALANCE, "args": args, "gas": "200000", **more}
+
+
+@pytest.fixture(scope="module")
+def served(install: Install) -> Iterator[Service]:
+    """Without a prover."""
+    with closing(Chain()) as chain, install() as service:
+        service.add_native_chain(chain)
+        service.set_limits(delivery_attempts=ATTEMPTS, delivery_pause=0.1)
+        chain.deploy("Courier", by_factory=True)
+        chain.mine(40)
+        service.serve(ALLOW_PRIVATE_WEBHOOKS="1")
+        yield service
+
+
+@pytest.fixture
+def proving(served: Service) -> Iterator[Service]:
+    with served.prove(ALLOW_PRIVATE_WEBHOOKS="1"):
+        yield served
+
+
+@pytest.fixture
+def target(served: Service) -> Target:
+    return Target(served.chain)
+
+
+def deliveries(service: Service, batch: str) -> list[dict[str, Any]]:
+    return list(service.status(batch)["deliveries"])
+
+
+def ended(service: Service, batch: str) -> list[dict[str, Any]]:
+    """The batch's deliveries, once it is DONE and they have ended."""
+    service.wait(batch)
+
+    def if_ended() -> list[dict[str, Any]]:
+        rows = deliveries(service, batch)
+        return [] if any(row["state"] in OPEN for row in rows) else rows
+
+    return wait_until(if_ended, what=lambda: str(deliveries(service, batch)))
+
+
+def test_the_newest_balance_arrives_in_a_contract_of_ones_own(
+    proving: Service, blocks: Iterator[int]
+) -> None:
+    chain, block = proving.chain, next(blocks)
+    registry = proving.registries[31337, 31337]
+    arguments = encode(["address", "address"], [registry, HOLDER])
+    consumer = deploy(chain, example("NewestBalance") + arguments)
+    call = {"to": consumer, "function": "update(uint256)", "args": ["$block"], "gas": "100000"}
+    (row,) = ended(proving, proving.submit_balance(block, deliver=[call]))
+    assert row["state"] == "DELIVERED"
+    assert int.from_bytes(chain.call(consumer, "balance()")) == HOLDER_BALANCE
+    assert int.from_bytes(chain.call(consumer, "blockNumber()")) == block
+    receipt = chain.receipt(row["transactionHash"])
+    assert int(receipt["blockNumber"], 16) == int(row["transactionBlock"])
+    assert int(receipt["gasUsed"], 16) == int(row["gasUsed"])
+
+
+def test_values_are_delivered_in_order_and_paid_from_the_fee(
+    proving: Service, target: Target, blocks: Iterator[int]
+) -> None:
+    chain, block = proving.chain, next(blocks)
+    first = len(chain.transactions_of(SIGNER))
+    note = {"to": target.address, "function": "setRefuses(bool)", "args": [True], "gas": "60000"}
+    batch = proving.submit_balance(block, deliver=[target.balance_call(), note])
+    rows = ended(proving, batch)
+    assert [row["state"] for row in rows] == ["DELIVERED", "DELIVERED"]
+    read = [target.read(f"{name}()") for name in ("account", "blockNumber", "balance", "refuses")]
+    assert read == [int(HOLDER, 16), block, HOLDER_BALANCE, 1]
+    sent = [transaction["hash"] for transaction in chain.transactions_of(SIGNER)[first:]]
+    assert [row["transactionHash"] for row in rows] == sent[-2:]
+    assert int(proving.status(batch)["spent"]) == sum(map(chain.cost, sent))
+
+
+def test_nothing_is_sent_if_it_was_done_before(
+    proving: Service, target: Target, blocks: Iterator[int]
+) -> None:
+    block = next(blocks)
+    unless = {"function": "isDone(uint256) view returns (bool)", "args": ["$block"]}
+    call = target.balance_call(unless=unless)
+    first, second = ended(proving, proving.submit_balance(block, deliver=[call, call]))
+    assert (first["state"], second["state"]) == ("DELIVERED", "SKIPPED")
+    assert second["transactionHash"] is None
+    assert target.read("count()") == 1
+
+
+def failing_calls(target: Target, service: Service) -> dict[str, tuple[dict[str, Any], str]]:
+    """Calls that cannot succeed, and a part of the reason that is shown."""
+    registry = service.registries[31337, 31337]
+
+    def call(to: str, function: str, *args: Any) -> dict[str, Any]:
+        return {"to": to, "function": function, "args": list(args), "gas": "100000"}
+
+    return {
+        "a reason": (call(target.address, "refuse(string)", "too late"), "reverts: too late"),
+        "all gas": (call(target.address, "useAllGas()"), "has used up its gas"),
+        "no contract": (call(HOLDER, "update(uint256)", "$block"), f"NoContract({HOLDER.lower()})"),
+        "no such function": (call(target.address, "missing()"), "without a reason"),
+        "a registry": (call(registry, "accountField(address,uint256,uint8)", HOLDER, "1", 1), "("),
+    }
+
+
+def test_a_delivery_that_is_refused_fails_and_costs_nothing(
+    proving: Service, target: Target, blocks: Iterator[int]
+) -> None:
+    calls = failing_calls(target, proving)
+    first = len(proving.chain.transactions_of(SIGNER))
+    batch = proving.submit_balance(next(blocks), deliver=[call for call, _ in calls.values()])
+    for row, (_, reason) in zip(ended(proving, batch), calls.values(), strict=True):
+        assert row["state"] == "FAILED"
+        assert row["error"]["code"] == "contract_refuses"
+        assert reason in row["error"]["message"]
+    assert len(proving.chain.transactions_of(SIGNER)) == first + 1  # the proof
+    assert proving.status(batch)["status"] == "DONE"
+
+
+def test_a_delivery_that_was_refused_is_tried_again(
+    proving: Service, target: Target, blocks: Iterator[int]
+) -> None:
+    target.refuse(on=True)
+    batch = proving.submit_balance(next(blocks), deliver=[target.balance_call()])
+    proving.wait(batch)
+    wait_until(lambda: deliveries(proving, batch)[0]["waitCode"] == "contract_refuses")
+    target.refuse(on=False)
+    (row,) = ended(proving, batch)
+    assert row["state"] == "DELIVERED"
+    assert target.read("count()") == 1
+
+
+def test_a_target_may_call_the_courier(
+    proving: Service, target: Target, blocks: Iterator[int]
+) -> None:
+    block = next(blocks)
+    courier = proving.chain.deploy("Courier", by_factory=False)
+    call = {
+        "to": target.address,
+        "function": "callBack(address,uint256)",
+        "args": [courier, "$block"],
+        "gas": "400000",
+    }
+    (row,) = ended(proving, proving.submit_balance(block, deliver=[call]))
+    assert row["state"] == "DELIVERED"
+    assert target.read("deliveries(uint256)", block) == 1
+
+
+def test_deliveries_of_a_rejected_batch_fail(
+    served: Service, target: Target, blocks: Iterator[int]
+) -> None:
+    batch = served.submit_balance(next(blocks), deliver=[target.balance_call()])
+    assert served.post(f"/batch-queries/{batch}/cancel").ok
+    (row,) = deliveries(served, batch)
+    assert (row["state"], row["error"]["message"]) == ("FAILED", "The batch was rejected.")
+
+
+def test_a_delivery_is_sent_again_with_the_same_bytes_after_a_reorg(
+    served: Service, target: Target, blocks: Iterator[int]
+) -> None:
+    chain = served.chain
+    with served.prove():
+        batch = served.submit_balance(next(blocks), deliver=[target.balance_call()])
+        (row,) = ended(served, batch)
+    assert target.read("count()") == 1
+    chain.reorganise(1)
+    assert target.read("count()") == 0
+    with served.prove():  # a new prover checks confirmed transactions at once
+        wait_until(lambda: target.read("count()"), what="the transaction is sent again")
+        wait_until(lambda: deliveries(served, batch)[0]["state"] == "DELIVERED")
+    assert deliveries(served, batch)[0]["transactionHash"] == row["transactionHash"]
+    assert target.read("count()") == 1
+
+
+def test_the_webhook_comes_after_the_deliveries(
+    proving: Service, target: Target, blocks: Iterator[int]
+) -> None:
+    with receiver() as hook:
+        batch = proving.submit_balance(
+            next(blocks), deliver=[target.balance_call()], webhook={"url": hook.url}
+        )
+        (row,) = ended(proving, batch)
+        wait_until(lambda: hook.deliveries)
+        body = json.loads(hook.deliveries[0].body)
+    (delivered,) = body["deliveries"]
+    assert (body["queryStatus"], delivered["state"]) == ("DONE", "DELIVERED")
+    assert delivered["transactionHash"] == row["transactionHash"]
