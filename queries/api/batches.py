@@ -1,6 +1,6 @@
 """Endpoints about batches, their proofs, routes and the API key."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -52,11 +52,13 @@ from queries.reading import batches as reading
 from queries.reading.batch_details import requested_data
 from queries.reading.batches import BatchView, QueryPage, QueryView
 from queries.reading.chain_heads import HeadView, chain_heads, last_final_block, state_horizon
+from queries.reading.deliveries import DeliveryView, read_deliveries
 from queries.reading.proof_file import build_proof_file
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.bodies import BatchRequest, slot_word
 from queries.statuses import ENDED_STATUSES, BatchStatus
 
+Deliveries = Mapping[str, Sequence[DeliveryView]]  # by the batch's id
 BATCH_ID, DETAILS, FIRST_QUERY = "batchQueryId", "details", "fromQuery"
 STATUS = "status"
 QUERIES_PER_PAGE = 100  # so that polls without `details=0` cost little too
@@ -246,7 +248,8 @@ def batch_proof(_request: HttpRequest, _key: ApiKey, batch: str, routes: Routes)
 )
 def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> responses.BatchResponse:
     cancel(key.owner, batch)
-    return _batch_response(find_batch(batch, "batch"))
+    view = find_batch(batch, "batch")
+    return _batch_response(view, _deliveries([view]))
 
 
 def find_batch(batch_id: str, path: str) -> BatchView:
@@ -276,7 +279,8 @@ def batch_queries(request: HttpRequest, key: ApiKey) -> responses.BatchListRespo
         raise malformed_parameter(STATUS, status, f"one of {join_names(BatchStatus.values)}")
     wanted = reading.BatchFilter(owner=key.owner, status=status or "")
     page = reading.listed_batches(wanted, cursor=cursor, limit=page_size(request))
-    batches = [_batch_response(batch) for batch in page.rows]
+    deliveries = _deliveries(page.rows)
+    batches = [_batch_response(batch, deliveries) for batch in page.rows]
     return responses.BatchListResponse(batches=batches, cursor=page.older or None)
 
 
@@ -352,7 +356,7 @@ def _read_status(
             path=path,
         )
     batch = find_batch(batch_id, path)
-    members, page = _batch_members(batch), QueryPage((), None)
+    members, page = _batch_members(batch, _deliveries([batch])), QueryPage((), None)
     if details:
         page = reading.query_page(batch, first=first, limit=limit)
         members["queries"] = [_query_response(batch, query, routes) for query in page.queries]
@@ -360,11 +364,17 @@ def _read_status(
     return members, page
 
 
-def _batch_response(batch: BatchView) -> responses.BatchResponse:
-    return responses.BatchResponse(**_batch_members(batch))
+def _deliveries(batches: Iterable[BatchView]) -> Deliveries:
+    """The deliveries of those batches that have some, by the batch's id."""
+    ids = [batch.id for batch in batches if batch.delivery_count]
+    return read_deliveries(ids) if ids else {}
 
 
-def _batch_members(batch: BatchView) -> dict[str, Any]:
+def _batch_response(batch: BatchView, deliveries: Deliveries) -> responses.BatchResponse:
+    return responses.BatchResponse(**_batch_members(batch, deliveries))
+
+
+def _batch_members(batch: BatchView, deliveries: Deliveries) -> dict[str, Any]:
     members: dict[str, Any] = {
         # Existing clients know three of the five states.
         "query_status": (
@@ -380,6 +390,10 @@ def _batch_members(batch: BatchView) -> dict[str, Any]:
         "waits_for": batch.waits_for,
         "wait_code": batch.waits_for,
     }
+    if batch.id in deliveries:
+        members["deliveries"] = [
+            responses.DeliveryResponse.model_validate(view) for view in deliveries[batch.id]
+        ]
     if batch.error and batch.status is BatchStatus.REJECTED:
         # Not `error`: existing clients throw on that before they read `queryStatus`.
         members["rejection"] = responses.RejectionResponse.model_validate(batch.error)

@@ -95,6 +95,12 @@ class EstimateResponse(PriceResponse):
     complete: bool = Field(description="Whether `cost` includes the price of every block.")
     warnings: list[WarningResponse] = Field(examples=[[]])
     blocks: list[BlockEstimateResponse]
+    deliveries: list[PriceResponse] = Field(
+        default=[],
+        description="What each delivery costs at most, if its contract uses all the gas that it "
+        "gets. `feeNeeded` includes it, and `cost` does not. Left out without deliveries.",
+        examples=[[]],
+    )
 
 
 class VerifiedFactResponse(ApiModel):
@@ -165,6 +171,9 @@ def estimate(
 
 
 def _estimate_response(batch: CheckedBatch, result: BatchEstimate) -> EstimateResponse:
+    members: dict[str, Any] = {}
+    if result.deliveries:
+        members["deliveries"] = list(map(PriceResponse.model_validate, result.deliveries))
     return EstimateResponse(
         destination_chain_id=batch.destination,
         free=result.free,
@@ -173,6 +182,7 @@ def _estimate_response(batch: CheckedBatch, result: BatchEstimate) -> EstimateRe
         **asdict(result.combined_price),
         warnings=_warnings(batch),
         blocks=[_block_response(block) for block in result.blocks],
+        **members,
     )
 
 

@@ -30,7 +30,7 @@ from queries.schema.bodies import (
     map_keys,
 )
 from queries.schema.json_schema import example_of, text_schema
-from queries.statuses import BatchStatus, StepName, StepStatus
+from queries.statuses import BatchStatus, DeliveryState, StepName, StepStatus
 
 
 @lru_cache(1_024)  # the steps of a batch's queries begin and end together
@@ -136,6 +136,33 @@ WaitCode = Annotated[
 ]
 
 
+class DeliveryErrorResponse(ApiModel):
+    code: str = Field(examples=["contract_refuses"])
+    message: str = Field(
+        validation_alias="sentence", examples=["The contract reverts: this block is not newer."]
+    )
+
+
+class DeliveryResponse(ApiModel):
+    """A call to a contract that the batch ends with."""
+
+    to: Address
+    function: str = Field(examples=["update(uint256)"])
+    state: DeliveryState = Field(
+        description="WAITING until it is sent, then SENT, and DELIVERED once its transaction is "
+        "mined and deep enough. SKIPPED: there was nothing to do, by `unless`. FAILED: see "
+        "`error`. If a reorganisation removes the transaction, it is sent again, and SENT.",
+        examples=["DELIVERED"],
+    )
+    ended: Moment | None = Field(validation_alias="ended_at")
+    transaction_hash: Annotated[TransactionHash | None, _EMPTY_AS_NULL]
+    transaction_block: BlockNumber | None
+    gas_used: Gas | None
+    waits_for: WaitsFor
+    wait_code: WaitCode
+    error: DeliveryErrorResponse | None = Field(description="Why it FAILED.", examples=[None])
+
+
 class BatchResponse(ApiModel):
     query_status: QueryStatus = Field(
         description="The status that existing clients read: DONE, REJECTED, or IN_PROGRESS for the "
@@ -157,6 +184,9 @@ class BatchResponse(ApiModel):
         default=None, description="Why the batch was REJECTED."
     )
     info: list[str] = Field(default=[], description="Why the batch was REJECTED, as a list.")
+    deliveries: list[DeliveryResponse] = Field(
+        default=[], description="Its deliveries, in their order. Left out if it has none."
+    )
 
     @property
     def code(self) -> str | None:

@@ -26,7 +26,7 @@ from queries.error_codes import EndpointCode
 from queries.statuses import StepName
 from queries.webhooks import signatures
 from queries.webhooks.deliver import REPLAYS_PER_HOUR, RETRY_PAUSES, replay
-from queries.webhooks.log import MAX_ATTEMPTS, DeliveryState, delivery_page
+from queries.webhooks.log import MAX_ATTEMPTS, WebhookDeliveryState, delivery_page
 from queries.webhooks.signatures import ID_HEADER, SIGNATURE_HEADER, TIME_HEADER
 
 HEADER_MEANINGS = {
@@ -48,12 +48,12 @@ class AttemptResponse(ApiModel):
     milliseconds: int
 
 
-class DeliveryResponse(ApiModel):
+class WebhookDeliveryResponse(ApiModel):
     event: Id = Field(examples=[EVENT_ID])
     corrects: Id | None = Field(examples=[None])
     batch_query_id: Id = Field(validation_alias="batch")
     url: str = Field(examples=["https://example.org/hook"])
-    state: DeliveryState = Field(examples=["DELIVERED"])
+    state: WebhookDeliveryState = Field(examples=["DELIVERED"])
     created: Moment = Field(validation_alias="created_at")
     delivered: Moment | None = Field(validation_alias="delivered_at")
     next_attempt: Moment | None = Field(examples=[None])
@@ -62,8 +62,8 @@ class DeliveryResponse(ApiModel):
     )
 
 
-class DeliveryListResponse(ApiModel):
-    deliveries: list[DeliveryResponse]
+class WebhookDeliveryListResponse(ApiModel):
+    deliveries: list[WebhookDeliveryResponse]
     cursor: Id | None = Field(description="The cursor of the next page.", examples=[None])
 
 
@@ -111,10 +111,10 @@ class WebhookEvent(ApiModel):
     own_errors=(EndpointCode.PARAMETER_MALFORMED,),
     links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
 )
-def webhook_deliveries(request: HttpRequest, key: ApiKey) -> DeliveryListResponse:
+def webhook_deliveries(request: HttpRequest, key: ApiKey) -> WebhookDeliveryListResponse:
     page = delivery_page(key.owner, cursor=cursor_parameter(request), limit=page_size(request))
-    deliveries = [DeliveryResponse.model_validate(view) for view in page.rows]
-    return DeliveryListResponse(deliveries=deliveries, cursor=page.older or None)
+    deliveries = [WebhookDeliveryResponse.model_validate(view) for view in page.rows]
+    return WebhookDeliveryListResponse(deliveries=deliveries, cursor=page.older or None)
 
 
 @endpoint(
@@ -126,7 +126,7 @@ def webhook_deliveries(request: HttpRequest, key: ApiKey) -> DeliveryListRespons
     own_errors=(EndpointCode.DELIVERY_UNKNOWN, EndpointCode.TOO_MANY_REPLAYS),
     links=(Link("batchQueryStatus", "batchQueryId", "/batchQueryId"),),
 )
-def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> DeliveryResponse:
+def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> WebhookDeliveryResponse:
     view = replay(key.owner, event)
     if view is None:
         raise RefusalError(
@@ -134,7 +134,7 @@ def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> DeliveryRe
             f"You have no webhook delivery {quote_text(event)}.",
             path="event",
         )
-    return DeliveryResponse.model_validate(view)
+    return WebhookDeliveryResponse.model_validate(view)
 
 
 @endpoint("GET", "/webhook-secret", "The secret that signs your webhooks.")

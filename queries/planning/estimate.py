@@ -16,12 +16,13 @@ from queries.facts import facts_of
 from queries.models import Query
 from queries.planning.anchors import HashNotKnown, HashUnknowable, OutOfReach
 from queries.planning.calls import AccountPiece, Anchor, Piece, Preparation, ProveCall, join_pieces
+from queries.planning.deliveries import delivery_estimates
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders
 from queries.proving.facts import FactKind
 from queries.proving.registry_calls import block_leaf
-from queries.schema.checked_batch import selector_of
+from queries.schema.checked_batch import CheckedDelivery, selector_of
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
 
@@ -124,12 +125,14 @@ class BatchEstimate:
     free: bool  # the destination accepts batches without a fee
     blocks: tuple[BlockEstimate, ...]
     combined_price: Price
+    deliveries: tuple[Price, ...]  # at most
 
     @property
     def fee_needed(self) -> int:
         if self.free:
             return 0
-        prices = (block.facts_price for block in self.blocks if block.facts_price)
+        block_prices = (block.facts_price for block in self.blocks if block.facts_price)
+        prices = *block_prices, *self.deliveries
         return sum((price.cost for price in prices), _preparation_price(self.blocks).cost)
 
     @property
@@ -140,9 +143,14 @@ class BatchEstimate:
 
 
 def estimate_batch(
-    chains: ChainReaders, destination: int, queries: Sequence[Query]
+    chains: ChainReaders,
+    destination: int,
+    queries: Sequence[Query],
+    deliveries: Sequence[CheckedDelivery] = (),
 ) -> BatchEstimate:
-    """Estimate unsaved queries of one batch. Raises `ChainError` if a retry may help."""
+    """Estimate unsaved queries and the deliveries of one batch. Raises `ChainError` if a retry may
+    help.
+    """
     blocks = tuple(_estimate_blocks(chains, destination, queries))
     separate = (block.facts_price for block in blocks if block.facts_price and not block.pieces)
     combined_price = sum(separate, _preparation_price(blocks))
@@ -154,7 +162,21 @@ def estimate_batch(
             calls = join_pieces([piece for block in ready for piece in block.pieces])
             combined_price += _price_calls(chains, registry, calls, leaves) or Price()
     free = chains.chain(destination).free
-    return BatchEstimate(destination, free, blocks, combined_price)
+    delivery_prices = _price_deliveries(chains, destination, queries, deliveries)
+    return BatchEstimate(destination, free, blocks, combined_price, tuple(delivery_prices))
+
+
+def _price_deliveries(
+    chains: ChainReaders,
+    destination: int,
+    queries: Sequence[Query],
+    deliveries: Sequence[CheckedDelivery],
+) -> Iterator[Price]:
+    if not deliveries:
+        return
+    fees = chains.client(destination).fees()
+    for data, estimate in delivery_estimates(chains, destination, queries, deliveries):
+        yield Price(1, len(data), estimate.gas, fees.max_fee, estimate.max_cost(fees))
 
 
 def _preparation_price(blocks: Sequence[BlockEstimate]) -> Price:

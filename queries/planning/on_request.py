@@ -31,7 +31,7 @@ _busy_lock = Lock()
 def estimate(key: ApiKey, batch: CheckedBatch, routes: Routes) -> BatchEstimate:
     """Estimate the batch, for the API and for a page."""
     with rate_limited_chain_readers(key, batch, routes, ESTIMATE_SECONDS) as (chains, queries):
-        return estimate_batch(chains, batch.destination, queries)
+        return estimate_batch(chains, batch.destination, queries, batch.deliveries)
 
 
 @contextmanager

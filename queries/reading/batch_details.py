@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import Case, JSONField, Q, When
 
 from accounts.models import Account
+from queries.config.registries import courier_address
 from queries.database import bulk_sql
 from queries.models import Batch, Query, Share
 from queries.reading.batches import BatchView, QueryView, batch_view, query_page, query_view
@@ -151,6 +152,7 @@ class TransactionShare:
     hash: str  # the mined one, or else the newest that was sent
     signed_at: datetime
     is_preparation: bool  # it proves no requested fact
+    is_delivery: bool
     hops: int
     other_batches: int  # that share it
     percent: float
@@ -184,6 +186,7 @@ def _transaction_share(share: Share, all_reserved_fees: Sequence[int]) -> Transa
         hash=row.mined_hash or row.hashes[-1],
         signed_at=row.signed_at,
         is_preparation=row.is_preparation,
+        is_delivery=row.to == courier_address(),
         hops=row.hops,
         other_batches=len(all_reserved_fees) - 1,
         percent=100 * reserved_fee / total if total else 100.0,

@@ -54,6 +54,7 @@ class BatchView:
     ended_at: datetime | None
     waits_for: Reason | None
     error: ErrorView | None
+    delivery_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,8 @@ QueryRow = Any  # a `Query`, or a named tuple of `_QUERY_COLUMNS`
 
 _BATCH_COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted_at", "not_final_since", "ended_at",
-    "error_code", "error_sentence", "error_step", "error_retryable", *WAIT_COLUMNS,
+    "delivery_count", "error_code", "error_sentence", "error_step", "error_retryable",
+    *WAIT_COLUMNS,
 )  # fmt: skip
 
 # Columns with the transaction of a step
@@ -367,6 +369,7 @@ def _batch_view(row: Any) -> BatchView:
         ended_at=row.ended_at,
         waits_for=wait_reason(row),
         error=_error_view(row),
+        delivery_count=row.delivery_count,
     )
 
 

@@ -26,7 +26,7 @@ from queries.engines.wake import wake
 from queries.error_codes import EndpointCode
 from queries.ids import is_ulid
 from queries.models import WebhookAttempt, WebhookDelivery
-from queries.webhooks.log import DeliveryView, delivery_views, owned_deliveries
+from queries.webhooks.log import WebhookDeliveryView, delivery_views, owned_deliveries
 from queries.webhooks.payload import store_body
 from queries.webhooks.post import ACCEPTED_STATUSES, NotDeliveredError, post
 from queries.webhooks.signatures import signature_headers
@@ -99,7 +99,7 @@ def _defer_account(failed_delivery: WebhookDelivery, now: datetime, pause: timed
         WebhookDelivery.objects.filter(pk=waiting_delivery.pk).update(lease_until=now + pause)
 
 
-def replay(owner: Account, event_id: str) -> DeliveryView | None:
+def replay(owner: Account, event_id: str) -> WebhookDeliveryView | None:
     """Make the delivery due now, even if it waits for a retry, and return its view. Returns None if
     the owner has no such event; raises `RefusalError` over the hourly limit.
     """

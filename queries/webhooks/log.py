@@ -19,7 +19,7 @@ from queries.webhooks.post import ACCEPTED_STATUSES
 MAX_ATTEMPTS = 10  # of a delivery, in the log: the last ones
 
 
-class DeliveryState(StrEnum):
+class WebhookDeliveryState(StrEnum):
     PENDING = "PENDING"
     DELIVERED = "DELIVERED"
     GIVEN_UP = "GIVEN_UP"
@@ -53,14 +53,14 @@ class AttemptView:
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryView:
+class WebhookDeliveryView:
     """The webhook of a batch's end, and the attempts to deliver it."""
 
     event: str
     corrects: str | None  # the earlier event, if a reorg has changed its facts
     batch: str
     url: str
-    state: DeliveryState
+    state: WebhookDeliveryState
     created_at: datetime
     delivered_at: datetime | None  # the last time
     next_attempt: datetime | None
@@ -77,7 +77,7 @@ class BatchWebhook:
     """A batch's webhook, and its deliveries: none before the batch ends, more after a reorg."""
 
     url: str
-    deliveries: tuple[DeliveryView, ...]  # newest first
+    deliveries: tuple[WebhookDeliveryView, ...]  # newest first
 
     @property
     def awaits_first_attempt(self) -> bool:
@@ -98,7 +98,7 @@ def batch_webhook(owner: Account, batch_id: str) -> BatchWebhook | None:
 
 def delivery_page(
     owner: Account, *, cursor: Cursor | None = None, limit: int
-) -> Page[DeliveryView]:
+) -> Page[WebhookDeliveryView]:
     """A page of the account's deliveries, newest first."""
     page = read_page(owned_deliveries(owner), ("id",), cursor, limit)
     return page.with_rows(delivery_views(page.rows))
@@ -108,10 +108,10 @@ def owned_deliveries(owner: Account) -> QuerySet[WebhookDelivery]:
     return WebhookDelivery.objects.filter(owner=owner).select_related("batch").defer("body")
 
 
-def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[DeliveryView, ...]:
+def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[WebhookDeliveryView, ...]:
     attempts = _last_attempts([row.pk for row in rows])
     return tuple(
-        DeliveryView(
+        WebhookDeliveryView(
             event=row.pk,
             corrects=row.corrects_id,
             batch=row.batch_id,
@@ -126,10 +126,10 @@ def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[DeliveryView, ...]:
     )
 
 
-def _delivery_state(row: WebhookDelivery) -> DeliveryState:
+def _delivery_state(row: WebhookDelivery) -> WebhookDeliveryState:
     if row.due_at is not None:
-        return DeliveryState.PENDING
-    return DeliveryState.DELIVERED if row.delivered_at else DeliveryState.GIVEN_UP
+        return WebhookDeliveryState.PENDING
+    return WebhookDeliveryState.DELIVERED if row.delivered_at else WebhookDeliveryState.GIVEN_UP
 
 
 def _last_attempts(events: list[str]) -> dict[str, list[AttemptView]]:

@@ -7,6 +7,7 @@ from django.db import transaction
 from queries.database.leases import Lease
 from queries.models import Batch, WebhookDelivery
 from queries.reading.batches import batch_view, query_page
+from queries.reading.deliveries import read_deliveries
 from queries.statuses import BatchStatus
 
 MAX_QUERIES = 1_000
@@ -55,4 +56,17 @@ def _build_body(delivery: WebhookDelivery) -> bytes:
         # The `fromQuery` with which the status lists the rest.
         "nextQuery": page.next,
     }
+    if view.delivery_count:
+        content["deliveries"] = [
+            {
+                "to": entry.to,
+                "function": entry.function,
+                "state": entry.state,
+                "transactionHash": entry.transaction_hash or None,
+                "error": {"code": entry.error.code, "message": entry.error.sentence}
+                if entry.error
+                else None,
+            }
+            for entry in read_deliveries([batch.pk])[batch.pk]
+        ]
     return json.dumps(content, separators=(",", ":")).encode()

@@ -170,7 +170,7 @@ class Tacitus:
         """Yield your batches, newest first; each page is requested when it is needed."""
         return self._items("/batch-queries", "batches", status=status)
 
-    def deliveries(self) -> Iterator[dict[str, Any]]:
+    def webhook_deliveries(self) -> Iterator[dict[str, Any]]:
         """Yield the webhook calls of your batches, newest first, with their attempts."""
         return self._items("/webhook-deliveries", "deliveries")
 

@@ -58,6 +58,8 @@ export type BatchResponse = {
     rejection?: RejectionResponse | null;
     /** Why the batch was REJECTED, as a list. */
     info?: ReadonlyArray<string>;
+    /** Its deliveries, in their order. Left out if it has none. */
+    deliveries?: ReadonlyArray<DeliveryResponse>;
 };
 export type BatchStatus = "RECEIVED" | "ACCEPTED" | "IN_PROGRESS" | "DONE" | "REJECTED";
 export type BlockBody = {
@@ -151,19 +153,27 @@ export type DeliveryBody = {
     gas: string;
     unless?: ConditionBody;
 };
-export type DeliveryResponse = {
-    event: string;
-    corrects: string | null;
-    batchQueryId: string;
-    url: string;
-    state: DeliveryState;
-    created: string;
-    delivered: string | null;
-    nextAttempt: string | null;
-    /** The newest first. */
-    attempts: ReadonlyArray<AttemptResponse>;
+export type DeliveryErrorResponse = {
+    code: string;
+    message: string;
 };
-export type DeliveryState = "PENDING" | "DELIVERED" | "GIVEN_UP";
+export type DeliveryResponse = {
+    to: Hex;
+    function: string;
+    /** WAITING until it is sent, then SENT, and DELIVERED once its transaction is mined and deep enough. SKIPPED: there was nothing to do, by `unless`. FAILED: see `error`. If a reorganisation removes the transaction, it is sent again, and SENT. */
+    state: DeliveryState;
+    ended: string | null;
+    transactionHash: Hex | null;
+    transactionBlock: string | null;
+    gasUsed: string | null;
+    /** The reason for waiting, in a sentence. */
+    waitsFor: string | null;
+    /** The code of `waitsFor`, for programs: one of the codes of a batch. */
+    waitCode: string | null;
+    /** Why it FAILED. */
+    error: DeliveryErrorResponse | null;
+};
+export type DeliveryState = "WAITING" | "SENT" | "DELIVERED" | "SKIPPED" | "FAILED";
 export type ErrorResponse = {
     /** A sentence for people. */
     error: string;
@@ -208,6 +218,8 @@ export type EstimateResponse = {
     complete: boolean;
     warnings: ReadonlyArray<WarningResponse>;
     blocks: ReadonlyArray<BlockEstimateResponse>;
+    /** What each delivery costs at most, if its contract uses all the gas that it gets. `feeNeeded` includes it, and `cost` does not. Left out without deliveries. */
+    deliveries?: ReadonlyArray<PriceResponse>;
 };
 export type EventFacts = {
     originChainId: string;
@@ -370,6 +382,8 @@ export type StatusResponse = {
     rejection?: RejectionResponse | null;
     /** Why the batch was REJECTED, as a list. */
     info?: ReadonlyArray<string>;
+    /** Its deliveries, in their order. Left out if it has none. */
+    deliveries?: ReadonlyArray<DeliveryResponse>;
     /** Left out with details=0. */
     queries?: ReadonlyArray<QueryResponse>;
     /** The `fromQuery` of the next page of queries; null on the last page. */
@@ -422,6 +436,19 @@ export type WebhookBody = {
         readonly [name: string]: string;
     };
 };
+export type WebhookDeliveryResponse = {
+    event: string;
+    corrects: string | null;
+    batchQueryId: string;
+    url: string;
+    state: WebhookDeliveryState;
+    created: string;
+    delivered: string | null;
+    nextAttempt: string | null;
+    /** The newest first. */
+    attempts: ReadonlyArray<AttemptResponse>;
+};
+export type WebhookDeliveryState = "PENDING" | "DELIVERED" | "GIVEN_UP";
 export type WebhookEvent = {
     event: string;
     /** The earlier event of the batch whose values a reorg has changed. */
@@ -2568,7 +2595,7 @@ export declare class Tacitus {
         status?: BatchResponse["status"];
     }): AsyncGenerator<BatchResponse, void, void>;
     /** Iterate over the webhooks of your batches, newest first, with their attempts. */
-    deliveries(options?: PageOptions): AsyncGenerator<DeliveryResponse, void, void>;
+    webhookDeliveries(options?: PageOptions): AsyncGenerator<WebhookDeliveryResponse, void, void>;
     /** Return the server's routes with their registries. */
     routes({ signal }?: CallOptions): Promise<readonly ConnectionResponse[]>;
     /**

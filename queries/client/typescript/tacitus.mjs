@@ -881,7 +881,7 @@ export class Tacitus {
         return this.#items("/batch-queries", "batches", options);
     }
     /** Iterate over the webhooks of your batches, newest first, with their attempts. */
-    deliveries(options = {}) {
+    webhookDeliveries(options = {}) {
         return this.#items("/webhook-deliveries", "deliveries", options);
     }
     /** Return the server's routes with their registries. */

@@ -1,5 +1,5 @@
 import type {
-  BatchRequest, BatchResponse, ConnectionListResponse, ConnectionResponse, DeliveryResponse, ErrorResponse,
+  BatchRequest, BatchResponse, ConnectionListResponse, ConnectionResponse, WebhookDeliveryResponse, ErrorResponse,
   EstimateRequest, EstimateResponse, ProofResponse, StatusResponse, SubmissionResponse, WitnessListResponse,
   WitnessResponse,
 } from "./api.ts";
@@ -164,7 +164,7 @@ export class Tacitus {
   }
 
   /** Iterate over the webhooks of your batches, newest first, with their attempts. */
-  deliveries(options: PageOptions = {}): AsyncGenerator<DeliveryResponse, void, void> {
+  webhookDeliveries(options: PageOptions = {}): AsyncGenerator<WebhookDeliveryResponse, void, void> {
     return this.#items("/webhook-deliveries", "deliveries", options);
   }
 

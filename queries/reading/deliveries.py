@@ -1,0 +1,55 @@
+"""A batch's deliveries, with their transactions and what they wait for."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from queries.models import Delivery
+from queries.statuses import DeliveryState
+from queries.wait_reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryView:
+    """A call to a contract that the batch ends with."""
+
+    to: str
+    function: str  # its signature, as the request spells it
+    arguments: Sequence[object]  # as in the request, with placeholders
+    gas: int  # that the contract gets
+    unless: Sequence[object] | None  # the function and arguments of a call
+    state: DeliveryState
+    transaction_hash: str  # empty if none was sent
+    transaction_block: int | None  # once it is mined
+    gas_used: int | None
+    ended_at: datetime | None
+    waits_for: Reason | None
+    error: Reason | None  # why it failed
+
+
+def read_deliveries(batch_ids: Iterable[str]) -> Mapping[str, Sequence[DeliveryView]]:
+    """The deliveries of these batches, in the order of the requests."""
+    deliveries = defaultdict[str, list[DeliveryView]](list)
+    rows = Delivery.objects.filter(batch__in=batch_ids).select_related("transaction")
+    for row in rows.defer("transaction__raw").order_by("batch", "position"):
+        deliveries[row.batch_id].append(_delivery_view(row))
+    return deliveries
+
+
+def _delivery_view(row: Delivery) -> DeliveryView:
+    sent = row.transaction
+    return DeliveryView(
+        to=row.to,
+        function=row.function,
+        arguments=row.arguments,
+        gas=row.gas,
+        unless=row.unless,
+        state=DeliveryState(row.state),
+        transaction_hash=(sent.mined_hash or sent.hashes[-1]) if sent else "",
+        transaction_block=sent.mined_block if sent else None,
+        gas_used=sent.gas_used if sent else None,
+        ended_at=row.ended_at,
+        waits_for=Reason(row.wait_code, row.waits_for) if row.wait_code else None,
+        error=Reason(row.error_code, row.error_sentence) if row.error_code else None,
+    )
