@@ -29,10 +29,11 @@ from queries.reading.batch_details import (
     transaction_shares,
 )
 from queries.reading.batches import BatchView, QueryView
+from queries.reading.deliveries import DeliveryView, read_deliveries
 from queries.reading.fact_proof import FactProof, read_fact_proof
 from queries.reading.facts import FactView
 from queries.reading.figures import route_figures
-from queries.statuses import BatchStatus, StepName, StepStatus
+from queries.statuses import OPEN_DELIVERIES, BatchStatus, StepName, StepStatus
 from queries.webhooks.log import BatchWebhook
 
 ROWS_PER_PAGE = 50
@@ -54,6 +55,11 @@ class Cost:
     @property
     def paid_fee(self) -> int:
         return sum(share.paid_fee or 0 for share in self.transactions)
+
+    @property
+    def delivery_fee(self) -> int:
+        """The part of it that deliveries cost."""
+        return sum(share.paid_fee or 0 for share in self.transactions if share.is_delivery)
 
     @property
     def reserved_fee(self) -> int:
@@ -159,6 +165,7 @@ class BatchState:
     hint: WaitHint | None
     is_owner: bool
     webhook: BatchWebhook | None  # for the owner alone
+    deliveries: tuple[DeliveryView, ...]
 
     @property
     def digest(self) -> str:
@@ -173,8 +180,12 @@ class BatchState:
 
     @property
     def is_live(self) -> bool:
-        """Whether the page polls: until the end, and until the owner's webhook was tried."""
-        return not self.has_ended or bool(self.webhook and self.webhook.awaits_first_attempt)
+        """Whether the page polls: until the batch and its deliveries have ended, and until the
+        owner's webhook was tried.
+        """
+        is_delivering = any(delivery.state in OPEN_DELIVERIES for delivery in self.deliveries)
+        awaits_webhook = bool(self.webhook and self.webhook.awaits_first_attempt)
+        return not self.has_ended or is_delivering or awaits_webhook
 
 
 @dataclass(frozen=True)
@@ -227,7 +238,8 @@ def read_batch_state(
 ) -> BatchState:
     progress, shares = batch_progress(batch), transaction_shares(batch.id)
     hint = wait_hint(batch, progress, links, timezone.now())
-    return BatchState(batch, progress, shares, hint, is_owner, webhook)
+    deliveries = tuple(read_deliveries([batch.id])[batch.id]) if batch.delivery_count else ()
+    return BatchState(batch, progress, shares, hint, is_owner, webhook, deliveries)
 
 
 def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> BatchPage:

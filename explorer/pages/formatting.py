@@ -3,13 +3,16 @@
 from accounts import wording
 from accounts.wording import DAY, HOUR, MINUTE
 
-MARKS = {"IN_PROGRESS": "moving", "COMPLETED": "proven", "DONE": "proven", "REJECTED": "rejected"}
+MARKS = {
+    "IN_PROGRESS": "moving", "COMPLETED": "proven", "DONE": "proven", "REJECTED": "rejected",
+    "SENT": "moving", "DELIVERED": "proven", "SKIPPED": "proven", "FAILED": "rejected",
+}  # fmt: skip
 PRECISE_SECONDS = 10  # shorter durations have a decimal
 UNITS = ((365 * DAY, "year"), (30 * DAY, "month"), (DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
 
 
 def status_mark(status: str | None) -> str:
-    """CSS class for the status of a batch or a step."""
+    """CSS class for the status of a batch, a step or a delivery."""
     return MARKS.get(str(status), "waiting")
 
 

@@ -72,7 +72,8 @@ def _stage_ends(
         ends["final"] = final_at
     ends["hash known"] = known_at
     done_at = batch.ended_at if batch.status == BatchStatus.DONE else None
-    signed_at = max((share.signed_at for share in shares if not share.is_preparation), default=None)
+    proving = (s for s in shares if not (s.is_preparation or s.is_delivery))
+    signed_at = max((share.signed_at for share in proving), default=None)
     if done_at and signed_at is None:  # the registry had all facts already
         return {**ends, "read back": done_at}
     ends["sent"] = signed_at if known_at else None

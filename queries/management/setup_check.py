@@ -124,17 +124,7 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
         if windows:
             yield from _provable_blocks(chain, its_registries, max(windows))
     for registry in registries:
-        source, destination = chains[registry.source], chains[registry.destination]
-        subject = f"registry of {source.name} on {destination.name}"
-        if differences := registry.beacon_differences:
-            sentence = f"Clients do not call it genuine: {'; '.join(differences)}."
-            yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
-        if source.nodes and destination.nodes:
-            check = partial(_check_registry, registry, source, destination)
-            yield (result := _run_check(subject, check))
-            if result.ok:
-                yield from _verifier_hint(subject, registry, destination)
-                yield from _lookup_checks(registry, source, destination)
+        yield from _check_route(registry, chains[registry.source], chains[registry.destination])
     for chain in chains.values():
         kinds = {registry.kind for registry in registries if registry.destination == chain.id}
         if kinds and signer is not None and chain.nodes:
@@ -142,6 +132,20 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
             yield _run_check(f"signer on {chain.name}", partial(_check_funds, chain, signer, gas))
         if kinds and chain.nodes:
             yield from _courier_hint(chain)
+
+
+def _check_route(registry: Registry, source: Chain, destination: Chain) -> Iterator[CheckResult]:
+    """Check the registry, unless none of the nodes of a chain responds."""
+    subject = f"registry of {source.name} on {destination.name}"
+    if differences := registry.beacon_differences:
+        sentence = f"Clients do not call it genuine: {'; '.join(differences)}."
+        yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
+    if source.nodes and destination.nodes:
+        check = partial(_check_registry, registry, source, destination)
+        yield (result := _run_check(subject, check))
+        if result.ok:
+            yield from _verifier_hint(subject, registry, destination)
+            yield from _lookup_checks(registry, source, destination)
 
 
 def _beacon_chain_hint(chain: Chain) -> Iterator[CheckResult]:
