@@ -95,6 +95,9 @@ class Batch(FairlyQueued):
     header_field_count = models.PositiveIntegerField(default=0)
     event_count = models.PositiveIntegerField(default=0)
     delivery_count = models.PositiveSmallIntegerField(default=0)
+    proves = models.BooleanField(default=True)  # otherwise its facts are only delivered
+    # The contract and the function that name the block of queries without one.
+    named_by = models.JSONField(null=True)
     is_uniform = models.BooleanField(default=True)  # its queries ask for the same fields and slots
     # Why it was rejected, or why facts of it are lost (`Query.failed`):
     error_code = models.CharField(max_length=60, default="")

@@ -256,6 +256,18 @@ def _create_deliveries(rows: Iterable[tuple[str, int, str | None]]) -> None:
     )  # fmt: skip
 
 
+def deliver_only(batch_id: str) -> None:
+    """End a batch that proves nothing as DONE, so that its deliveries begin."""
+    with transaction.atomic():
+        list(Batch.objects.filter(pk=batch_id).select_for_update(no_key=True))
+        now = shared_now()
+        step = StepName.INITIAL_STATE
+        Query.objects.filter(batch=batch_id, has_ended=False).update(
+            has_ended=True, **_completion_updates([step], now)
+        )
+        _end_batches({batch_id}, now)
+
+
 def begin_next_delivery(delivery: Delivery) -> None:
     """Make the batch's next delivery due, unless it was before."""
     Delivery.objects.filter(

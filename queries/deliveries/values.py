@@ -3,18 +3,22 @@
 from collections.abc import Sequence
 from functools import cached_property
 
+from queries.chain.client import ChainClient
 from queries.database import stored_proofs
 from queries.models import Batch, Fact, Query
 from queries.planning.readers import ChainReaders
 from queries.planning.witness import make_witnesses
 from queries.proving.accounts import AccountProof
-from queries.proving.headers import Header, decode_header
+from queries.proving.headers import Header, HeaderField, decode_header
+from queries.proving.keccak import number_word
+from queries.proving.witnesses import AccountField
 
 
 class BatchValues:
     """The values of a DONE batch, for a call's placeholders (`CallValues`).
 
-    Proofs that are not stored, because others had proven the facts, are fetched from the source.
+    What is not stored is fetched from the source and checked: proofs of facts that others had
+    proven, and all that a batch needs which proves nothing.
     """
 
     def __init__(self, batch: Batch, chains: ChainReaders) -> None:
@@ -24,12 +28,22 @@ class BatchValues:
     def _queries(self) -> list[Query]:
         return list(self._batch.queries.select_related("job").order_by("position"))
 
+    @cached_property
+    def _source(self) -> ChainClient:
+        return self._chains.client(self._queries[0].source)
+
+    @cached_property
+    def _header(self) -> Header:
+        query = self._queries[0]
+        if query.job and query.job.header:
+            return decode_header(query.job.header)
+        return self._source.ask_quorum(ChainClient.header, query.block or 0)
+
     def block_number(self) -> int | None:
         return self._queries[0].block
 
     def header(self) -> Header | None:
-        job = self._queries[0].job
-        return decode_header(job.header) if job and job.header else None
+        return self._header
 
     def registry(self) -> str | None:
         route = self._queries[0].source, self._batch.destination
@@ -37,9 +51,19 @@ class BatchValues:
         return registry.address if registry else None
 
     def word(self, account: str, fact: str) -> bytes | None:
+        if not self._batch.proves:
+            return self._checked_word(account, fact)
         facts = Fact.objects.filter(job=self._queries[0].job, account=self._address(account))
         word: bytes | None = facts.filter(name=fact).values_list("word", flat=True).first()
         return word
+
+    def _checked_word(self, account: str, name: str) -> bytes | None:
+        if not account:
+            return self._header.word(HeaderField[name])
+        if name in AccountField.__members__:
+            return self._proof(account).state.words[AccountField[name]]
+        (slot_proof,) = self._proof(account, int(name, 16)).slots
+        return number_word(slot_proof.value)
 
     def account_nodes(self, account: str) -> Sequence[bytes] | None:
         return [node.encode() for node in self._proof(account).path.nodes]
@@ -58,11 +82,10 @@ class BatchValues:
         return addresses.get(account, account)
 
     def _proof(self, account: str, *slots: int) -> AccountProof:
-        query, header = self._queries[0], self.header()
-        if query.job is None or header is None:
-            raise ValueError(f"batch {self._batch.pk} is DONE, but its block is not stored")
         requested = [(bytes.fromhex(self._address(account)[2:]), slots)]
-        proofs, missing = stored_proofs.read_accounts(query.job, header, requested)
-        if missing:
-            proofs = list(self._chains.client(query.source).account_proofs(header, missing))
-        return proofs[0]
+        if job := self._queries[0].job:
+            proofs, missing = stored_proofs.read_accounts(job, self._header, requested)
+            if not missing:
+                return proofs[0]
+        (proof,) = self._source.account_proofs(self._header, requested)
+        return proof

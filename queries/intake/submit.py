@@ -189,6 +189,8 @@ def refuse_blocks_beyond_head(blocks: Iterable[CheckedBlock], limits: Limits) ->
     recent = ChainRecord.objects.filter(recorded_at__gt=earliest)
     heads = recent.in_bulk({block.source for block in blocks})
     for block in blocks:
+        if block.selector.is_named:
+            continue
         if reason := reason_beyond_head(block.selector, heads.get(block.source), limits):
             problem = f"is not on chain {block.source} yet: {reason}"
             raise InvalidValueError(
@@ -252,6 +254,8 @@ def _new_batch(owner: Account, request: CheckedBatch, key: str | None, digest: s
         webhook_headers=list(map(list, webhook.headers.items())) if webhook else [],
         block_count=len(request.blocks),
         delivery_count=len(request.deliveries),
+        proves=request.proves,
+        named_by=request.named_by,
     )
 
 
@@ -286,7 +290,7 @@ def build_queries(batch: Batch, blocks: Iterable[CheckedBlock]) -> Iterator[Quer
             query.initial_state_began_at = batch.submitted_at
             if block.selector.is_time:
                 query.timestamp = block.selector.number
-            else:
+            elif not block.selector.is_named:
                 query.block = block.selector.number
             yield query
 

@@ -110,6 +110,8 @@ class Migration(migrations.Migration):
                 ('header_field_count', models.PositiveIntegerField(default=0)),
                 ('event_count', models.PositiveIntegerField(default=0)),
                 ('delivery_count', models.PositiveSmallIntegerField(default=0)),
+                ('proves', models.BooleanField(default=True)),
+                ('named_by', models.JSONField(null=True)),
                 ('is_uniform', models.BooleanField(default=True)),
                 ('error_code', models.CharField(default='', max_length=60)),
                 ('error_sentence', models.CharField(default='', max_length=1000)),

@@ -147,11 +147,13 @@ def estimate_batch(
     destination: int,
     queries: Sequence[Query],
     deliveries: Sequence[CheckedDelivery] = (),
+    *,
+    proves: bool = True,
 ) -> BatchEstimate:
     """Estimate unsaved queries and the deliveries of one batch. Raises `ChainError` if a retry may
     help.
     """
-    blocks = tuple(_estimate_blocks(chains, destination, queries))
+    blocks = tuple(_estimate_blocks(chains, destination, queries)) if proves else ()
     separate = (block.facts_price for block in blocks if block.facts_price and not block.pieces)
     combined_price = sum(separate, _preparation_price(blocks))
     for source in {block.source for block in blocks}:

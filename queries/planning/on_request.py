@@ -1,23 +1,24 @@
 """Estimates and witnesses on request. They ask nodes, so they are bounded in time and in load."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from threading import Lock
 
 from django.utils import timezone
 
-from accounts.http.errors import RefusalError
+from accounts.http.errors import InvalidValueError, RefusalError
 from accounts.http.rate_limits import refuse_over_quota, use_quota
 from accounts.models import Account, ApiKey
 from accounts.wording import MINUTE, format_duration
 from queries.chain.errors import ChainError
 from queries.config.routes import Routes
-from queries.error_codes import RETRY_SOON, EstimateCode, busy_refusal
+from queries.error_codes import RETRY_SOON, EstimateCode, RequestCode, busy_refusal
 from queries.http.thread_slots import thread_slot
 from queries.intake import submit
 from queries.models import Batch, Query
 from queries.planning.estimate import BatchEstimate, estimate_batch
+from queries.planning.named_blocks import read_block_number
 from queries.planning.readers import ChainReaders
 from queries.schema.checked_batch import CheckedBatch
 
@@ -31,7 +32,9 @@ _busy_lock = Lock()
 def estimate(key: ApiKey, batch: CheckedBatch, routes: Routes) -> BatchEstimate:
     """Estimate the batch, for the API and for a page."""
     with rate_limited_chain_readers(key, batch, routes, ESTIMATE_SECONDS) as (chains, queries):
-        return estimate_batch(chains, batch.destination, queries, batch.deliveries)
+        return estimate_batch(
+            chains, batch.destination, queries, batch.deliveries, proves=batch.proves
+        )
 
 
 @contextmanager
@@ -73,6 +76,7 @@ def chain_readers(
         )
         with closing(chains):
             try:
+                _set_named_block(chains, batch, queries)
                 yield chains, queries
             except ChainError as error:
                 raise RefusalError(
@@ -81,6 +85,20 @@ def chain_readers(
                     f"keeps trying for up to {format_duration(int(routes.limits.batch_max_age))}.",
                     headers=RETRY_SOON,
                 ) from error
+
+
+def _set_named_block(chains: ChainReaders, batch: CheckedBatch, queries: Sequence[Query]) -> None:
+    """Ask the contract which block it names now."""
+    if not batch.named_by:
+        return
+    contract, function = batch.named_by
+    number = read_block_number(chains.client(batch.destination), contract, function)
+    if number is None:
+        problem = f"does not answer {function} with the number of a block."
+        raise InvalidValueError(RequestCode.FUNCTION_MALFORMED, problem, "block")
+    for query in queries:
+        if query.block is None and query.timestamp is None:
+            query.block = number
 
 
 @contextmanager

@@ -112,7 +112,12 @@ class Attach:
     similar_batches: QuerySet[Batch]
 
 
-Outcome = Wait | Reject | Attach | None  # None: nothing is left to do
+@dataclass(frozen=True, slots=True)
+class DeliverOnly:
+    """The batch's blocks are final, and it proves nothing: its deliveries begin."""
+
+
+Outcome = Wait | Reject | Attach | DeliverOnly | None  # None: nothing is left to do
 
 
 @dataclass

@@ -22,7 +22,15 @@ from queries.config.limits import ROWS_PER_PASS, Limits
 from queries.database import clock
 from queries.database.leases import Lease, Snooze, due_rows, recheck_pause
 from queries.models import Batch, Query
-from queries.prover.context import Attach, ProverContext, Reject, route_removed_failure
+from queries.planning.named_blocks import read_block_number
+from queries.prover.context import (
+    Attach,
+    DeliverOnly,
+    Outcome,
+    ProverContext,
+    Reject,
+    route_removed_failure,
+)
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
@@ -37,6 +45,11 @@ class RequestedBlock:
     source: int
     block: int | None
     timestamp: int | None
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether a contract has yet to name it."""
+        return self.block is None and self.timestamp is None
 
     @property
     def condition(self) -> Q:
@@ -59,22 +72,34 @@ class RejectQueriesError(Exception):
     failure: Failure
 
 
-def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | Reject | Attach:
-    """Store the batch's blocks and accounts. Returns the wait, the rejection, or what to attach."""
+def resolve(lease: Lease[Batch], context: ProverContext) -> Outcome:
+    """Store the batch's blocks and accounts. Returns the wait, the rejection, or what to attach.
+
+    Of a batch that proves nothing, the deliveries begin once its blocks are final.
+    """
     batch = lease.row
     blocks = _requested_blocks(batch)
     sources = {block.source for block in blocks}.intersection(context.routes.chains)
     context.rotate(batch.failures, *sources)
     try:
+        if batch.named_by and any(block.is_unnamed for block in blocks):
+            _resolve_named_block(lease, context)
+            blocks = _requested_blocks(batch)
         for block in blocks:
-            _check_provable(block, batch.destination, context)
-        reason = _resolve_times(lease, blocks, context) or _resolve_names(lease, context)
+            _check_provable(block, batch, context)
+        reason = (
+            _resolve_times(lease, blocks, context)
+            or _resolve_names(lease, context)
+            or (None if batch.proves else _wait_for_finality(blocks, context))
+        )
     except RejectQueriesError as error:
         failed_queries = Query.objects.filter(error.condition, batch=batch, has_ended=False)
         return Reject.create(list(failed_queries), error.failure)
     if reason:
         lease.owned_rows().filter(not_final_since=None).update(not_final_since=clock.shared_now())
         return Snooze(reason, recheck_pause(batch.submitted_at, context.limits))
+    if not batch.proves:
+        return DeliverOnly()
     if not blocks:
         return Attach(lease, Batch.objects.none())
     source = blocks[0].source
@@ -89,11 +114,15 @@ def _requested_blocks(batch: Batch) -> list[RequestedBlock]:
     return [RequestedBlock(*row) for row in rows]
 
 
-def _check_provable(block: RequestedBlock, destination: int, context: ProverContext) -> None:
+def _check_provable(block: RequestedBlock, batch: Batch, context: ProverContext) -> None:
     """Raises `RejectQueriesError` if the route was removed or a quorum finds the block too far
     ahead.
     """
-    if context.registry(block.source, destination) is None:
+    destination = batch.destination
+    chains = context.routes.chains
+    is_configured = block.source in chains and destination in chains
+    has_registry = context.registry(block.source, destination) is not None
+    if not (has_registry if batch.proves else is_configured):
         raise RejectQueriesError(
             Q(source=block.source), route_removed_failure(block.source, destination)
         )
@@ -108,6 +137,31 @@ def _check_provable(block: RequestedBlock, destination: int, context: ProverCont
         sentence = f"Chain {block.source} has no such block yet: the last one seen there is {last}."
         failure = Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
         raise RejectQueriesError(block.condition, failure)
+
+
+def _resolve_named_block(lease: Lease[Batch], context: ProverContext) -> None:
+    """Store the block that a contract on the destination names. By quorum: it is asked once."""
+    batch = lease.row
+    contract, function = batch.named_by or ("", "")
+    destination = context.client(batch.destination)
+    number = destination.ask_quorum(read_block_number, contract, function)
+    unnamed = Q(block=None, timestamp=None)
+    if number is None:
+        sentence = f"The contract {contract} names no block: it does not answer {function}."
+        failure = Failure("block_unnamed", sentence, StepName.INITIAL_STATE, retryable=True)
+        raise RejectQueriesError(unnamed, failure)
+    lease.extend()
+    Query.objects.filter(unnamed, batch=batch, has_ended=False).update(block=number)
+
+
+def _wait_for_finality(blocks: Sequence[RequestedBlock], context: ProverContext) -> Reason | None:
+    """Why one of these blocks, which no job waits for, is not final yet."""
+    for block in blocks:
+        if block.block is not None:
+            reason: Reason | None = context.head(block.source).wait_reason(block.block)
+            if reason:
+                return reason
+    return None
 
 
 def _resolve_times(
@@ -186,4 +240,4 @@ def _resolved_batches(batch: Batch, source: int, head_number: int) -> QuerySet[B
     unresolved_queries = Query.objects.filter(
         ~resolved_condition | Q(block=None), batch=OuterRef("pk"), has_ended=False
     )
-    return Batch.objects.filter(~Exists(unresolved_queries), pk__in=batch_ids)
+    return Batch.objects.filter(~Exists(unresolved_queries), pk__in=batch_ids, proves=True)

@@ -42,7 +42,7 @@ from queries.models import (
     Share,
     WebhookDelivery,
 )
-from queries.prover.context import Attach, Findings, Outcome, ProverContext, Reject
+from queries.prover.context import Attach, DeliverOnly, Findings, Outcome, ProverContext, Reject
 from queries.prover.job_pass import run_pass
 from queries.prover.prove import ReadyJob, send_group
 from queries.prover.resolve import resolve
@@ -241,6 +241,10 @@ def release(
             transitions.attach([outcome.lease, *others])
         elif isinstance(outcome, Reject):
             _reject(lease, outcome)
+            lease.close()
+        elif isinstance(outcome, DeliverOnly):
+            lease.extend()
+            transitions.deliver_only(str(lease.row.pk))
             lease.close()
         elif outcome is None:
             lease.close()

@@ -103,12 +103,53 @@ def read_batch(
         _warn_of_unknown_fields(content, checker)
     path = WHOLE_BODY.child("destinationChainId")
     destination = read_chain(body.destinationChainId, path, routes)
-    blocks = _read_data(body.data, destination, checker)
+    blocks = _read_data(body, destination, checker)
+    _check_named_block(body, blocks)
     if body.webhook:
         _check_webhook(body.webhook, limits)
-    deliveries = _read_deliveries(body.deliver, blocks)
-    warnings = tuple(checker.warnings)
-    return CheckedBatch(destination, body.fee, blocks, body.webhook, warnings, content, deliveries)
+    deliveries = _read_deliveries(body.deliver, RequestedFacts(blocks, is_proven=body.prove))
+    if not body.prove and not deliveries:
+        raise WHOLE_BODY.child("prove").refusal(
+            RequestCode.EMPTY_REQUEST,
+            "is false, and the batch delivers nothing: name at least one contract in `deliver`.",
+        )
+    if not body.prove and any(block.events for block in blocks):
+        raise WHOLE_BODY.child("prove").refusal(
+            RequestCode.DELIVERY_MALFORMED,
+            "is false, and the batch asks for events: they can be proven, but not only delivered.",
+        )
+    return CheckedBatch(
+        destination=destination,
+        fee=body.fee,
+        blocks=blocks,
+        webhook=body.webhook,
+        warnings=tuple(checker.warnings),
+        content=content,
+        deliveries=deliveries,
+        proves=body.prove,
+        named_by=(body.block.from_, body.block.function) if body.block else None,
+    )
+
+
+def _check_named_block(body: bodies.EstimateRequest, blocks: Sequence[CheckedBlock]) -> None:
+    """Refuse a selector without the contract that names its block, or the contract alone."""
+    named = [block for block in blocks if block.selector.is_named]
+    if body.block and not named:
+        raise WHOLE_BODY.child("block").refusal(
+            RequestCode.SELECTOR_MALFORMED,
+            f'names a contract, but no block in `data` has the selector "{bodies.NAMED_BLOCK}".',
+        )
+    if len(named) > 1:
+        raise WHOLE_BODY.child("data").refusal(
+            RequestCode.SELECTOR_MALFORMED,
+            f'has the block "{bodies.NAMED_BLOCK}" of several chains; a contract names one.',
+        )
+    if named and not body.block:
+        raise WHOLE_BODY.child("block").refusal(
+            RequestCode.MISSING_FIELD,
+            f'is missing: the contract that names the block "{bodies.NAMED_BLOCK}", such as '
+            '{"from": "0x…", "function": "lastBlock()"}.',
+        )
 
 
 def _warn_of_unknown_fields(content: Mapping[str, object], checker: _BatchChecker) -> None:
@@ -124,9 +165,9 @@ def _warn_of_unknown_fields(content: Mapping[str, object], checker: _BatchChecke
 
 
 def _read_data(
-    data: bodies.Blocks, destination: int, checker: _BatchChecker
+    body: bodies.EstimateRequest, destination: int, checker: _BatchChecker
 ) -> tuple[CheckedBlock, ...]:
-    path = WHOLE_BODY.child("data")
+    data, path = body.data, WHOLE_BODY.child("data")
     _check_not_empty(data, path, "one source chain")
     keys_by_chain: dict[int, str] = {}
     blocks: list[CheckedBlock] = []
@@ -140,7 +181,10 @@ def _read_data(
                 f"{quote_text(key)}. Keep one of them, with the blocks of both.",
             )
         keys_by_chain[source] = key
-        check_route(source, destination, entry_path, checker.routes)
+        if body.prove:
+            check_route(source, destination, entry_path, checker.routes)
+        else:
+            _check_destination(destination, checker.routes)
         _check_not_empty(entry, entry_path, 'one block, such as "block:5186021"')
         blocks += [
             replace(
@@ -154,6 +198,16 @@ def _read_data(
 def _check_not_empty(content: object, path: JsonPath, choices: str) -> None:
     if not content:
         raise path.refusal(RequestCode.EMPTY_REQUEST, f"asks for nothing. Name at least {choices}.")
+
+
+def _check_destination(destination: int, routes: Routes) -> None:
+    """Refuse a chain that no route leads to: provers do not watch their transactions there."""
+    destinations = sorted({target for _, target in routes.registries})
+    if destination not in destinations:
+        raise WHOLE_BODY.child("destinationChainId").refusal(
+            RequestCode.ROUTE_UNSUPPORTED,
+            f"is a chain to which this server sends nothing, only to {join_names(destinations)}.",
+        )
 
 
 def _read_block(
@@ -174,6 +228,8 @@ def _read_block(
 
 
 def _read_selector(key: str, path: JsonPath) -> Selector:
+    if key == bodies.NAMED_BLOCK:
+        return Selector(0, is_named=True)
     match = _SELECTOR.fullmatch(key)
     if not match or int(match[2]) > _MAX_SELECTOR:
         raise path.refusal(
@@ -294,9 +350,8 @@ def _check_webhook(webhook: bodies.WebhookBody, limits: BatchLimits) -> None:
 
 
 def _read_deliveries(
-    deliveries: Sequence[bodies.DeliveryBody], blocks: Sequence[CheckedBlock]
+    deliveries: Sequence[bodies.DeliveryBody], requested: RequestedFacts
 ) -> tuple[CheckedDelivery, ...]:
-    requested = RequestedFacts(blocks)
     checked = []
     for index, delivery in enumerate(deliveries):
         path = WHOLE_BODY.child("deliver").child(index)

@@ -43,7 +43,8 @@ DECIMAL = "^(0|[1-9][0-9]*)$"
 ADDRESS = "0x[0-9a-fA-F]{40}"
 # These accept everything that a server may accept, and a little more.
 CHAIN_PATTERN = f"^([1-9][0-9]{{0,18}}|{ALIAS})$"
-SELECTOR_PATTERN = "^(block:(0|[1-9][0-9]{0,18})|timestamp:(0|[1-9][0-9]{0,9}))$"
+NAMED_BLOCK = "block:$block"  # the block that a contract names
+SELECTOR_PATTERN = "^(block:(0|[1-9][0-9]{0,18}|[$]block)|timestamp:(0|[1-9][0-9]{0,9}))$"
 ACCOUNT_PATTERN = rf"^({ADDRESS}|([a-z0-9-]{{1,63}}\.)+[a-z0-9-]{{1,63}})$"
 MAX_URL_CHARACTERS = 2_000
 MAX_DELIVERIES = 16
@@ -473,6 +474,15 @@ def _read_gas(value: object) -> int:
     return int(text)
 
 
+def _check_block_function(text: str) -> str:
+    if parse_function(_check_function(text)).inputs:
+        raise validation_error(
+            RequestCode.FUNCTION_MALFORMED,
+            f'is {quote_text(text)}, but must take no arguments, such as "lastBlock()".',
+        )
+    return text
+
+
 _CONDITION = "isDone(uint256) view returns (bool)"
 
 
@@ -527,6 +537,22 @@ class DeliveryBody(Body):
     )
 
 
+class NamedBlockBody(Body):
+    """A view of a contract on the destination that returns the number of a block."""
+
+    from_: Annotated[str, AfterValidator(_check_receiver)] = Field(
+        alias="from",
+        description="The contract's address on the destination.",
+        examples=["0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"],
+        json_schema_extra={"pattern": f"^{ADDRESS}$"},
+    )
+    function: Annotated[str, AfterValidator(_check_block_function)] = Field(
+        description="The function: it takes no arguments, and returns one unsigned integer.",
+        examples=["lastBlock()"],
+        json_schema_extra={"maxLength": MAX_FUNCTION_CHARACTERS},
+    )
+
+
 _ChainBlocks = Annotated[dict[str, BlockBody], map_keys("block", SELECTOR_PATTERN)]
 Blocks = Annotated[
     dict[str, _ChainBlocks],
@@ -573,6 +599,16 @@ class EstimateRequest(BlocksBody):
         default_factory=list,
         max_length=MAX_DELIVERIES,
         description="Calls of contracts on the destination, once the batch is DONE.",
+    )
+    prove: bool = Field(
+        default=True,
+        description="Whether facts are stored in a registry. false: headers and proofs are checked "
+        "here and only delivered, to contracts that know block hashes by themselves. Then the "
+        "chains need no route, and `deliver` must not be empty.",
+    )
+    block: NamedBlockBody = _optional(
+        f"The contract that names the block whose selector is `{NAMED_BLOCK}`. It is asked once, "
+        "when a prover takes the batch."
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from queries.proving.witnesses import AccountField
-from queries.schema.bodies import WebhookBody
+from queries.schema.bodies import NAMED_BLOCK, WebhookBody
 
 # A small part of what ENSIP-15 allows: names that are their own normal form. Other names (capitals,
 # accents, emoji) have to be normalised by tables that change with Unicode. A mistake there would
@@ -22,20 +22,25 @@ def is_ens_name(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """The block with this number, or the last block at or before this time in Unix seconds."""
+    """The block with this number, the last block at or before this time in Unix seconds, or the
+    block that a contract names.
+    """
 
     number: int
     is_time: bool = False
+    is_named: bool = False
 
     def __str__(self) -> str:
+        if self.is_named:
+            return NAMED_BLOCK
         return f"{'timestamp' if self.is_time else 'block'}:{self.number}"
 
 
 def selector_of(block: int | None, timestamp: int | None) -> str:
-    """The selector of a query's block; empty without either."""
+    """The selector of a query's block. Without either, a contract has yet to name it."""
     if timestamp is not None:
         return str(Selector(timestamp, is_time=True))
-    return "" if block is None else str(Selector(block))
+    return NAMED_BLOCK if block is None else str(Selector(block))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +105,5 @@ class CheckedBatch:
     warnings: tuple[BatchWarning, ...]
     content: object = None  # the parsed body
     deliveries: tuple[CheckedDelivery, ...] = ()
+    proves: bool = True  # otherwise nothing is stored in a registry
+    named_by: tuple[str, str] | None = None  # the contract and function that name the block

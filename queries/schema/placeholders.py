@@ -172,11 +172,16 @@ class RequestedFacts:
     """The facts that a batch asks for: placeholders may name no others."""
 
     blocks: Sequence[CheckedBlock]
+    is_proven: bool = True  # in a registry
 
     def check(self, placeholder: Placeholder, path: JsonPath) -> None:
         """Refuse a placeholder without one value in this batch."""
         text = placeholder.text
         sources = {block.source for block in self.blocks}
+        if placeholder.kind in _OF_REGISTRIES and not self.is_proven:
+            raise _unknown(
+                text, path, "but with `prove` false no registry has the facts. Leave `prove` out"
+            )
         if placeholder.kind is PlaceholderKind.REGISTRY:
             if len(sources) != 1:
                 raise _unknown(
@@ -221,6 +226,7 @@ class RequestedFacts:
             raise _unknown(placeholder.text, path, f"{reason}; {listed}")
 
 
+_OF_REGISTRIES = {PlaceholderKind.REGISTRY, PlaceholderKind.WITNESS}
 _OF_ACCOUNTS = {PlaceholderKind.ACCOUNT_PROOF, PlaceholderKind.STORAGE_PROOF, PlaceholderKind.PROOF}
 
 

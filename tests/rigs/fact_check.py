@@ -10,6 +10,7 @@ from queries.statuses import BatchStatus
 
 def check_stored_facts() -> None:
     queries = Query.objects.filter(batch__status=BatchStatus.DONE, has_ended=True, failed=False)
+    queries = queries.filter(batch__proves=True)  # others store none
     queries = queries.select_related("job", "batch").order_by("job")
     for job, queries_of_job in groupby(queries, lambda query: query.job):
         facts = Fact.objects.filter(job=job).select_related("transaction")

@@ -11,7 +11,7 @@ from eth_abi.abi import encode
 from tests.builds import contract_for_tests, example
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.receiver import receiver
-from tests.rigs.service import HOLDER, HOLDER_BALANCE, SIGNER, Service, wait_until
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, SIGNER, Service, accounts, wait_until
 from tests.scenarios.fixtures import Install
 
 ON_BALANCE = "onBalance(address,uint256,uint256)"
@@ -222,3 +222,26 @@ def test_the_webhook_comes_after_the_deliveries(
     (delivered,) = body["deliveries"]
     assert (body["queryStatus"], delivered["state"]) == ("DONE", "DELIVERED")
     assert delivered["transactionHash"] == row["transactionHash"]
+
+
+def test_a_batch_that_proves_nothing_only_delivers(
+    proving: Service, target: Target, blocks: Iterator[int]
+) -> None:
+    """The contract names the block. Nothing is sent to a registry."""
+    chain, block = proving.chain, next(blocks)
+    chain.send(target.address, call_data(ON_BALANCE, HOLDER, block, 0))
+    first = len(chain.transactions_of(SIGNER))
+    batch = proving.submit(
+        {31337: {"block:$block": accounts(HOLDER)}},
+        prove=False,
+        block={"from": target.address, "function": "blockNumber()"},
+        deliver=[target.balance_call()],
+    )
+    (row,) = ended(proving, batch)
+    assert row["state"] == "DELIVERED"
+    read = [target.read(f"{name}()") for name in ("account", "blockNumber", "balance")]
+    assert read == [int(HOLDER, 16), block, HOLDER_BALANCE]
+    assert len(chain.transactions_of(SIGNER)) == first + 1
+    assert not proving.is_proven(HOLDER, block)
+    (query,) = proving.status(batch)["queries"]
+    assert (query["block"], query["values"]) == (str(block), None)

@@ -37,6 +37,10 @@ export type BatchRequest = {
     webhook?: WebhookBody;
     /** Calls of contracts on the destination, once the batch is DONE. */
     deliver?: ReadonlyArray<DeliveryBody>;
+    /** Whether facts are stored in a registry. false: headers and proofs are checked here and only delivered, to contracts that know block hashes by themselves. Then the chains need no route, and `deliver` must not be empty. */
+    prove?: boolean;
+    /** The contract that names the block whose selector is `block:$block`. It is asked once, when a prover takes the batch. */
+    block?: NamedBlockBody;
 };
 export type BatchResponse = {
     /** The status that existing clients read: DONE, REJECTED, or IN_PROGRESS for the rest. */
@@ -202,6 +206,10 @@ export type EstimateRequest = {
     webhook?: WebhookBody;
     /** Calls of contracts on the destination, once the batch is DONE. */
     deliver?: ReadonlyArray<DeliveryBody>;
+    /** Whether facts are stored in a registry. false: headers and proofs are checked here and only delivered, to contracts that know block hashes by themselves. Then the chains need no route, and `deliver` must not be empty. */
+    prove?: boolean;
+    /** The contract that names the block whose selector is `block:$block`. It is asked once, when a prover takes the batch. */
+    block?: NamedBlockBody;
 };
 export type EstimateResponse = {
     transactions: number;
@@ -285,6 +293,12 @@ export type LogBody = {
     address?: Hex;
     /** By position, as in eth_getLogs; null matches any topic. */
     topics?: ReadonlyArray<null | Hex | ReadonlyArray<Hex>>;
+};
+export type NamedBlockBody = {
+    /** The contract's address on the destination. */
+    from: Hex;
+    /** The function: it takes no arguments, and returns one unsigned integer. */
+    function: string;
 };
 export type PriceResponse = {
     transactions: number;
