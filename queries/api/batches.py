@@ -390,6 +390,8 @@ def _batch_members(batch: BatchView, deliveries: Deliveries) -> dict[str, Any]:
         "waits_for": batch.waits_for,
         "wait_code": batch.waits_for,
     }
+    if not batch.proves:
+        members["prove"] = False
     if batch.id in deliveries:
         members["deliveries"] = [
             responses.DeliveryResponse.model_validate(view) for view in deliveries[batch.id]

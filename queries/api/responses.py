@@ -184,6 +184,11 @@ class BatchResponse(ApiModel):
         default=None, description="Why the batch was REJECTED."
     )
     info: list[str] = Field(default=[], description="Why the batch was REJECTED, as a list.")
+    prove: bool = Field(
+        default=True,
+        description="false: nothing is stored in a registry, only delivered. Left out otherwise.",
+        examples=[True],
+    )
     deliveries: list[DeliveryResponse] = Field(
         default=[], description="Its deliveries, in their order. Left out if it has none."
     )

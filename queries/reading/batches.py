@@ -55,6 +55,7 @@ class BatchView:
     waits_for: Reason | None
     error: ErrorView | None
     delivery_count: int
+    proves: bool  # otherwise its facts are only delivered
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ QueryRow = Any  # a `Query`, or a named tuple of `_QUERY_COLUMNS`
 
 _BATCH_COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted_at", "not_final_since", "ended_at",
-    "delivery_count", "error_code", "error_sentence", "error_step", "error_retryable",
+    "delivery_count", "proves", "error_code", "error_sentence", "error_step", "error_retryable",
     *WAIT_COLUMNS,
 )  # fmt: skip
 
@@ -370,6 +371,7 @@ def _batch_view(row: Any) -> BatchView:
         waits_for=wait_reason(row),
         error=_error_view(row),
         delivery_count=row.delivery_count,
+        proves=bool(row.proves),
     )
 
 

@@ -62,6 +62,11 @@ def _build_file(batch: BatchView, routes: Routes) -> IO[bytes]:
 
 
 def _check_done(batch: BatchView, queries: Sequence[Query]) -> None:
+    if not batch.proves:
+        raise RefusalError(
+            ProofCode.PROOF_UNAVAILABLE,
+            "The batch proves nothing to a registry: what it asks for was only delivered.",
+        )
     if batch.status is BatchStatus.REJECTED:
         reason = f" {batch.error.sentence}" if batch.error else ""
         raise RefusalError(

@@ -134,15 +134,11 @@ def read_batch(
 def _check_named_block(body: bodies.EstimateRequest, blocks: Sequence[CheckedBlock]) -> None:
     """Refuse a selector without the contract that names its block, or the contract alone."""
     named = [block for block in blocks if block.selector.is_named]
-    if body.block and not named:
+    if body.block and not (named and len(blocks) == 1):
         raise WHOLE_BODY.child("block").refusal(
             RequestCode.SELECTOR_MALFORMED,
-            f'names a contract, but no block in `data` has the selector "{bodies.NAMED_BLOCK}".',
-        )
-    if len(named) > 1:
-        raise WHOLE_BODY.child("data").refusal(
-            RequestCode.SELECTOR_MALFORMED,
-            f'has the block "{bodies.NAMED_BLOCK}" of several chains; a contract names one.',
+            f"names a contract: then `data` has one block, with the selector "
+            f'"{bodies.NAMED_BLOCK}".',
         )
     if named and not body.block:
         raise WHOLE_BODY.child("block").refusal(
@@ -184,7 +180,7 @@ def _read_data(
         if body.prove:
             check_route(source, destination, entry_path, checker.routes)
         else:
-            _check_destination(destination, checker.routes)
+            _check_delivery(source, destination, entry_path, checker.routes)
         _check_not_empty(entry, entry_path, 'one block, such as "block:5186021"')
         blocks += [
             replace(
@@ -200,8 +196,14 @@ def _check_not_empty(content: object, path: JsonPath, choices: str) -> None:
         raise path.refusal(RequestCode.EMPTY_REQUEST, f"asks for nothing. Name at least {choices}.")
 
 
-def _check_destination(destination: int, routes: Routes) -> None:
-    """Refuse a chain that no route leads to: provers do not watch their transactions there."""
+def _check_delivery(source: int, destination: int, path: JsonPath, routes: Routes) -> None:
+    """Refuse a source without nodes, and a destination that no route leads to: provers do not watch
+    their transactions there.
+    """
+    if not routes.chains[source].nodes:
+        raise path.refusal(
+            RequestCode.ROUTE_UNSUPPORTED, "is a chain of which this server has no nodes."
+        )
     destinations = sorted({target for _, target in routes.registries})
     if destination not in destinations:
         raise WHOLE_BODY.child("destinationChainId").refusal(

@@ -608,7 +608,7 @@ class EstimateRequest(BlocksBody):
     )
     block: NamedBlockBody = _optional(
         f"The contract that names the block whose selector is `{NAMED_BLOCK}`. It is asked once, "
-        "when a prover takes the batch."
+        "when a prover takes the batch; then answers show the block by its number."
     )
 
 

@@ -12,7 +12,7 @@ from tests.builds import contract_for_tests, example
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.receiver import receiver
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, SIGNER, Service, accounts, wait_until
-from tests.scenarios.fixtures import Install
+from tests.scenarios.fixtures import Install, NewChain, NewService
 
 ON_BALANCE = "onBalance(address,uint256,uint256)"
 OPEN = {"WAITING", "SENT"}
@@ -245,3 +245,21 @@ def test_a_batch_that_proves_nothing_only_delivers(
     assert not proving.is_proven(HOLDER, block)
     (query,) = proving.status(batch)["queries"]
     assert (query["block"], query["values"]) == (str(block), None)
+
+
+def test_a_chain_without_a_route_serves_what_is_only_delivered(
+    new_service: NewService, new_chain: NewChain
+) -> None:
+    source, chain, service = new_chain(1337), new_chain(), new_service()
+    service.add_native_chain(chain)
+    service.add_chain(source)
+    source.mine(10)
+    chain.deploy("Courier", by_factory=True)
+    target = Target(chain)
+    service.serve()
+    service.prove()
+    data = {1337: {5: accounts(HOLDER, props=["BALANCE", "NONCE"])}}
+    batch = service.submit(data, prove=False, deliver=[target.balance_call()])
+    (row,) = ended(service, batch)
+    assert row["state"] == "DELIVERED"
+    assert target.read("balance()") == HOLDER_BALANCE

@@ -39,7 +39,7 @@ export type BatchRequest = {
     deliver?: ReadonlyArray<DeliveryBody>;
     /** Whether facts are stored in a registry. false: headers and proofs are checked here and only delivered, to contracts that know block hashes by themselves. Then the chains need no route, and `deliver` must not be empty. */
     prove?: boolean;
-    /** The contract that names the block whose selector is `block:$block`. It is asked once, when a prover takes the batch. */
+    /** The contract that names the block whose selector is `block:$block`. It is asked once, when a prover takes the batch; then answers show the block by its number. */
     block?: NamedBlockBody;
 };
 export type BatchResponse = {
@@ -62,6 +62,8 @@ export type BatchResponse = {
     rejection?: RejectionResponse | null;
     /** Why the batch was REJECTED, as a list. */
     info?: ReadonlyArray<string>;
+    /** false: nothing is stored in a registry, only delivered. Left out otherwise. */
+    prove?: boolean;
     /** Its deliveries, in their order. Left out if it has none. */
     deliveries?: ReadonlyArray<DeliveryResponse>;
 };
@@ -208,7 +210,7 @@ export type EstimateRequest = {
     deliver?: ReadonlyArray<DeliveryBody>;
     /** Whether facts are stored in a registry. false: headers and proofs are checked here and only delivered, to contracts that know block hashes by themselves. Then the chains need no route, and `deliver` must not be empty. */
     prove?: boolean;
-    /** The contract that names the block whose selector is `block:$block`. It is asked once, when a prover takes the batch. */
+    /** The contract that names the block whose selector is `block:$block`. It is asked once, when a prover takes the batch; then answers show the block by its number. */
     block?: NamedBlockBody;
 };
 export type EstimateResponse = {
@@ -396,6 +398,8 @@ export type StatusResponse = {
     rejection?: RejectionResponse | null;
     /** Why the batch was REJECTED, as a list. */
     info?: ReadonlyArray<string>;
+    /** false: nothing is stored in a registry, only delivered. Left out otherwise. */
+    prove?: boolean;
     /** Its deliveries, in their order. Left out if it has none. */
     deliveries?: ReadonlyArray<DeliveryResponse>;
     /** Left out with details=0. */

@@ -302,3 +302,39 @@ def test_a_placeholder_of_another_type_is_refused(kind: str, text: str, types: s
     check_refusal(answer, "argument_malformed", "deliver[0].args[0]", "is ")
     expected = f", which stands for {types}, but the parameter's type is {kind}."
     assert expected in answer["error"], answer["error"]
+
+
+NAMED = {"from": OTHER_WALLET, "function": "lastBlock()"}
+NAMED_DATA = {"11155111": {"block:$block": BLOCK}}
+EVENTS = {"11155111": {"block:5": {"receipts": [0]}}}
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "path", "sentence"),
+    [
+        ({"deliver": []}, "empty_request", "prove", "is false, and the batch delivers nothing"),
+        ({"data": EVENTS}, "delivery_malformed", "prove", "is false, and the batch asks for events"),
+        ({"deliver": [call("f(address)", "$registry")]}, "unknown_placeholder",
+         "deliver[0].args[0]", 'is "$registry", but with `prove` false no registry has the facts.'),
+        ({"destinationChainId": "137"}, "route_unsupported", "destinationChainId",
+         "is a chain to which this server sends nothing, only to 10 and 11155111."),
+        ({"data": {"137": {"block:5": {"header": ["NONCE"]}}}},
+         "route_unsupported", "data.137", "is a chain of which this server has no nodes."),
+        ({"data": NAMED_DATA}, "missing_field", "block", "is missing: the contract that names"),
+        ({"block": NAMED}, "selector_malformed", "block", "names a contract: then `data` has one"),
+        ({"block": NAMED, "data": TWO_BLOCKS}, "selector_malformed", "block", "names a contract:"),
+        ({"block": {**NAMED, "function": "at(uint256)"}, "data": NAMED_DATA}, "function_malformed",
+         "block.function", 'is "at(uint256)", but must take no arguments, such as "lastBlock()".'),
+        ({"block": {**NAMED, "from": "0x1"}, "data": NAMED_DATA}, "delivery_malformed",
+         "block.from", 'is "0x1", but must be a contract\'s address: 0x and 40 hex digits.'),
+        ({"prove": "no"}, "wrong_type", "prove", "must be "),
+    ],
+)  # fmt: skip
+def test_what_only_delivers_is_refused_where_it_cannot(
+    change: dict[str, object], code: str, path: str, sentence: str
+) -> None:
+    content = {
+        "destinationChainId": "11155111", "fee": "0", "data": ONE_BLOCK, "prove": False,
+        "deliver": [call("f(uint256)", "$block")],
+    }  # fmt: skip
+    check_refusal(submit(make_key(), content | change).json(), code, path, sentence)
