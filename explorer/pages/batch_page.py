@@ -249,7 +249,7 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
     sources = [summary.first.source]
     if summary.source_count > 1:
         sources = reading.batch_sources(batch)
-    registries = (links.registry(source, batch.destination) for source in sources)
+    registries = (links.registry(source, batch.destination) for source in sources if batch.proves)
     linked_position = table_range.position if table_range.is_linked else None
     if table_range.is_linked:
         table_range = TableRange(_table_start(summary, table_range.position))

@@ -70,6 +70,8 @@ def _stage_ends(
     ends = {"queued": batch.not_final_since or final_at}
     if batch.not_final_since:
         ends["final"] = final_at
+    if not batch.proves:
+        return ends
     ends["hash known"] = known_at
     done_at = batch.ended_at if batch.status == BatchStatus.DONE else None
     proving = (s for s in shares if not (s.is_preparation or s.is_delivery))
@@ -87,6 +89,8 @@ def _stage_ends(
 
 
 def batch_steps(batch: BatchView, progress: Progress) -> Iterator[StepLine]:
+    if not batch.proves:  # nothing is stored in a registry
+        return
     has_failed = batch.status == BatchStatus.REJECTED or bool(progress.failed_queries)
     for step in progress.steps:
         count = f"{step.completed_count:,} of {step.total:,}"

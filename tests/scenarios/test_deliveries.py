@@ -9,6 +9,7 @@ import pytest
 from eth_abi.abi import encode
 
 from tests.builds import contract_for_tests, example
+from tests.explorer.page_text import visible_text
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.receiver import receiver
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, SIGNER, Service, accounts, wait_until
@@ -245,6 +246,10 @@ def test_a_batch_that_proves_nothing_only_delivers(
     assert not proving.is_proven(HOLDER, block)
     (query,) = proving.status(batch)["queries"]
     assert (query["block"], query["values"]) == (str(block), None)
+    page = visible_text(proving.get(f"/explorer/query/{batch}").text)
+    assert "only delivered, nothing is stored in a registry" in page
+    assert "HEADER_ACCUMULATED" not in page
+    assert proving.get(f"/batch-queries/{batch}/proof").json()["code"] == "proof_unavailable"
 
 
 def test_a_chain_without_a_route_serves_what_is_only_delivered(

@@ -313,7 +313,7 @@ EVENTS = {"11155111": {"block:5": {"receipts": [0]}}}
     ("change", "code", "path", "sentence"),
     [
         ({"deliver": []}, "empty_request", "prove", "is false, and the batch delivers nothing"),
-        ({"data": EVENTS}, "delivery_malformed", "prove", "is false, and the batch asks for events"),
+        ({"data": EVENTS}, "delivery_malformed", "prove", "is false, and the batch asks for"),
         ({"deliver": [call("f(address)", "$registry")]}, "unknown_placeholder",
          "deliver[0].args[0]", 'is "$registry", but with `prove` false no registry has the facts.'),
         ({"destinationChainId": "137"}, "route_unsupported", "destinationChainId",
