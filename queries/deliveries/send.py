@@ -43,8 +43,12 @@ class _Pass:
     def run(self) -> Wait | None:
         if row := self.delivery.transaction:
             return self._follow(row)
-        if self.delivery.batch.queries.filter(has_ended=False).exists():
+        batch = self.delivery.batch
+        if batch.queries.filter(has_ended=False).exists():
             return self._wait(WaitCode.FACTS_REOPENED)
+        if batch.queries.filter(failed=True).exists():
+            sentence = f"A reorg removed facts of the batch: {batch.error_sentence}"
+            return self._end(DeliveryState.FAILED, Reason(batch.error_code, sentence))
         values = BatchValues(self.delivery.batch, self.chains)
         try:
             if self.delivery.unless and (is_done := self._is_done(values)) is not False:
