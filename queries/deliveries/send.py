@@ -61,7 +61,11 @@ class _Pass:
 
     def _follow(self, row: SentTransaction) -> Wait | None:
         if not row.confirmed:
-            follow(self.lane, [row], self.destination.latest_head().number)
+            # What fills a gap before its nonce belongs to no job, so nothing else follows it.
+            fillers = self.lane.own_rows.filter(
+                to=row.sender, jobs=None, deliveries=None, confirmed=False, nonce__lt=row.nonce
+            )
+            follow(self.lane, [*fillers, row], self.destination.latest_head().number)
         if not row.confirmed:
             if not row.succeeded:
                 return self._wait(WaitCode.TRANSACTION_PENDING)
