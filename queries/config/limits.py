@@ -45,7 +45,10 @@ class Limits:
     )
     gather_seconds: float = bounded(1.5, 0, 60, "Time to gather jobs for one transaction.")
     batch_max_age: float = bounded(
-        DAY, 1, 365 * DAY, "Time until a provable, unproven batch is rejected."
+        DAY,
+        1,
+        365 * DAY,
+        "Time until a provable, unproven batch is rejected, or an unsent delivery fails.",
     )
     attestation_max_age: float = bounded(7 * DAY, 1, 365 * DAY, "Maximum wait for attestations.")
     max_refusals: int = bounded(3, 1, 100, "Consecutive refusals before a batch is rejected.")

@@ -47,6 +47,7 @@ from queries.prover.job_pass import run_pass
 from queries.prover.prove import ReadyJob, send_group
 from queries.prover.resolve import resolve
 from queries.proving.errors import ProofError
+from queries.statuses import DeliveryState
 from queries.transactions.costs import lock_batches
 from queries.transactions.lane import ConcurrentProverError
 from queries.transitions import Failure, JobPrunedError
@@ -263,7 +264,9 @@ def _reject(lease: AnyLease, rejection: Reject) -> None:
 
 
 def _reschedule(lease: AnyLease, wait: Wait, limits: Limits) -> None:
-    """Release the row until the wait is over. Reject its batches if they have become too old."""
+    """Release the row until the wait is over. If its batches have become too old, reject them; an
+    unsent delivery that has waited as long fails.
+    """
     row, reason = lease.row, wait.reason
     attempts = wait.attempts if isinstance(wait, Retry) else 0
     back_off = min(limits.initial_retry_delay * 2 ** min(attempts, 20), limits.max_retry_delay)
@@ -274,6 +277,12 @@ def _reschedule(lease: AnyLease, wait: Wait, limits: Limits) -> None:
     )
     counts_towards_max_age = not is_exempt and not has_unconfirmed_transactions
     if counts_towards_max_age and reason:
+        if isinstance(row, Delivery) and _is_unsent_beyond_max_age(row, limits):
+            transitions.end_delivery(
+                Lease(row, lease.token), DeliveryState.FAILED, reason.code, reason.sentence
+            )
+            lease.close()
+            return
         old_queries = _queries_beyond_max_age(row, limits)
         if old_queries:
             step = transitions.first_open_step(old_queries)
@@ -282,6 +291,13 @@ def _reschedule(lease: AnyLease, wait: Wait, limits: Limits) -> None:
     lease.reschedule(
         pause, reason, failures=attempts, counts_towards_max_age=counts_towards_max_age
     )
+
+
+def _is_unsent_beyond_max_age(row: Delivery, limits: Limits) -> bool:
+    cutoff = shared_now() - timedelta(seconds=limits.batch_max_age)
+    # Read again: this pass may have signed its transaction.
+    rows = Delivery.objects.filter(pk=row.pk, transaction=None, provable_since__lte=cutoff)
+    return rows.exists()
 
 
 def _queries_beyond_max_age(row: LeasedRow, limits: Limits) -> QuerySet[Query]:
