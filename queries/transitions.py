@@ -291,6 +291,7 @@ def end_delivery(
         lease.owned_rows().update(
             state=state, ended_at=shared_now(), error_code=code, error_sentence=sentence[:1_000]
         )
+        log.info("Delivery %s of batch %s is %s.", delivery.position, delivery.batch_id, state)
         begin_next_delivery(delivery)
         open_rows = Delivery.objects.filter(batch=delivery.batch_id, state__in=OPEN_DELIVERIES)
         if open_rows.exists():
@@ -304,7 +305,6 @@ def end_delivery(
         # One without a body was not sent yet, and will be sent with the new state.
         last_ones = earlier.filter(correction=None).exclude(body=b"")
         _create_deliveries(last_ones.values_list("batch", "owner", "pk"))
-    log.info("Delivery %s of batch %s is %s.", delivery.position, delivery.batch_id, state)
 
 
 def reopen_deliveries(row: SentTransaction) -> None:
