@@ -8,38 +8,25 @@ from typing import Any
 import pytest
 from eth_abi.abi import encode
 
-from tests.builds import contract_for_tests, example
+from queries.config.registries import courier_address
+from tests.builds import example
 from tests.explorer.page_text import visible_text
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.receiver import receiver
-from tests.rigs.service import HOLDER, HOLDER_BALANCE, SIGNER, Service, accounts, wait_until
+from tests.rigs.service import (
+    BALANCE,
+    HOLDER,
+    HOLDER_BALANCE,
+    SIGNER,
+    Service,
+    accounts,
+    wait_until,
+)
+from tests.scenarios.deliveries import ON_BALANCE, Target, deliveries, deploy, ended
 from tests.scenarios.fixtures import Install, NewChain, NewService
 
-ON_BALANCE = "onBalance(address,uint256,uint256)"
-OPEN = {"WAITING", "SENT"}
 ATTEMPTS = 3
-
-
-def deploy(chain: Chain, code: bytes) -> str:
-    return str(chain.send(None, f"0x{code.hex()}")["contractAddress"])
-
-
-class Target:
-    """A contract that counts what is delivered, or refuses it."""
-
-    def __init__(self, chain: Chain) -> None:
-        self.chain, self.address = chain, deploy(chain, contract_for_tests("Receiver"))
-
-    def read(self, signature: str, *values: Any) -> int:
-        return int.from_bytes(self.chain.call(self.address, signature, *values))
-
-    def refuse(self, *, on: bool) -> None:
-        self.chain.send(self.address, call_data("setRefuses(bool)", on))
-
-    def balance_call(self, **more: Any) -> dict[str, Any]:
-        """A delivery of the holder's balance."""
-        args = [HOLDER, "$block", f"$value({HOLDER}.BALANCE)"]
-        return {"to": self.address, "function": ON_BALANCE, "args": args, "gas": "200000", **more}
+DELIVER = "deliver(address,uint256,bytes)"
 
 
 @pytest.fixture(scope="module")
@@ -63,21 +50,6 @@ def proving(served: Service) -> Iterator[Service]:
 @pytest.fixture
 def target(served: Service) -> Target:
     return Target(served.chain)
-
-
-def deliveries(service: Service, batch: str) -> list[dict[str, Any]]:
-    return list(service.status(batch)["deliveries"])
-
-
-def ended(service: Service, batch: str) -> list[dict[str, Any]]:
-    """The batch's deliveries, once it is DONE and they have ended."""
-    service.wait(batch)
-
-    def if_ended() -> list[dict[str, Any]]:
-        rows = deliveries(service, batch)
-        return [] if any(row["state"] in OPEN for row in rows) else rows
-
-    return wait_until(if_ended, what=lambda: str(deliveries(service, batch)))
 
 
 def test_the_newest_balance_arrives_in_a_contract_of_ones_own(
@@ -153,6 +125,46 @@ def test_a_delivery_that_is_refused_fails_and_costs_nothing(
         assert reason in row["error"]["message"]
     assert len(proving.chain.transactions_of(SIGNER)) == first + 1  # the proof
     assert proving.status(batch)["status"] == "DONE"
+
+
+def test_a_contract_that_is_gone_gets_nothing(
+    served: Service, target: Target, blocks: Iterator[int]
+) -> None:
+    """Its code is removed after the submission."""
+    batch = served.submit_balance(next(blocks), deliver=[target.balance_call()])
+    served.chain.rpc("anvil_setCode", target.address, "0x")
+    with served.prove():
+        (row,) = ended(served, batch)
+    assert row["state"] == "FAILED"
+    assert f"NoContract({target.address.lower()})" in row["error"]["message"]
+
+
+def test_the_registry_and_the_courier_are_contracts_like_others(
+    proving: Service, target: Target, blocks: Iterator[int]
+) -> None:
+    """The registry takes true proofs alone; the courier passes on what its target does."""
+    registry, block = proving.registries[31337, 31337], next(blocks)
+    courier = courier_address()
+
+    def through_courier(to: str, data: str) -> dict[str, Any]:
+        args = [to, "150000", data]
+        return {"to": courier, "function": DELIVER, "args": args, "gas": "200000"}
+
+    verify = {"to": registry, "function": "verify(bytes)", "gas": "500000"}
+    calls = [
+        {"to": registry, "function": "prove()", "args": [], "gas": "500000"},
+        through_courier(registry, f"{call_data('prove()')}00112233"),
+        {**verify, "args": ["$header"]},
+        {**verify, "args": ["$witness"]},
+        through_courier(target.address, call_data("refuse(string)", "not through a courier")),
+        through_courier(target.address, call_data(ON_BALANCE, HOLDER, block, 1)),
+    ]
+    rows = ended(proving, proving.submit_balance(block, deliver=calls))
+    states = [row["state"] for row in rows]
+    assert states == ["DELIVERED", "FAILED", "FAILED", "DELIVERED", "FAILED", "DELIVERED"]
+    assert "not through a courier" in rows[4]["error"]["message"]
+    assert proving.field(HOLDER, block, BALANCE) == HOLDER_BALANCE
+    assert target.read("deliveries(uint256)", block) == 1
 
 
 def test_a_delivery_that_was_refused_is_tried_again(

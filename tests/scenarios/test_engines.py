@@ -20,6 +20,7 @@ from tests.rigs.anvil import Chain
 from tests.rigs.gate import Gate, gate_before
 from tests.rigs.receiver import receiver
 from tests.rigs.service import SIGNER, Process, Service, wait_until
+from tests.scenarios.deliveries import Target, deliveries
 from tests.scenarios.fixtures import NewNode, NewService
 
 BROKERS = ("redis://127.0.0.1:6379/9", "amqp://guest:guest@127.0.0.1:5672//")
@@ -89,6 +90,27 @@ def test_two_provers_prove_a_batch_within_seconds(
         # On a busy machine a batch may take longer.
         wait_until(lambda: all(is_done_soon() for _ in range(3)))
         assert all(prover.runs for prover in provers), service.logs()
+
+
+def test_a_batch_is_delivered_in_order_without_beat(
+    new_service: NewService, chain: Chain, broker: str
+) -> None:
+    service = new_service()
+    chain.deploy("Courier", by_factory=True)
+    target = Target(chain)
+    refusal = {"to": target.address, "function": "setRefuses(bool)", "args": [True]}
+    with installed(service, chain, broker) as start:
+        start()
+        calls = [target.balance_call(), {**refusal, "gas": "60000"}, target.balance_call()]
+        service.wait(batch := service.submit_balance(chain.mine(2) - 1, deliver=calls))
+
+        def is_refused() -> bool:
+            return bool(deliveries(service, batch)[2]["waitCode"] == "contract_refuses")
+
+        wait_until(is_refused, what=lambda: str(deliveries(service, batch)))
+        states = [row["state"] for row in deliveries(service, batch)]
+    assert states == ["DELIVERED", "DELIVERED", "WAITING"]
+    assert target.read("count()") == 1
 
 
 def test_another_prover_goes_on_if_one_is_killed_in_mid_proof(

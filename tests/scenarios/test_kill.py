@@ -77,9 +77,9 @@ class Provers:
         longest = LEASE_SECONDS[self._running.index(prover)]
         now = datetime.now(UTC).replace(tzinfo=None)
         first, last = (now + timedelta(seconds=longest + more) for more in (-1_800, 1_800))
-        for table in ("queries_batch", "queries_blockjob", "queries_webhookdelivery"):
+        for table in ("batch", "blockjob", "delivery", "webhookdelivery"):
             self.service.execute(
-                f"UPDATE {table} SET lease_until = '{now}'"
+                f"UPDATE queries_{table} SET lease_until = '{now}'"
                 f" WHERE lease_until BETWEEN '{first}' AND '{last}'"
             )
 
