@@ -1,4 +1,6 @@
-"""thousand_accounts…, latency_blocks, node_requests_…: accounts of one block, submission to DONE.
+"""thousand_accounts…, latency_blocks, delivery_blocks, node_requests_…: accounts of one block.
+
+They measure from submission to DONE, except delivery_blocks.
 
 The reference is a plain script for the same accounts on the same chain, with a block per second.
 
@@ -7,32 +9,37 @@ or sends everything at once. The service and the pipelined script take turns, an
 compared. Each pair of turns begins at another moment between two blocks, because that moves a turn
 by up to a second. The script that waits is timed once, on a part of the accounts, and scaled.
 
-latency_blocks proves one account. node_requests_… count the JSON-RPC calls per fact, for 1 and 100
-accounts. Their reference is the plain script's header, proof, transaction and receipt, without the
-polls before the receipt.
+latency_blocks proves one account. delivery_blocks delivers one, and compares the blocks from the
+proof's transaction to the delivery's with those from submission to the proof's. node_requests_…
+count the JSON-RPC calls per fact, for 1 and 100 accounts. Their reference is the plain script's
+header, proof, transaction and receipt, without the polls before the receipt.
 """
 
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from statistics import median
+from statistics import mean, median
+from typing import Any
 
 from accounts.wording import format_count
 from queries.client.python import BlockQuery
 from queries.config.limits import Limits
 from tests.bench.chain import CHAIN_ID, BenchChain
+from tests.bench.command import BenchError
 from tests.bench.database import scratch_database
 from tests.bench.plain_script import Outcome, run_pipelined_script, run_sequential_script
 from tests.bench.rows import Bench, Row
 from tests.bench.service import BenchService, proving
 from tests.rigs.faulty_node import Node
+from tests.rigs.service import wait_until
 
 WAITING, PIPELINED = "thousand_accounts", "thousand_accounts_pipelined"
 MIN_SPEED_UP = {WAITING: 10, PIPELINED: 1}
 POLL_SECONDS = 0.05
 
 LATENCY, MAX_LATENCY = "latency_blocks", 3.0  # two blocks and a second
+DELIVERY, MAX_DELIVERY_BLOCKS = "delivery_blocks", 2.0
 FAST_POLL_SECONDS = 0.02
 
 # Accounts, and the maximum of calls per fact.
@@ -161,6 +168,56 @@ def latency(bench: Bench) -> Iterator[Row]:
         max_ours=MAX_LATENCY,
         remarks=(f"of {turns}: {_range(ours)}, the script {_range(script)}",),
     )
+
+
+def delivery(bench: Bench) -> Iterator[Row]:
+    turns, ours, proofs = bench.sizes.latencies, list[int](), list[int]()
+    with (
+        closing(BenchChain(1)) as chain,
+        scratch_database() as database,
+        proving(bench, DELIVERY, database, chain) as running,
+    ):
+        chain.deploy("Courier", by_factory=True)
+        (account,) = chain.accounts
+        # A view of the registry stands for the user's contract: it reverts until the fact is there.
+        call = {
+            "to": running.registry,
+            "function": "accountField(address,uint256,uint8)",
+            "args": [account, "$block", 1],
+            "gas": "100000",
+        }
+        for turn in range(turns):
+            bench.say(f"{turn + 1} of {turns}")
+            chain.wait_for_a_block()
+            head = chain.head
+            entry = {"accounts": {account: {"props": ["BALANCE"], "slots": []}}}
+            batch = running.submit({CHAIN_ID: {head: entry}}, deliver=[call])
+            status = _status_once_delivered(running, batch)
+            steps = status["queries"][0]["steps"]
+            proven = int(chain.receipt(steps[-1]["transactionHash"])["blockNumber"], 16)
+            ours.append(int(status["deliveries"][0]["transactionBlock"]) - proven)
+            proofs.append(proven - head)
+    yield Row(
+        DELIVERY,
+        "the proof's transaction to the delivery's, beside submission to the proof's",
+        mean(ours),
+        mean(proofs),
+        "blocks",
+        max_ours=MAX_DELIVERY_BLOCKS,
+        remarks=(f"of {turns}: {_range(ours)}, the proof {_range(proofs)}",),
+    )
+
+
+def _status_once_delivered(running: BenchService, batch: str) -> dict[str, Any]:
+    def status_if_ended() -> dict[str, Any]:
+        running.check()
+        status = running.status(batch)
+        return status if status["deliveries"][0]["ended"] else {}
+
+    status = wait_until(status_if_ended)
+    if error := status["deliveries"][0]["error"]:
+        raise BenchError(error["message"])
+    return status
 
 
 def _range(blocks: Sequence[float]) -> str:
