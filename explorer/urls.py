@@ -104,6 +104,7 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
         page(batch, batches.batch, "batch"),
         page(f"{batch}/changes", batches.batch_changes, "batch-changes"),
         page(f"{batch}/proof.json", batches.batch_proof, "batch-proof-file"),
+        page(f"{batch}/deliveries.csv", downloads.batch_deliveries, "batch-deliveries-csv"),
         card(f"explorer/{batch}/card.png", cards.batch_card, links, "batch-card"),
         *(
             page(f"{route}/facts.{form}", view, f"{name}-facts-{form}", form=form)

@@ -1,7 +1,7 @@
 """The page of a batch: its answer, where its time went, what it cost, and its facts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from hashlib import blake2s
 
@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.wording import datetime_from_unix
 from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
+from explorer.pages.deliveries import DeliverySummary, summarize_deliveries
 from explorer.pages.events import requested_events
 from explorer.pages.links import PageLinks
 from explorer.pages.proof_picture import ProofPicture, proof_picture
@@ -57,9 +58,10 @@ class Cost:
         return sum(share.paid_fee or 0 for share in self.transactions)
 
     @property
-    def delivery_fee(self) -> int:
-        """The part of it that deliveries cost."""
-        return sum(share.paid_fee or 0 for share in self.transactions if share.is_delivery)
+    def deliveries(self) -> "Cost | None":
+        """The part that deliveries cost; None if nothing was sent for them."""
+        shares = tuple(share for share in self.transactions if share.is_delivery)
+        return replace(self, transactions=shares) if shares else None
 
     @property
     def reserved_fee(self) -> int:
@@ -209,6 +211,12 @@ class BatchPage(BatchState):
         return self.is_owner and not self.has_ended and not self.cost.transactions
 
     @property
+    def delivery_summary(self) -> DeliverySummary | None:
+        """What became of the deliveries of a batch that is DONE."""
+        states = [delivery.state for delivery in self.deliveries]
+        return summarize_deliveries(states) if self.batch.status == BatchStatus.DONE else None
+
+    @property
     def has_failed_partly(self) -> bool:
         """Whether only some of the queries have failed."""
         return 0 < self.progress.failed_queries < self.summary.query_count
@@ -270,7 +278,7 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
         sentence=batch_sentence(summary, links),
         summary=summary,
         registries=tuple(filter(None, registries)),
-        stages=tuple(time_line(batch, progress, state.shares, timezone.now())),
+        stages=tuple(time_line(batch, progress, state.shares, state.deliveries, timezone.now())),
         steps=tuple(steps),
         steps_position=linked_query.position if linked_query else None,
         cost=Cost(state.shares, is_free=bool(chain and chain.free)),

@@ -17,6 +17,7 @@ from explorer.pages.batch_page import (
     batch_page,
     read_batch_state,
 )
+from explorer.pages.deliveries import delivery_summaries
 from explorer.pages.downloads import batch_file_name
 from explorer.pages.facts import answer_context
 from explorer.pages.links import PageLinks
@@ -117,6 +118,7 @@ def list_context(
     return {
         "batches": page,
         "sentences": batch_sentences([batch.id for batch in page.rows], links),
+        "deliveries": delivery_summaries(page.rows),
         "remaining_texts": remaining_texts(page.rows, links, timezone.now()),
         "wanted": wanted,
         "is_filtered": wanted != listed,

@@ -15,6 +15,7 @@ from accounts.sign_in.sessions import signed_in_account
 from accounts.views import signed_in_post
 from explorer.pages.batches import list_context
 from explorer.pages.charts import requested_facts_chart
+from explorer.pages.deliveries import delivery_summaries
 from explorer.pages.formatting import age
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, parse_ulid
@@ -45,6 +46,7 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "failed_deliveries": [delivery for delivery in failures if not delivery.next_attempt],
         "retried_deliveries": [delivery for delivery in failures if delivery.next_attempt],
         "sentences": batch_sentences(ids, links),
+        "deliveries": delivery_summaries(batches.rows),
         "remaining_texts": remaining_texts(batches.rows, links, timezone.now()),
     }
     if not batches.rows:

@@ -1,4 +1,5 @@
-"""CSV and JSON files of the facts of a batch, an account, a block or a registry.
+"""CSV and JSON files of the facts of a batch, an account, a block or a registry, and a CSV file of
+a batch's deliveries.
 
 Rows are streamed, so large files take no memory.
 """
@@ -9,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
-from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from eth_utils.address import to_checksum_address
 
 from accounts.wallets import short_hash
@@ -22,6 +23,7 @@ from explorer.pages.sentences import batch_sentences, block_name
 from queries.ids import is_ulid
 from queries.reading import chain_objects
 from queries.reading import facts as reading
+from queries.reading.deliveries import read_deliveries
 from queries.reading.facts import FactView, read_batch_facts
 from queries.reading.pagination import Cursor, Page
 
@@ -112,6 +114,47 @@ def batch_facts(
     _request: HttpRequest, batch_id: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
     return facts_file(read_batch_facts(batch_id), links, form, batch_file_name(batch_id, links))
+
+
+DELIVERY_COLUMNS = (
+    "position", "state", "to", "function", "arguments", "gas", "unless", "transaction",
+    "transaction_block", "gas_used", "ended_at", "error_code", "error",
+)  # fmt: skip
+
+
+def batch_deliveries(_request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
+    """A row for each delivery. Raises Http404 if the batch has none."""
+    name, rows = batch_file_name(batch_id, links), read_deliveries([batch_id])[batch_id]
+    if not rows:
+        raise Http404
+    response = HttpResponse(
+        content_type=MEDIA_TYPES["csv"],
+        headers={"Content-Disposition": f'attachment; filename="{name}-deliveries.csv"'},
+    )
+    writer = csv.writer(response)
+    writer.writerow(DELIVERY_COLUMNS)
+    for position, row in enumerate(rows):
+        values = (
+            f"{position}",
+            row.state,
+            row.to,
+            row.function,
+            json.dumps(row.arguments, ensure_ascii=False),
+            f"{row.gas}",
+            json.dumps(row.unless, ensure_ascii=False) if row.unless else "",
+            row.transaction_hash,
+            _number_text(row.transaction_block),
+            _number_text(row.gas_used),
+            _time_text(row.ended_at),
+            row.error.code if row.error else "",
+            row.error.sentence if row.error else "",
+        )
+        writer.writerow(map(escape_formula, values))
+    return response
+
+
+def _number_text(number: int | None) -> str:
+    return "" if number is None else str(number)
 
 
 def account_facts(

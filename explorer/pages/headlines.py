@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from accounts.wallets import short_hash
 from accounts.wording import format_count, join_names
 from explorer.pages.decoding import is_absent
+from explorer.pages.deliveries import function_name
 from explorer.pages.formatting import format_wei
 from explorer.pages.links import PageLinks
 from queries.amounts import short_amount
@@ -125,15 +126,17 @@ def _transaction_result(transaction: TransactionView, facts: ListSummary) -> str
     if transaction.block is None:
         return f"{'was' if transaction.confirmed else 'is'} {transaction.status}"
     if transaction.mark == "rejected":
-        return "failed and proved nothing"
-    if transaction.is_preparation and transaction.hops:
-        hops = format_count(transaction.hops, "hop")
-        return f"accumulated earlier blocks by {hops} for {batches}"
-    if transaction.is_preparation:
-        return f"recorded a block hash for {batches}"
-    if facts.facts:
-        return f"proved {_fact_count_text(facts)} for {batches}"
-    return f"is mined for {batches}"
+        return f"failed and {'delivered' if transaction.is_delivery else 'proved'} nothing"
+    result = "is mined"
+    if call := transaction.delivered_call:
+        result = f"called {function_name(call.function)} of {short_hash(call.to)}"
+    elif transaction.is_preparation and transaction.hops:
+        result = f"accumulated earlier blocks by {format_count(transaction.hops, 'hop')}"
+    elif transaction.is_preparation:
+        result = "recorded a block hash"
+    elif facts.facts:
+        result = f"proved {_fact_count_text(facts)}"
+    return f"{result} for {batches}"
 
 
 def _cost_text(transaction: TransactionView, links: PageLinks) -> str:

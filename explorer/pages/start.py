@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from explorer.pages.charts import price_chart
+from explorer.pages.deliveries import delivery_summaries
 from explorer.pages.links import PageLinks
 from explorer.pages.reach import ReachForm
 from explorer.pages.sentences import batch_sentences
@@ -57,7 +58,8 @@ def _changes(request: HttpRequest, part: str, **content: Mapping[str, object]) -
 def newest_batches(links: PageLinks) -> Mapping[str, object]:
     """The newest batches, equal neighbours as one with their count.
 
-    `digest` changes if a status, a sentence, what is waited for or what is left of it does.
+    `digest` changes if a status, a sentence, a delivery, what is waited for or what is left of it
+    does.
     """
     rows = listed_batches(limit=READ_BATCHES).rows
     sentences = batch_sentences([batch.id for batch in rows], links)
@@ -65,11 +67,13 @@ def newest_batches(links: PageLinks) -> Mapping[str, object]:
     folded = [list(group) for _, group in neighbours][:NEWEST_BATCHES]
     batches, counts = [group[0] for group in folded], {group[0].id: len(group) for group in folded}
     texts = remaining_texts(batches, links, timezone.now())
-    digest = _digest(batches, counts, *map(str, sentences.values()), texts)
+    deliveries = delivery_summaries(batches)
+    digest = _digest(batches, counts, *map(str, sentences.values()), texts, deliveries)
     return {
         "batches": batches,
         "counts": counts,
         "sentences": sentences,
+        "deliveries": deliveries,
         "remaining_texts": texts,
         "digest": digest,
     }

@@ -7,7 +7,8 @@ from datetime import datetime
 from explorer.pages.formatting import PRECISE_SECONDS, precise_duration
 from queries.reading.batch_details import Progress, StepProgressView, TransactionShare
 from queries.reading.batches import BatchView, QueryView, StepView
-from queries.statuses import BatchStatus, StepName, StepStatus
+from queries.reading.deliveries import DeliveryView
+from queries.statuses import OPEN_DELIVERIES, BatchStatus, DeliveryState, StepName, StepStatus
 
 MIN_PERCENT = 2  # of a stage that has begun, so that it is seen
 
@@ -35,9 +36,16 @@ class StepLine:
 
 
 def time_line(
-    batch: BatchView, progress: Progress, shares: Sequence[TransactionShare], now: datetime
+    batch: BatchView,
+    progress: Progress,
+    shares: Sequence[TransactionShare],
+    deliveries: Sequence[DeliveryView],
+    now: datetime,
 ) -> Iterator[Stage]:
-    """The stages in order; each begins when the one before has ended for all queries."""
+    """The stages in order; each begins when the one before has ended for all queries.
+
+    Those up to DONE add up to the batch's time; deliveries come after it.
+    """
     ends = _stage_ends(batch, progress, shares)
     seconds: dict[str, float | None] = {}
     whole = ((batch.ended_at or now) - batch.submitted_at).total_seconds()
@@ -46,7 +54,8 @@ def time_line(
         end_time = end or batch.ended_at or now
         seconds[name] = max((end_time - start_time).total_seconds(), 0) if start_time else None
         start_time = max(start_time, end) if start_time and end else None
-    longest, total = max(duration or 0 for duration in seconds.values()), 0.0
+    delivering = _delivery_seconds(batch, deliveries, now)
+    longest, total = max(duration or 0 for duration in (*seconds.values(), delivering)), 0.0
     for name, duration in seconds.items():
         if duration is None:
             yield Stage(name, "waiting")
@@ -57,8 +66,35 @@ def time_line(
         text = precise_duration(round(total, digits) - round(previous_total, digits), whole)
         open_mark = "rejected" if batch.ended_at else "moving"
         mark = "proven" if ends[name] else open_mark
-        share = 100 * duration / longest if longest else 0
-        yield Stage(name, mark, text, max(share, MIN_PERCENT))
+        yield Stage(name, mark, text, _percent(duration, longest))
+    if deliveries:
+        yield _delivery_stage(deliveries, delivering, longest)
+
+
+def _percent(duration: float, longest: float) -> float:
+    return max(100 * duration / longest if longest else 0, MIN_PERCENT)
+
+
+def _delivery_seconds(
+    batch: BatchView, deliveries: Sequence[DeliveryView], now: datetime
+) -> float | None:
+    """How long deliveries took since the batch was DONE; None before that."""
+    if not (deliveries and batch.ended_at and batch.status == BatchStatus.DONE):
+        return None
+    end = max(delivery.ended_at or now for delivery in deliveries)
+    return max((end - batch.ended_at).total_seconds(), 0)
+
+
+def _delivery_stage(
+    deliveries: Sequence[DeliveryView], seconds: float | None, longest: float
+) -> Stage:
+    if seconds is None:
+        return Stage("delivered", "waiting")
+    states = {delivery.state for delivery in deliveries}
+    mark = "rejected" if DeliveryState.FAILED in states else "proven"
+    if not states.isdisjoint(OPEN_DELIVERIES):
+        mark = "moving"
+    return Stage("delivered", mark, precise_duration(seconds), _percent(seconds, longest))
 
 
 def _stage_ends(

@@ -20,6 +20,7 @@ from accounts.wallets import short_hash
 from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts, links
 from explorer.pages.decoding import DecodedValue, decode_header_field
+from explorer.pages.deliveries import argument_lines
 from explorer.pages.formatting import (
     age,
     format_cost,
@@ -48,6 +49,7 @@ for formatter in (
     register.filter(formatter)
 register.filter(field_name)
 register.filter(trust)
+register.filter(argument_lines)
 register.filter(status_mark)
 
 

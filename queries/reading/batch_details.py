@@ -8,12 +8,12 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from django.db.models import Case, JSONField, Q, When
+from django.db.models import Case, Exists, JSONField, OuterRef, Q, When
 
 from accounts.models import Account
 from queries.config.registries import courier_address
 from queries.database import bulk_sql
-from queries.models import Batch, Query, Share
+from queries.models import Batch, Delivery, Query, Share
 from queries.reading.batches import BatchView, QueryView, batch_view, query_page, query_view
 from queries.reading.facts import RowKey, StoredWord, query_facts, read_words
 from queries.statuses import BatchStatus, StepName
@@ -42,7 +42,20 @@ def stored_request(owner: Account, batch_id: str) -> StoredRequest | None:
     }
     if batch.webhook_url:
         content["webhook"] = {"url": batch.webhook_url}
+    if batch.delivery_count:
+        rows = batch.deliveries.order_by("position")
+        content["deliver"] = [requested_delivery(row) for row in rows]
     return StoredRequest(content, bool(batch.webhook_headers))
+
+
+def requested_delivery(row: Delivery) -> dict[str, Any]:
+    """The delivery as a request has it."""
+    unless = {}
+    if row.unless:
+        function, arguments = row.unless
+        unless = {"unless": {"function": function, "args": arguments}}
+    call = {"to": row.to, "function": row.function, "args": row.arguments, "gas": str(row.gas)}
+    return call | unless
 
 
 def _without_empty_members(content: Any) -> Any:
@@ -167,8 +180,10 @@ class TransactionShare:
 
 def transaction_shares(batch_id: str) -> tuple[TransactionShare, ...]:
     """The batch's shares, oldest first, read in two statements."""
+    deliveries = Delivery.objects.filter(transaction=OuterRef("transaction"))
     shares = list(
         Share.objects.filter(batch=batch_id)
+        .annotate(is_delivery=Exists(deliveries))
         .select_related("transaction")
         .defer("transaction__raw")
         .order_by("transaction")
@@ -182,11 +197,13 @@ def transaction_shares(batch_id: str) -> tuple[TransactionShare, ...]:
 
 def _transaction_share(share: Share, all_reserved_fees: Sequence[int]) -> TransactionShare:
     row, reserved_fee, total = share.transaction, int(share.max_cost, 16), sum(all_reserved_fees)
+    # A cancelled one has another receiver; one that failed is not the delivery's last one.
+    is_delivery = vars(share)["is_delivery"] or row.to == courier_address()
     return TransactionShare(
         hash=row.mined_hash or row.hashes[-1],
         signed_at=row.signed_at,
         is_preparation=row.is_preparation,
-        is_delivery=row.to == courier_address(),
+        is_delivery=is_delivery,
         hops=row.hops,
         other_batches=len(all_reserved_fees) - 1,
         percent=100 * reserved_fee / total if total else 100.0,

@@ -6,10 +6,12 @@ from datetime import datetime
 
 from django.db.models import Exists, IntegerField, OuterRef, Subquery, Sum
 
+from queries.config.registries import courier_address
 from queries.database.statistics import FACTS_OF_ROUTE
 from queries.models import (
     BlockJob,
     DailyCount,
+    Delivery,
     Fact,
     FactMention,
     JobTransaction,
@@ -174,6 +176,14 @@ class ServedBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class DeliveredCall:
+    """A call that a transaction delivers to a contract."""
+
+    to: str
+    function: str  # as the request spells it
+
+
+@dataclass(frozen=True, slots=True)
 class TransactionView:
     """A transaction that was sent, under any of its hashes."""
 
@@ -196,6 +206,8 @@ class TransactionView:
     final: bool
     signed_at: datetime
     is_preparation: bool
+    is_delivery: bool
+    delivered_call: DeliveredCall | None  # of the newest transaction of a delivery
     hops: int  # to earlier blocks
     blocks: tuple[ServedBlock, ...]
     batches: tuple[ServedBatch, ...]
@@ -203,7 +215,7 @@ class TransactionView:
 
 
 def transaction_view(chain: int, transaction_hash: str) -> TransactionView | None:
-    """Find the transaction by one of its hashes, in lower case. Takes three statements."""
+    """Find the transaction by one of its hashes, in lower case. Takes four statements."""
     match = (
         SentHash.objects.filter(hash=transaction_hash, transaction__chain=chain)
         .select_related("transaction")
@@ -221,6 +233,8 @@ def transaction_view(chain: int, transaction_hash: str) -> TransactionView | Non
     jobs = JobTransaction.objects.filter(transaction=row).order_by("job_id")
     blocks = jobs.values_list("job__source", "job__block")[:MAX_JOBS]
     batches = _served_batches(row, cost)
+    delivery = Delivery.objects.filter(transaction=row).values_list("to", "function").first()
+    calls_courier = row.to == courier_address()  # until it is cancelled
     return TransactionView(
         key=row.pk,
         chain=row.chain,
@@ -241,6 +255,8 @@ def transaction_view(chain: int, transaction_hash: str) -> TransactionView | Non
         final=row.final,
         signed_at=row.signed_at,
         is_preparation=row.is_preparation,
+        is_delivery=calls_courier or delivery is not None,
+        delivered_call=DeliveredCall(*delivery) if delivery and calls_courier else None,
         hops=row.hops,
         blocks=tuple(ServedBlock(*block) for block in blocks),
         batches=batches[:MAX_BATCHES],

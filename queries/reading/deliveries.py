@@ -28,6 +28,15 @@ class DeliveryView:
     error: Reason | None  # why it failed
 
 
+def delivery_states(batch_ids: Iterable[str]) -> Mapping[str, Sequence[DeliveryState]]:
+    """The states of the deliveries of these batches."""
+    states = defaultdict[str, list[DeliveryState]](list)
+    rows = Delivery.objects.filter(batch__in=batch_ids).order_by("batch", "position")
+    for batch_id, state in rows.values_list("batch", "state"):
+        states[batch_id].append(DeliveryState(state))
+    return states
+
+
 def read_deliveries(batch_ids: Iterable[str]) -> Mapping[str, Sequence[DeliveryView]]:
     """The deliveries of these batches, in the order of the requests."""
     deliveries = defaultdict[str, list[DeliveryView]](list)

@@ -4,15 +4,16 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from queries import transitions
+from queries.config.registries import courier_address
 from queries.database import stored_facts
 from queries.database.clock import shared_now
 from queries.facts import BLOCK_AT_TIME, facts_of
-from queries.models import Batch, BlockJob, Fact, Query
+from queries.models import Batch, BlockJob, Delivery, Fact, Query, SentHash, SentTransaction, Share
 from queries.proving.facts import BlockFact
 from queries.proving.headers import FIELD_RULES, FieldFormat, Header, HeaderField, decode_header
 from queries.proving.keccak import number_word
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
-from queries.statuses import BatchStatus
+from queries.statuses import BatchStatus, DeliveryState
 from tests.queries.api.batch_states import send_transaction
 from tests.queries.api.served_api import SEPOLIA, make_key, submitted
 
@@ -48,12 +49,19 @@ def submit_accounts(
     source: int = SEPOLIA,
     destination: int = SEPOLIA,
     owner: str = "",
+    deliver: Iterable[object] = (),
     **more: object,
 ) -> str:
     """Submit a batch for these accounts at each of the blocks, by a new owner if none is named."""
     data = {f"block:{number}": {"accounts": accounts, **more} for number in blocks or (BLOCK,)}
     fee = "0" if destination == SEPOLIA else "1000"
-    content = {"destinationChainId": str(destination), "fee": fee, "data": {str(source): data}}
+    content: dict[str, object] = {
+        "destinationChainId": str(destination),
+        "fee": fee,
+        "data": {str(source): data},
+    }
+    if deliver:
+        content["deliver"] = list(deliver)
     return submitted(make_key(owner or f"0x{next(wallets):040}"), content)
 
 
@@ -90,6 +98,40 @@ def prove(batch_id: str, nonce: int | None = None) -> None:
     for job in BlockJob.objects.filter(queries__batch=batch_id).distinct():
         queries = list(job.queries.filter(batch=batch_id))
         transitions.finish(job, [query.pk for query in queries], _words(job, queries))
+
+
+def set_delivery(batch_id: str, position: int, state: DeliveryState, **columns: object) -> None:
+    """Put the batch's delivery into this state."""
+    rows = Delivery.objects.filter(batch=batch_id, position=position)
+    rows.update(state=state, due_at=None, **columns)
+
+
+def send_delivery(batch_id: str, position: int, nonce: int, *, succeeded: bool = True) -> str:
+    """The hash of a mined transaction of the batch's delivery, which has cost 45,210 gas."""
+    hash_ = f"0x{nonce:064x}"
+    row = SentTransaction.objects.create(
+        chain=Batch.objects.get(pk=batch_id).destination,
+        sender=f"0x{40 * 'a'}",
+        to=courier_address(),
+        nonce=nonce,
+        raw=b"",
+        hashes=[hash_],
+        max_fee=f"{1:064x}",
+        max_cost=f"{90_000:064x}",
+        gas_limit=90_000,
+        signed_at=shared_now(),
+        mined_hash=hash_,
+        mined_block=6_000_001,
+        gas_used=45_210,
+        gas_price=f"{1:064x}",
+        succeeded=succeeded,
+        confirmed=True,
+    )
+    SentHash.objects.create(transaction=row, hash=hash_)
+    share = {"max_cost": f"{90_000:064x}", "paid": f"{45_210:064x}"}
+    Share.objects.create(transaction=row, batch_id=batch_id, **share)
+    Delivery.objects.filter(batch=batch_id, position=position).update(transaction=row)
+    return hash_
 
 
 def set_word(batch_id: str, name: str, word: int) -> None:

@@ -1,0 +1,175 @@
+"""Deliveries on the pages of batches and transactions."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.test import Client
+
+from queries.database.clock import shared_now
+from queries.models import Batch, SentTransaction
+from queries.statuses import DeliveryState
+from tests.explorer.batch_form import FORM_URL, send, signed_in
+from tests.explorer.page_text import visible_text
+from tests.explorer.stored_batches import (
+    ADDRESS,
+    prove,
+    send_delivery,
+    set_delivery,
+    submit_accounts,
+)
+from tests.queries.api.served_api import HERE, OTHER_WALLET, SEPOLIA, WALLET
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+BALANCE = {"props": ["BALANCE"]}
+CONTRACT = "0x1111111111111111111111111111111111111111"
+UPDATE = {"to": CONTRACT, "function": "update(uint256)", "args": ["$block"], "gas": "100000"}
+IS_DONE = "isDone(uint256) view returns (bool)"
+VOTES = {
+    "to": CONTRACT,
+    "function": "count((address,uint256)[],bool)",
+    "args": [[[WALLET, "7"], [OTHER_WALLET, f"$value({ADDRESS}.BALANCE)"]], True],
+    "gas": "250000",
+    "unless": {"function": IS_DONE, "args": ["$block"]},
+}
+REASON = {"error_code": "contract_refuses", "error_sentence": "The contract reverts: too late."}
+
+
+def submit_deliveries(*calls: object, owner: str = "") -> str:
+    return submit_accounts({ADDRESS: BALANCE}, owner=owner, deliver=calls)
+
+
+def _page(batch_id: str, client: Client | None = None) -> Any:
+    return (client or Client()).get(f"/explorer/query/{batch_id}")
+
+
+def _deliveries(batch_id: str) -> list[str]:
+    """The words of each delivery."""
+    section = _page(batch_id).text.partition('<ol class="rows calls"')[2].partition("</ol>")[0]
+    return [visible_text(item) for item in section.split("<li>")[1:]]
+
+
+def _list_words() -> str:
+    return visible_text(Client().get("/explorer/batches").text)
+
+
+def test_a_delivery_is_shown_with_its_arguments_before_and_after_it_is_sent() -> None:
+    batch_id = submit_deliveries(UPDATE, VOTES)
+    first, second = _deliveries(batch_id)
+    assert "WAITING update(uint256) It is sent once the batch is DONE." in first
+    assert "1 argument uint256 $block" in first
+    pairs = f'[["{WALLET}", "7"], ["{OTHER_WALLET}", "$value({ADDRESS}.BALANCE)"]]'
+    assert f"2 arguments and a condition (address,uint256)[] {pairs} bool true" in second
+    assert f"Not sent if {IS_DONE} is true, with uint256 $block" in second
+    prove(batch_id)
+    hash_ = send_delivery(batch_id, 0, nonce=7)
+    set_delivery(batch_id, 0, DeliveryState.DELIVERED, ended_at=shared_now())
+    first, second = _deliveries(batch_id)
+    assert first.startswith("DELIVERED update(uint256) Contract 0x1111…1111 ")
+    assert "Block 6,000,001 Gas 45,210 Ended now" in re.sub("[0-9]+ seconds? ago", "now", first)
+    assert f'href="/explorer/transaction/{SEPOLIA}/{hash_}"' in _page(batch_id).text
+    assert "It is sent after the delivery before it." in second
+    set_delivery(batch_id, 1, DeliveryState.SKIPPED)
+    assert "There was nothing to do: its condition was true." in _deliveries(batch_id)[1]
+
+
+def test_a_failed_delivery_says_why_and_links_to_the_code() -> None:
+    batch_id = submit_deliveries(UPDATE)
+    prove(batch_id)
+    reason = {"wait_code": "contract_refuses", "waits_for": "The contract reverts: too early."}
+    set_delivery(batch_id, 0, DeliveryState.WAITING, **reason)
+    assert "WAITING update(uint256) The contract reverts: too early." in _deliveries(batch_id)[0]
+    set_delivery(batch_id, 0, DeliveryState.FAILED, wait_code="", ended_at=shared_now(), **REASON)
+    assert "FAILED update(uint256) The contract reverts: too late." in _deliveries(batch_id)[0]
+    assert 'href="/docs/status#contract_refuses"' in _page(batch_id).text
+
+
+@pytest.mark.parametrize(
+    ("states", "words"),
+    [
+        ("SENT", "being delivered"),
+        ("DELIVERED", "delivered"),
+        ("FAILED", "delivery failed"),
+        ("SKIPPED", "nothing to deliver"),
+        ("DELIVERED SKIPPED WAITING", "2 of 3 delivered"),
+        ("DELIVERED FAILED WAITING", "1 of 3 deliveries failed"),
+        ("DELIVERED DELIVERED", "2 delivered"),
+        ("DELIVERED SKIPPED", "1 delivered, 1 skipped"),
+    ],
+)
+def test_lists_say_what_became_of_deliveries(states: str, words: str) -> None:
+    calls = states.split()
+    batch_id = submit_deliveries(*[UPDATE] * len(calls))
+    assert words not in _list_words()
+    prove(batch_id)
+    for position, state in enumerate(calls):
+        set_delivery(batch_id, position, DeliveryState(state))
+    assert f" {words} " in _list_words()
+    assert f" {words} " in visible_text(Client().get("/").text)
+    standing = _page(batch_id).text.partition('<p class="standing">')[2].partition("</p>")[0]
+    assert visible_text(standing).endswith(f" {words}")
+
+
+def test_delivering_is_a_stage_of_its_own_and_a_cost_of_its_own() -> None:
+    batch_id = submit_deliveries(UPDATE)
+    assert "hash known" in _page(batch_id).text
+    prove(batch_id)
+    Batch.objects.filter(pk=batch_id).update(submitted_at=F("ended_at") - timedelta(seconds=12))
+    ended_at = Batch.objects.values_list("ended_at", flat=True).get(pk=batch_id)
+    assert ended_at
+    send_delivery(batch_id, 0, nonce=7)
+    set_delivery(batch_id, 0, DeliveryState.DELIVERED, ended_at=ended_at + timedelta(seconds=31))
+    words = visible_text(_page(batch_id).text)
+    # The delivery's transaction proved nothing: the facts were read back.
+    assert "queued 12 s hash known <1 s read back <1 s delivered 31 s" in words
+    assert "DONE in 12 s" in words
+    cost = "45,210 gas · 0.00004521 gwei"
+    assert f"cost {cost} {cost} of it for deliveries in 0x0000…0007" in words
+
+
+def test_the_page_of_a_delivery_s_transaction_says_what_it_called() -> None:
+    batch_id = submit_deliveries(UPDATE)
+    prove(batch_id)
+    hash_ = send_delivery(batch_id, 0, nonce=7)
+    url = f"/explorer/transaction/{SEPOLIA}/{hash_}"
+    words = visible_text(Client().get(url).text)
+    assert "on Sepolia called update of 0x1111…1111 for 1 batch" in words
+    assert f"Calls update(uint256) of {CONTRACT}" in words
+    SentTransaction.objects.filter(mined_hash=hash_).update(succeeded=False)
+    assert "on Sepolia failed and delivered nothing" in visible_text(Client().get(url).text)
+
+
+def test_a_batch_is_submitted_again_with_its_deliveries() -> None:
+    batch_id = submit_deliveries(UPDATE, VOTES, owner=WALLET)
+    client = signed_in()
+    answer = client.get(FORM_URL, {"batch": batch_id})
+    (area,) = re.findall(r'<textarea id="json"[^>]*>(.*?)</textarea>', answer.text, re.DOTALL)
+    json = area.replace("&quot;", '"').replace("&#x27;", "'").replace("&amp;", "&")
+    response = send(client, json=json)
+    assert response.status_code == 302, visible_text(response.text)
+    copy = Batch.objects.exclude(pk=batch_id).get()
+    fields = ("to", "function", "arguments", "gas", "unless")
+    old, new = (
+        list(batch.deliveries.order_by("position").values_list(*fields))
+        for batch in (Batch.objects.get(pk=batch_id), copy)
+    )
+    assert new == old
+
+
+def test_anyone_downloads_deliveries_as_csv() -> None:
+    batch_id = submit_deliveries(UPDATE, VOTES)
+    prove(batch_id)
+    hash_ = send_delivery(batch_id, 0, nonce=7)
+    set_delivery(batch_id, 0, DeliveryState.DELIVERED, ended_at=shared_now())
+    set_delivery(batch_id, 1, DeliveryState.FAILED, ended_at=shared_now(), **REASON)
+    url = f"/explorer/query/{batch_id}/deliveries.csv"
+    assert f'href="{url}"' in _page(batch_id).text
+    head, first, second = Client().get(url).getvalue().decode().splitlines()
+    assert head.startswith("position,state,to,function,arguments,gas,")
+    assert first.startswith(f'0,DELIVERED,{CONTRACT},update(uint256),"[""$block""]",100000,')
+    assert hash_ in first
+    assert second.endswith(",contract_refuses,The contract reverts: too late.")
+    without = submit_accounts({ADDRESS: BALANCE})
+    assert Client().get(f"/explorer/query/{without}/deliveries.csv").status_code == 404
