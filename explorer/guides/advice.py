@@ -66,6 +66,20 @@ OPERATOR_ACTS = dict.fromkeys(
     "Tell the operator, who has to act.",
 )
 
+# Of deliveries that wait or have failed; with other codes they only have to wait.
+DELIVERY_ADVICE = {
+    "contract_refuses": (
+        "Read the reason in the message. If the contract will not accept the call later, correct "
+        "either, and submit it again: what is proven costs nothing."
+    ),
+    "courier_missing": "Ask the operator to run `manage.py deploy_registry`.",
+    "fee_below_gas_price": "Submit it again with the fee of `POST /estimate`.",
+    "too_much_gas": "Make the call cheaper, or the arguments shorter.",
+    "transaction_failed": "Look at the transaction; the contract's state may have changed.",
+    "transaction_refused": REPORT_ID,
+    "argument_malformed": "Use a wider type, such as uint256 or bytes32.",
+}
+
 SPLIT = "Split the batch."
 OWN_KEY = "Use a key of this server; the dashboard shows yours."
 

@@ -11,13 +11,14 @@ from accounts.wording import MINUTE
 from explorer.endpoints import ENDPOINTS
 from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
 from queries.api.examples import body_examples
-from queries.api.rejection_codes import batch_codes
+from queries.api.rejection_codes import batch_codes, delivery_codes
 from queries.api.responses import ErrorResponse
 from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
 from queries.error_codes import RequestCode
 from queries.schema.batch_checks import BatchLimits
+from queries.schema.bodies import MAX_DELIVERIES
 from queries.schema.json_schema import Member, Mode, Schema, example_of, members_of, schemas_of
-from queries.statuses import BatchStatus
+from queries.statuses import BatchStatus, DeliveryState
 from queries.webhooks.payload import MAX_QUERIES
 from queries.webhooks.post import REQUEST_SECONDS
 
@@ -39,6 +40,26 @@ STATUS_MEANINGS = {
     ),
 }
 
+DELIVERY_STATE_MEANINGS = {
+    DeliveryState.WAITING: (
+        "It waits for the batch, for the delivery before it, or for a contract that refuses it.",
+        "Wait; `waitCode` says for what.",
+    ),
+    DeliveryState.SENT: ("Its transaction is sent, but not deep enough yet.", "Wait."),
+    DeliveryState.DELIVERED: (
+        (
+            "The contract was called, and the transaction is deep enough. If a reorg removes it, "
+            "it is sent again, and the delivery is SENT."
+        ),
+        "Nothing.",
+    ),
+    DeliveryState.SKIPPED: ("`unless` was true, so nothing was sent.", "Nothing."),
+    DeliveryState.FAILED: (
+        "It was given up, or the batch was REJECTED.",
+        "Look up `error.code` below. The facts of a DONE batch stay proven.",
+    ),
+}
+
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
@@ -57,6 +78,7 @@ def limit_table(batch: BatchLimits, requests: int) -> str:
         ("accounts of a batch, over all blocks", batch.accounts),
         ("storage slots of a batch", batch.slots),
         ("logs, receipts and other events of a batch, and absences", batch.events),
+        ("deliveries of a batch", MAX_DELIVERIES),
         ("headers of a webhook", batch.webhook_headers),
         ("bytes of a webhook's headers", batch.webhook_header_bytes),
     )
@@ -236,6 +258,25 @@ def batch_code_table(advice: Mapping[str, str]) -> str:
         for code in batch_codes()
     )
     return table(("code", "the batch", "meaning", "what to do"), rows)
+
+
+def delivery_code_table(advice: Mapping[str, str]) -> str:
+    """The codes of deliveries that wait or have failed; `advice` by code."""
+    rows = (
+        (
+            f"`{code.code}`",
+            " or ".join(["waits"] * code.is_wait + ["FAILED"] * code.is_rejection),
+            code.meaning,
+            advice.get(code.code, "Wait."),
+        )
+        for code in delivery_codes()
+    )
+    return table(("code", "the delivery", "meaning", "what to do"), rows)
+
+
+def delivery_state_table() -> str:
+    rows = ((f"`{state}`", *advice) for state, advice in DELIVERY_STATE_MEANINGS.items())
+    return table(("state", "meaning", "what to do"), rows)
 
 
 def webhook_event() -> str:

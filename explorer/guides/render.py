@@ -25,7 +25,7 @@ from queries.config.registries import Registry, RegistryKind, derived_address
 
 GUIDE_GROUPS = {  # as in the README
     "You write a dApp": (
-        "first-fact", "integrate", "contracts", "events", "api", "status", "webhooks",
+        "first-fact", "integrate", "contracts", "events", "deliver", "api", "status", "webhooks",
         "how-it-works", "faq", "glossary",
     ),
     "You run it for others": (
@@ -34,7 +34,9 @@ GUIDE_GROUPS = {  # as in the README
     "You want to check or change it": ("proofs", "contributing"),
 }  # fmt: skip
 GUIDES = tuple(name for names in GUIDE_GROUPS.values() for name in names)
-LOCALIZED_GUIDES = {"first-fact", "integrate", "contracts", "events", "api", "webhooks", "proofs"}
+LOCALIZED_GUIDES = {
+    "first-fact", "integrate", "contracts", "events", "deliver", "api", "webhooks", "proofs",
+}  # fmt: skip
 FOLDER = settings.BASE_DIR / "explorer" / "docs"
 
 

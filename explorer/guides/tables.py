@@ -8,7 +8,7 @@ from operator import itemgetter
 from django.conf import settings
 
 from explorer.guides import reference
-from explorer.guides.advice import ADVICE, OPERATOR_ACTS, REQUEST_ADVICE
+from explorer.guides.advice import ADVICE, DELIVERY_ADVICE, OPERATOR_ACTS, REQUEST_ADVICE
 from queries.api.examples import RouteExample, fill_in
 from queries.config.limits import limit_rows
 from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost, calls_per_fact
@@ -17,8 +17,32 @@ from queries.config.registries import RegistryKind, has_derived_address
 from queries.config.routes import Routes
 from queries.contracts.abi import selector
 from queries.schema.batch_checks import BatchLimits
+from queries.schema.placeholders import PlaceholderKind
 
 CONTRACTS = settings.BASE_DIR / "queries" / "contracts"
+PLACEHOLDER_MEANINGS = {
+    PlaceholderKind.BLOCK: "the block's number",
+    PlaceholderKind.TIMESTAMP: "its time, in Unix seconds",
+    PlaceholderKind.BLOCK_HASH: "its hash",
+    PlaceholderKind.REGISTRY: "the registry that has the facts",
+    PlaceholderKind.VALUE: (
+        "a proven value, such as `$value(0xACCOUNT.BALANCE)`, `$value(0xACCOUNT.0xSLOT)` or "
+        "`$value(BASE_FEE_PER_GAS)`"
+    ),
+    PlaceholderKind.HEADER: "the block's header in RLP, whose hash is `$blockHash`",
+    PlaceholderKind.ACCOUNT_PROOF: (
+        "the nodes of the account's Merkle proof from the state root on: a list, or an RLP list as "
+        "`bytes`"
+    ),
+    PlaceholderKind.STORAGE_PROOF: (
+        "the same of a slot, from the storage root on; of several slots, an RLP list with a list "
+        "for each"
+    ),
+    PlaceholderKind.PROOF: "an RLP list: the account's list of nodes, then a list for each slot",
+    PlaceholderKind.WITNESS: (
+        "what `POST /witness` returns for the batch, for the registry's `verify`"
+    ),
+}
 LIMIT_COLUMNS = ("name", "default", "allowed", "meaning")  # of `[limits]` in the routes file
 
 
@@ -41,6 +65,10 @@ def guide_tables(
         "api-error": reference.error_example,
         "statuses": reference.status_table,
         "batch-codes": lambda: reference.batch_code_table(OPERATOR_ACTS | ADVICE),
+        "delivery-states": reference.delivery_state_table,
+        "delivery-codes": lambda: reference.delivery_code_table(DELIVERY_ADVICE),
+        "placeholders": _placeholder_table,
+        "newest-balance": lambda: _example("NewestBalance"),
         "contract-errors": _contract_error_table,
         "error-codes": lambda: reference.error_code_table(REQUEST_ADVICE),
         "webhook-headers": reference.webhook_headers,
@@ -52,6 +80,13 @@ def guide_tables(
 def _example(name: str) -> str:
     contract = CONTRACTS / "examples" / f"{name}.sol"
     return f"```solidity\n{contract.read_text().strip()}\n```"
+
+
+def _placeholder_table() -> str:
+    return reference.table(
+        ("placeholder", "stands for", "type of the parameter"),
+        ((f"`{kind.form}`", PLACEHOLDER_MEANINGS[kind], kind.types) for kind in PlaceholderKind),
+    )
 
 
 def _registry_table(routes: Routes) -> str:

@@ -1,9 +1,9 @@
-"""The codes that a batch carries: while it waits, and once it is rejected."""
+"""The codes of batches and deliveries, while they wait and if they fail."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from queries.chain.errors import BeaconError, ChainError
+from queries.chain.errors import BeaconError, ChainError, TooMuchGasError, TransactionRefusedError
 from queries.error_codes import EndpointCode, RequestCode
 from queries.intake.cancel import CANCELLED
 from queries.planning.anchors import OutOfReach, RegistryStopped
@@ -16,6 +16,24 @@ WAIT_ONLY_CODES = EXEMPT_FROM_MAX_AGE - {WaitCode.NOT_ATTESTED} | {
     WaitCode.NO_PROVER,
     WaitCode.DESTINATION_REMOVED,
 }
+# A batch never waits for these.
+DELIVERY_WAITS = {WaitCode.FACTS_REOPENED, WaitCode.CONTRACT_REFUSES, WaitCode.COURIER_MISSING}
+# Meanings for deliveries: they are tried again first, except those that fail at once.
+DELIVERY_FAILURES = {
+    WaitCode.CONTRACT_REFUSES.value: WaitCode.CONTRACT_REFUSES.meaning,
+    WaitCode.COURIER_MISSING.value: WaitCode.COURIER_MISSING.meaning,
+    WaitCode.FEE_BELOW_GAS_PRICE.value: "The delivery costs more than is left of the batch's fee.",
+    TooMuchGasError.code: "The call needs more gas than a transaction may use.",
+    TRANSACTION_FAILED: (
+        "The transaction was mined and failed, although nodes had expected it to succeed. Its gas "
+        "is paid."
+    ),
+    TransactionRefusedError.code: "The chain does not accept the transaction.",
+    RequestCode.ARGUMENT_MALFORMED.code: (
+        "A proven value does not fit the type of its parameter, such as a number that is too large."
+    ),
+}
+FAILS_AT_ONCE = {RequestCode.ARGUMENT_MALFORMED.code}
 OTHER_REJECTIONS = {
     OutOfReach.code: (
         "The block is older than its chain's block-hash history, and too far before the first "
@@ -56,7 +74,22 @@ def batch_codes() -> list[BatchCode]:
 
 
 def wait_codes() -> list[str]:
-    return sorted(code.code for code in batch_codes() if code.is_wait)
+    """Those of deliveries too."""
+    return sorted({*DELIVERY_WAITS, *(code.code for code in batch_codes() if code.is_wait)})
+
+
+def delivery_codes() -> list[BatchCode]:
+    """The codes of deliveries; `is_rejection`: of those that have FAILED."""
+    waiting = [
+        BatchCode(wait.value, wait.meaning, is_wait=True)
+        for wait in WaitCode
+        if wait in DELIVERY_WAITS and wait.value not in DELIVERY_FAILURES
+    ]
+    failing = (
+        BatchCode(code, meaning, is_wait=code not in FAILS_AT_ONCE, is_rejection=True)
+        for code, meaning in DELIVERY_FAILURES.items()
+    )
+    return [*waiting, *failing]
 
 
 def rejection_codes() -> list[str]:
@@ -65,9 +98,10 @@ def rejection_codes() -> list[str]:
 
 def _codes() -> Iterator[BatchCode]:
     for wait in WaitCode:
-        yield BatchCode(
-            wait.value, wait.meaning, is_wait=True, is_rejection=wait not in WAIT_ONLY_CODES
-        )
+        if wait not in DELIVERY_WAITS:
+            yield BatchCode(
+                wait.value, wait.meaning, is_wait=True, is_rejection=wait not in WAIT_ONLY_CODES
+            )
     for error in _subclasses(ChainError):
         if "code" in vars(error) and not issubclass(error, BeaconError):
             sentence = error.create("the chain", "the JSON-RPC method").sentence

@@ -137,25 +137,29 @@ WaitCode = Annotated[
 
 
 class DeliveryErrorResponse(ApiModel):
-    code: str = Field(examples=["contract_refuses"])
+    code: str = Field(
+        description="One of the codes of a delivery, or of a rejected batch.",
+        examples=["contract_refuses"],
+    )
     message: str = Field(
         validation_alias="sentence", examples=["The contract reverts: this block is not newer."]
     )
 
 
 class DeliveryResponse(ApiModel):
-    """A call to a contract that the batch ends with."""
+    """A call of a contract after the batch is DONE, and what became of it."""
 
-    to: Address
-    function: str = Field(examples=["update(uint256)"])
+    to: Address = Field(description="The contract.")
+    function: str = Field(description="As requested.", examples=["update(uint256)"])
     state: DeliveryState = Field(
-        description="WAITING until it is sent, then SENT, and DELIVERED once its transaction is "
-        "mined and deep enough. SKIPPED: there was nothing to do, by `unless`. FAILED: see "
-        "`error`. If a reorganisation removes the transaction, it is sent again, and SENT.",
+        description="SENT until its transaction is deep enough, then DELIVERED; SENT again if a "
+        "reorganisation removes it. SKIPPED: `unless` was true.",
         examples=["DELIVERED"],
     )
     ended: Moment | None = Field(validation_alias="ended_at")
-    transaction_hash: Annotated[TransactionHash | None, _EMPTY_AS_NULL]
+    transaction_hash: Annotated[TransactionHash | None, _EMPTY_AS_NULL] = Field(
+        description="null until it is sent."
+    )
     transaction_block: BlockNumber | None
     gas_used: Gas | None
     waits_for: WaitsFor
@@ -190,7 +194,7 @@ class BatchResponse(ApiModel):
         examples=[True],
     )
     deliveries: list[DeliveryResponse] = Field(
-        default=[], description="Its deliveries, in their order. Left out if it has none."
+        default=[], description="Its deliveries; the batch may be DONE before they have ended."
     )
 
     @property

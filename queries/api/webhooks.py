@@ -15,15 +15,17 @@ from queries.api.responses import (
     ApiModel,
     BlockNumber,
     ChainId,
+    DeliveryErrorResponse,
     DestinationId,
     Id,
     Moment,
     StepErrorResponse,
+    TransactionHash,
     Values,
     enum_schema,
 )
 from queries.error_codes import EndpointCode
-from queries.statuses import StepName
+from queries.statuses import DeliveryState, StepName
 from queries.webhooks import signatures
 from queries.webhooks.deliver import REPLAYS_PER_HOUR, RETRY_PAUSES, replay
 from queries.webhooks.log import MAX_ATTEMPTS, WebhookDeliveryState, delivery_page
@@ -83,12 +85,22 @@ class EventFailure(StepErrorResponse):
     step: StepName | None
 
 
+class EventDelivery(ApiModel):
+    """What became of a delivery."""
+
+    to: Address
+    function: str = Field(examples=["update(uint256)"])
+    state: DeliveryState = Field(examples=["DELIVERED"])
+    transaction_hash: TransactionHash | None
+    error: DeliveryErrorResponse | None = Field(examples=[None])
+
+
 class WebhookEvent(ApiModel):
     """The body of a webhook call."""
 
     event: Id = Field(examples=[EVENT_ID])
     corrects: Id | None = Field(
-        description="The earlier event of the batch whose values a reorg has changed.",
+        description="The earlier event of the batch, whose values or deliveries a reorg changed.",
         examples=[None],
     )
     batch_query_id: Id
@@ -100,6 +112,9 @@ class WebhookEvent(ApiModel):
         description="If the batch has more queries: the `fromQuery` with which GET "
         "/batch-query-status lists the rest.",
         examples=[None],
+    )
+    deliveries: list[EventDelivery] = Field(
+        default=[], description="Its deliveries, once all have ended. Left out if it has none."
     )
 
 

@@ -491,7 +491,7 @@ def _arguments(description: str, example: list[str]) -> Any:
 
 
 class ConditionBody(Body):
-    """A view of the contract that is called first: if it returns true, nothing is delivered."""
+    """A call of a view of the contract."""
 
     function: Annotated[str, AfterValidator(_check_condition)] = Field(
         description="The function, as in Solidity: `view` or `pure`, and it returns one bool.",
@@ -518,15 +518,10 @@ class DeliveryBody(Body):
         json_schema_extra={"maxLength": MAX_FUNCTION_CHARACTERS},
     )
     args: list[Any] = _arguments(
-        "Its arguments. Integers are text, decimal or 0x and hex digits, or JSON numbers below "
-        "2^53; addresses and bytes are 0x and hex digits; arrays and tuples are lists. A text that "
-        "begins with $ is a placeholder for a proven value, also inside lists: `$block`, "
-        "`$timestamp`, `$blockHash`, `$registry`, `$value(NAME)`, `$header`, "
-        "`$accountProof(ACCOUNT)`, `$storageProof(ACCOUNT, SLOT, …)`, `$proof(ACCOUNT, SLOT, …)` "
-        "or `$witness`. NAME is a fact that the batch asks for, such as `0xACCOUNT.BALANCE`, "
-        "`0xACCOUNT.0xSLOT` or `BASE_FEE_PER_GAS`. Proofs are `bytes[]`, the nodes from the root "
-        "on, or `bytes`, an RLP list of them. They need a batch of one block. A text that really "
-        "begins with $ is written with $$.",
+        "Its arguments. Integers are text or JSON numbers below 2^53; addresses and bytes are hex "
+        "digits after 0x; arrays and tuples are lists. A text that begins with $ is a placeholder, "
+        "such as `$block` or `$value(0xACCOUNT.BALANCE)`: the guide *Deliver* lists them. A text "
+        "that really begins with $ is written with $$.",
         ["0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "$block", "42"],
     )
     gas: Annotated[int, BeforeValidator(_read_gas), text_schema(_WEI, "200000")] = Field(

@@ -83,7 +83,7 @@ def test_a_failed_delivery_says_why_and_links_to_the_code() -> None:
     assert "WAITING update(uint256) The contract reverts: too early." in _deliveries(batch_id)[0]
     set_delivery(batch_id, 0, DeliveryState.FAILED, wait_code="", ended_at=shared_now(), **REASON)
     assert "FAILED update(uint256) The contract reverts: too late." in _deliveries(batch_id)[0]
-    assert 'href="/docs/status#contract_refuses"' in _page(batch_id).text
+    assert 'href="/docs/status#codes-of-a-delivery"' in _page(batch_id).text
 
 
 @pytest.mark.parametrize(
