@@ -3,14 +3,19 @@ import process from "node:process";
 import { buildBatch, isTacitusError, Tacitus, version } from "tacitus";
 import type { Fact, Hex, StatusResponse } from "tacitus";
 
-const [url = "", key = "", chain = "", block = "", account = "", transaction = "", registry, verifier] =
+const [url = "", key = "", chain = "", block = "", account = "", transaction = "", registry, verifier, target] =
   process.argv.slice(2);
 const service = new Tacitus(`${url}/`, key);
 const batch = buildBatch(chain, [
   { source: chain, block: BigInt(block), accounts: [account], props: ["BALANCE", "CODE_HASH"], slots: [7n] },
   { source: chain, block: BigInt(block), header: ["TIMESTAMP"], receipts: [transaction as `0x${string}`] },
 ]);
+const call = { to: target as Hex, gas: 300_000n, function: "onBalance(address,uint256,uint256)" };
+const delivered = buildBatch(chain, { source: chain, block: BigInt(block), header: ["TIMESTAMP"] }, {
+  deliver: [{ ...call, args: [account, "$block", 2n ** 200n] }],
+});
 
+const { deliveries } = await service.wait((await service.submit(delivered)).internalId);
 const { free, feeNeeded } = await service.estimate(batch);
 const witnesses = await service.witness(batch);
 const { internalId } = await service.submit(batch, { idempotencyKey: `${internalName()}-${block}` });
@@ -101,6 +106,7 @@ console.log(
     reasons,
     cancelled: cancelled.rejection?.code,
     kind: connection.kind,
+    delivered: deliveries?.map(({ state }) => state),
     isGenuine,
     id: internalId,
     proof: await service.proof(internalId),

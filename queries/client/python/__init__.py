@@ -17,11 +17,12 @@ or as a command: `python tacitus.py --help`, or `uv run tacitus.py --help`, whic
 Every failure raises a TacitusError with a sentence, a code, and whether a retry can help.
 """
 
-from queries.client.python.batches import BlockQuery, build_batch, log_filter
+from queries.client.python.batches import BlockQuery, Delivery, build_batch, log_filter
 from queries.client.python.command import main
 from queries.client.python.errors import (
     BatchNotDoneError,
     BatchRejectedError,
+    DeliveryFailedError,
     FactsLostError,
     NotProvenError,
     RequestRefusedError,
@@ -38,6 +39,7 @@ from queries.client.python.positions import Position, mapping_key
 from queries.client.python.proofs import verify_proof
 from queries.client.python.responses import (
     CostEstimate,
+    DeliveryStatus,
     Status,
     StepProgress,
     SubmittedBatch,
@@ -50,11 +52,11 @@ from queries.client.python.webhooks import verify_webhook
 from queries.proving.keccak import keccak256
 
 __all__ = [
-    "BatchNotDoneError", "BatchRejectedError", "BlockQuery", "CostEstimate", "Event", "Fact",
-    "FactsLostError", "NotProvenError", "Position", "RequestRefusedError", "Route",
-    "ServerUnreachableError", "Status", "StepProgress", "SubmittedBatch", "Tacitus", "TacitusError",
-    "UnreadableResponseError", "UsageError", "Variable", "ViewCall", "WaitTimeoutError",
-    "WebhookNotGenuineError", "WitnessProof", "__version__", "build_batch", "create2_address",
-    "find_variable", "keccak256", "log_filter", "main", "mapping_key", "verify_proof",
-    "verify_webhook",
+    "BatchNotDoneError", "BatchRejectedError", "BlockQuery", "CostEstimate", "Delivery",
+    "DeliveryFailedError", "DeliveryStatus", "Event", "Fact", "FactsLostError", "NotProvenError",
+    "Position", "RequestRefusedError", "Route", "ServerUnreachableError", "Status", "StepProgress",
+    "SubmittedBatch", "Tacitus", "TacitusError", "UnreadableResponseError", "UsageError",
+    "Variable", "ViewCall", "WaitTimeoutError", "WebhookNotGenuineError", "WitnessProof",
+    "__version__", "build_batch", "create2_address", "find_variable", "keccak256", "log_filter",
+    "main", "mapping_key", "verify_proof", "verify_webhook",
 ]  # fmt: skip

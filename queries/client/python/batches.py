@@ -1,6 +1,7 @@
 """Build batches: the requests for facts."""
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -101,11 +102,49 @@ class BlockQuery:
         return f"timestamp:{self.timestamp}" if self.block is None else f"block:{self.block}"
 
 
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A call of a contract on the destination, once the batch is DONE."""
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}  # of the tools of agents
+
+    to: Annotated[str, Doc("The contract's address.")]
+    function: Annotated[str, Doc("As in Solidity, such as update(uint256).")]
+    args: Annotated[
+        Sequence[Any],
+        Doc("Its arguments; lists for arrays and tuples. $block and its like: /docs/deliver."),
+    ] = ()
+    _: dataclasses.KW_ONLY
+    gas: Annotated[int | str, Doc("The gas that the contract may use.")]
+    unless: Annotated[
+        str, Doc("A view of the contract that returns a bool: if it is true, nothing is sent.")
+    ] = ""
+    unless_args: Annotated[Sequence[Any], Doc("Its arguments.")] = ()
+
+    @property
+    def body(self) -> dict[str, object]:
+        """The delivery as JSON."""
+        args = list(map(_argument, self.args))
+        body = {"to": self.to, "function": self.function, "args": args, "gas": str(self.gas)}
+        condition = {"function": self.unless, "args": list(map(_argument, self.unless_args))}
+        return body | ({"unless": condition} if self.unless else {})
+
+
+def _argument(value: object) -> object:
+    """Numbers as text, because JSON's are exact only to 2^53."""
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
+    if isinstance(value, list | tuple):
+        return list(map(_argument, value))
+    return str(value) if type(value) is int else value
+
+
 def build_batch(
     destination: int | str,
     *queries: BlockQuery,
     fee: int | str = 0,
     webhook: Mapping[str, object] | None = None,
+    deliver: Sequence[Delivery] = (),
 ) -> dict[str, object]:
     """Build a batch for `submit`; `fee` is the maximum to spend on it, in wei."""
     data: dict[str, dict[str, dict[str, Any]]] = {}
@@ -127,6 +166,8 @@ def build_batch(
         "fee": str(fee),
         "data": data,
     }
+    if deliver:
+        batch["deliver"] = [delivery.body for delivery in deliver]
     return batch | ({"webhook": webhook} if webhook else {})
 
 
@@ -146,6 +187,16 @@ def _encode_topic(topic: str | Sequence[str] | None) -> object:
     if len(word) != WORD:
         raise UsageError(f"{topic} has {len(word)} bytes; a topic has {WORD}.")
     return f"0x{word.hex()}"
+
+
+def parse_argument(text: str) -> object:
+    """Read an argument of a delivery: a list, true and false are JSON; all else is text."""
+    if not text.startswith("[") and text not in {"true", "false"}:
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise UsageError(f"{text} is not a list in JSON; its texts have double quotes.") from None
 
 
 def parse_log(text: str) -> dict[str, object]:

@@ -12,9 +12,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from queries.client.python.batches import BlockQuery, build_batch, parse_log
+from queries.client.python.batches import (
+    BlockQuery,
+    Delivery,
+    build_batch,
+    parse_argument,
+    parse_log,
+)
 from queries.client.python.errors import (
     BatchRejectedError,
+    DeliveryFailedError,
     RequestRefusedError,
     TacitusError,
     UsageError,
@@ -25,7 +32,7 @@ from queries.client.python.layouts import locate
 from queries.client.python.mcp_server import run_mcp_server
 from queries.client.python.positions import parse_integer
 from queries.client.python.proofs import read_proof, report_lines, trust_reasons, verify_proof
-from queries.client.python.responses import Status, parse_status
+from queries.client.python.responses import DeliveryStatus, Status, parse_status
 from queries.client.python.service import Tacitus
 from queries.client.python.terminal import ProgressOutput, progress_line
 from queries.client.python.version import __version__
@@ -43,6 +50,10 @@ Prove an entry of the mapping in slot 3, found by its key or by its name in a st
   SLOT=$(python tacitus.py slot --layout layout.json 'balances[0xd8dA…]')
   ID=$(python tacitus.py submit --to 1 --block 23000000 --account 0xA0b8… --slot $SLOT)
   python tacitus.py wait $ID
+
+Have a contract of yours called once the balance is proven:
+  python tacitus.py submit --to 1 --block 23000000 --account 0xd8dA… --prop BALANCE \\
+    --deliver 0xC0nt… 'update(uint256)' '$block' --gas 100000 --wait
 
 Verify a proof file without a server, from the hash of its block:
   python tacitus.py proof $ID --out proof.json
@@ -113,7 +124,7 @@ def _print_failure(error: TacitusError, options: argparse.Namespace) -> None:
     path = f" (at {error.path})" if error.path and error.path not in error.sentence else ""
     step = f" It failed in {error.step}." if error.step else ""
     advice = ADVICE.get(error.code, "A retry may help." if error.retryable else "")
-    if isinstance(error, RequestRefusedError | BatchRejectedError):
+    if isinstance(error, RequestRefusedError | BatchRejectedError | DeliveryFailedError):
         advice = f"{advice} See {_server_url(options)}/docs/status#{error.code}".strip()
     _print_stderr(f"{error.sentence}{path}{step} {advice}".rstrip())
 
@@ -137,13 +148,30 @@ def _argument_parser() -> argparse.ArgumentParser:
             )
         command.add_argument("--to", metavar="CHAIN", help="destination chain id")
         command.add_argument("--from", metavar="CHAIN", help="source chain id (default: --to)")
+        command.add_argument(
+            "--deliver",
+            action="append",
+            default=[],
+            nargs="+",
+            metavar="TO FUNCTION ARG",
+            help="call a contract once the batch is DONE, such as 0x… 'update(uint256)' '$block'; "
+            "repeatable",
+        )
+        command.add_argument(
+            "--gas",
+            action="append",
+            default=[],
+            type=parse_integer,
+            help="that the contract may use; once, or once for each --deliver",
+        )
         command.add_argument("--fee", default="0", help="maximum to spend, in wei (0)")
         command.add_argument("--file", help="the whole batch as JSON instead; - for stdin")
     submit.add_argument(
         "--idempotency-key", default="", help="batches sent with the same key are stored once"
     )
     submit.add_argument("--wait", action="store_true", help="until it is DONE; prints the facts")
-    wait = _add_command(commands, "wait", _run_wait, "wait until a batch is DONE; prints its facts")
+    wait_description = "wait until a batch is DONE and delivered; prints its facts and deliveries"
+    wait = _add_command(commands, "wait", _run_wait, wait_description)
     status = _add_command(commands, "status", _run_status, "print a batch's status and facts")
     routes_description = "list the server's routes, and whether registry addresses prove their code"
     _add_command(commands, "routes", _run_routes, routes_description)
@@ -153,6 +181,9 @@ def _argument_parser() -> argparse.ArgumentParser:
     _add_command(commands, "mcp", _run_mcp, mcp_description)
     for command in (submit, wait):
         command.add_argument("--timeout", type=float, default=600, help="seconds (600)")
+        command.add_argument(
+            "--no-deliveries", action="store_true", help="do not wait for the batch's deliveries"
+        )
     for command in (wait, status, proof):
         command.add_argument("id", help="the batch's id, as submit printed it")
     _add_verify_command(commands)
@@ -265,7 +296,23 @@ def _requested_batch(options: argparse.Namespace) -> Mapping[str, object]:
         )
         for block in blocks
     ]
-    return build_batch(options.to, *queries, fee=options.fee)
+    return build_batch(
+        options.to, *queries, fee=options.fee, deliver=_requested_deliveries(options)
+    )
+
+
+def _requested_deliveries(options: argparse.Namespace) -> list[Delivery]:
+    calls, limits = options.deliver, options.gas
+    if len(limits) == 1:
+        limits *= len(calls)
+    if len(limits) != len(calls):
+        raise UsageError("Name the gas of each delivery with --gas, or of all with one --gas.")
+    if any(len(call) == 1 for call in calls):
+        raise UsageError("A delivery is --deliver CONTRACT FUNCTION, and the function's arguments.")
+    return [
+        Delivery(to, function, list(map(parse_argument, arguments)), gas=gas)
+        for (to, function, *arguments), gas in zip(calls, limits, strict=True)
+    ]
 
 
 def _read_json(file: str) -> Any:
@@ -285,9 +332,20 @@ def _run_wait(options: argparse.Namespace) -> None:
             output.update(progress_line(status, output.width))
 
     with contextlib.closing(output):
-        timeout, steps = options.timeout, output.is_terminal
-        service.wait(options.id, timeout=timeout, steps=steps, on_progress=print_progress)
-    _print_facts(service.facts(options.id), options)
+        failure = None
+        try:
+            status = service.wait(
+                options.id,
+                timeout=options.timeout,
+                steps=output.is_terminal,
+                deliveries=not options.no_deliveries,
+                on_progress=print_progress,
+            )
+        except DeliveryFailedError as error:
+            failure, status = error, service.status(options.id, steps=False)
+    _print_result(service.facts(options.id), status, options)
+    if failure:
+        raise failure
 
 
 def _run_status(options: argparse.Namespace) -> None:
@@ -301,7 +359,7 @@ def _run_status(options: argparse.Namespace) -> None:
     if status.rejection:
         _print_failure(status.rejection, options)
     elif status.is_done:
-        _print_facts(service.facts(options.id), options)
+        _print_result(service.facts(options.id), status, options)
 
 
 def _run_routes(options: argparse.Namespace) -> None:
@@ -333,21 +391,27 @@ def _run_routes(options: argparse.Namespace) -> None:
         print(printable(f"{chains}  {route.kind}  {route.registry}  {remark}"))
 
 
-def _print_facts(facts: Sequence[Fact], options: argparse.Namespace) -> None:
+def _print_result(facts: Sequence[Fact], status: Status, options: argparse.Namespace) -> None:
     if options.json:
         body = {"internalId": options.id, "queryStatus": "DONE", "facts": _json_facts(facts)}
-        print(json.dumps(body))
+        deliveries = list(map(dataclasses.asdict, status.deliveries))
+        print(json.dumps(body | ({"deliveries": deliveries} if deliveries else {})))
         return
-    rows = [
-        (
-            f"{fact.chain}",
-            f"{fact.block:,}",
-            fact.ens or fact.account or "",
-            fact.name,
-            _format_value(fact),
-        )
-        for fact in facts
-    ]
+    _print_table([_fact_row(fact) for fact in facts])
+    _print_table([_delivery_row(delivery) for delivery in status.deliveries])
+
+
+def _fact_row(fact: Fact) -> tuple[str, ...]:
+    account = fact.ens or fact.account or ""
+    return f"{fact.chain}", f"{fact.block:,}", account, fact.name, _format_value(fact)
+
+
+def _delivery_row(delivery: DeliveryStatus) -> tuple[str, ...]:
+    detail = delivery.error or delivery.waits_for or delivery.transaction
+    return delivery.state, delivery.to, delivery.function, detail
+
+
+def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

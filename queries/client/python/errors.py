@@ -29,6 +29,10 @@ class BatchRejectedError(TacitusError):
     """The batch ended without being proven. If `retryable`, submit it again."""
 
 
+class DeliveryFailedError(TacitusError):
+    """The batch is DONE, but one of its deliveries has FAILED; `code` says why."""
+
+
 class BatchNotDoneError(TacitusError):
     """The batch has no facts yet."""
 

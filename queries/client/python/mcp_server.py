@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-from queries.client.python.batches import BlockQuery, Doc, build_batch
+from queries.client.python.batches import BlockQuery, Delivery, Doc, build_batch
 from queries.client.python.errors import TacitusError, UsageError, WaitTimeoutError
 from queries.client.python.facts import Fact
 from queries.client.python.layouts import locate
+from queries.client.python.responses import DeliveryStatus
 from queries.client.python.service import Tacitus
 from queries.client.python.version import __version__
 from queries.proving.facts import Argument
@@ -15,9 +16,13 @@ INSTRUCTIONS = """\
 Tacitus proves past blockchain state to a registry contract on the destination chain: fields of
 accounts and headers, storage slots, logs, receipts and transactions. Call routes, then estimate,
 then submit, then status until it is DONE; each answer has the next step. slot computes slots.
+With `deliver`, it also calls contracts with what it has proven.
 """
 MAX_FACTS = 100  # in an answer
 MAX_WAIT = 50  # seconds; clients give up on a tool after a minute
+Deliveries = Annotated[
+    Sequence[Delivery], Doc("Calls of contracts on the destination, once the batch is DONE.")
+]
 Destination = Annotated[int | str, Doc("The destination chain: its id, or an alias.")]
 
 
@@ -56,11 +61,13 @@ class AgentTools:
         )
         return {"routes": routes, "abi": f"{self._url}/contracts/IFactsRegistry.sol", "next": step}
 
-    def estimate(self, destination: Destination, queries: list[BlockQuery]) -> dict[str, Any]:
+    def estimate(
+        self, destination: Destination, queries: list[BlockQuery], deliver: Deliveries = ()
+    ) -> dict[str, Any]:
         """Estimate the cost of a batch, and whether it can be proven. A query has a source chain, a
         block or a timestamp, and what to prove of that block.
         """
-        estimate = self._connect().estimate(build_batch(destination, *queries))
+        estimate = self._connect().estimate(build_batch(destination, *queries, deliver=deliver))
         blocks = estimate.response["blocks"]
         failures = [block for block in blocks if block["readiness"] in {"FAILS", "OUT_OF_REACH"}]
         step = f"Call submit with the same arguments and fee {estimate.fee_needed}."
@@ -84,9 +91,10 @@ class AgentTools:
         queries: list[BlockQuery],
         fee: Annotated[int | str, Doc("The maximum to spend, in wei.")] = 0,
         idempotency_key: Annotated[str, Doc("All calls with the same key store one batch.")] = "",
+        deliver: Deliveries = (),
     ) -> dict[str, Any]:
-        """Submit a batch: the server proves the facts that its queries ask for."""
-        batch = build_batch(destination, *queries, fee=fee)
+        """Submit a batch: the server proves the facts that its queries ask for, then delivers."""
+        batch = build_batch(destination, *queries, fee=fee, deliver=deliver)
         submission = self._connect().submit(batch, idempotency_key=idempotency_key)
         return {
             "batchId": submission.id,
@@ -100,7 +108,9 @@ class AgentTools:
         batch_id: Annotated[str, Doc("As submit returned it.")],
         wait_seconds: Annotated[float, Doc(f"At most {MAX_WAIT}.")] = 30,
     ) -> dict[str, Any]:
-        """Wait for a batch, and return its status; once it is DONE, also its facts."""
+        """Wait for a batch and its deliveries, and return its status; once it is DONE, also its
+        facts.
+        """
         service = self._connect()
         try:
             service.wait(batch_id, timeout=min(wait_seconds, MAX_WAIT))
@@ -110,7 +120,10 @@ class AgentTools:
             if not error.batch_id:
                 raise
         status = service.status(batch_id, steps=False)
-        answer = {"status": status.state, "page": f"{self._url}/explorer/query/{batch_id}"}
+        answer: dict[str, Any] = {"status": status.state}
+        answer["page"] = f"{self._url}/explorer/query/{batch_id}"
+        if status.deliveries:
+            answer["deliveries"] = [self._delivery_entry(entry) for entry in status.deliveries]
         if cause := status.rejection:
             step = "Submit it again." if cause.retryable else "Read `docs`, and change the batch."
             answer |= {"code": cause.code, "message": cause.sentence, "step": cause.step}
@@ -124,6 +137,8 @@ class AgentTools:
             "Read each fact on the destination with eth_call, or in a contract by the signature in "
             "`read`. While a fact is not proven, the call reverts, or returns false for an absence."
         )
+        if not status.has_delivered:
+            step = f"Call status again, until the deliveries have ended. {step}"
         if len(facts) > MAX_FACTS:
             step += f" These are {MAX_FACTS} of {len(facts)} facts; the page has all."
         return {**answer, "facts": list(map(_fact_entry, facts[:MAX_FACTS])), "next": step}
@@ -149,6 +164,17 @@ class AgentTools:
             "data": f"0x{result.data.word.hex()}" if result.data else None,
             "next": "Use it in `slots` of a query whose account is the contract.",
         }
+
+    def _delivery_entry(self, delivery: DeliveryStatus) -> dict[str, Any]:
+        code = delivery.error_code or delivery.wait_code
+        entry = {
+            "to": delivery.to,
+            "function": delivery.function,
+            "state": delivery.state,
+            "transaction": delivery.transaction or None,
+        }
+        reason = {"code": code, "message": delivery.error or delivery.waits_for} if code else {}
+        return entry | reason | ({"docs": self._docs(code)} if code else {})
 
     def _docs(self, code: str) -> str:
         return f"{self._url}/docs/status#{code}"

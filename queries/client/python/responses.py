@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from queries.client.python.errors import (
     BatchRejectedError,
+    DeliveryFailedError,
     UnreadableResponseError,
     UsageError,
     printable,
@@ -40,19 +41,54 @@ class StepProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class DeliveryStatus:
+    """What became of a delivery."""
+
+    to: str
+    function: str
+    state: str  # WAITING, SENT, DELIVERED, SKIPPED or FAILED
+    transaction: str  # its hash; empty before it is sent
+    waits_for: str  # a sentence, or empty
+    wait_code: str
+    error: str  # why it FAILED, in a sentence
+    error_code: str
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state not in {"WAITING", "SENT"}
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """A batch's progress."""
 
     id: str
     state: str  # RECEIVED, ACCEPTED, IN_PROGRESS, DONE or REJECTED
-    waits_for: str  # a sentence, or empty
+    waits_for: str  # a sentence, or empty; of a delivery if the batch is DONE
     wait_code: str  # the same for programs, listed in /docs/status
     steps: tuple[StepProgress, ...]  # of its first hundred queries, if requested
     rejection: BatchRejectedError | None
+    deliveries: tuple[DeliveryStatus, ...] = ()
 
     @property
     def is_done(self) -> bool:
         return self.state == "DONE"
+
+    @property
+    def has_delivered(self) -> bool:
+        """Whether the batch is DONE and its deliveries have ended, if it has some."""
+        return self.is_done and all(delivery.has_ended for delivery in self.deliveries)
+
+    @property
+    def failure(self) -> DeliveryFailedError | None:
+        """Why the first delivery of a DONE batch has failed."""
+        failed = (delivery for delivery in self.deliveries if delivery.state == "FAILED")
+        delivery = next(failed, None) if self.is_done else None
+        if delivery is None:
+            return None
+        sentence = f"{delivery.function} of {delivery.to} was not delivered: {delivery.error}"
+        code = delivery.error_code or "delivery_failed"
+        return DeliveryFailedError(sentence, code=code, batch_id=self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +138,28 @@ def parse_status(batch_id: str, body: Mapping[str, Any]) -> Status:
         )
     state = outcome if outcome in {"DONE", "REJECTED"} else text_member(body, "status") or outcome
     steps = _step_progress(member(body, "queries", list)) if "queries" in body else ()
+    entries = member(body, "deliveries", list) if "deliveries" in body else ()
+    deliveries = tuple(map(_delivery_status, entries))
     waits_for, wait_code = text_member(body, "waitsFor"), text_member(body, "waitCode")
-    return Status(batch_id, printable(state), waits_for, wait_code, steps, rejection)
+    if state == "DONE":
+        waiting = (delivery for delivery in deliveries if not delivery.has_ended)
+        if delivery := next(waiting, None):
+            waits_for, wait_code = delivery.waits_for, delivery.wait_code
+    return Status(batch_id, printable(state), waits_for, wait_code, steps, rejection, deliveries)
+
+
+def _delivery_status(entry: object) -> DeliveryStatus:
+    error = entry.get("error") if isinstance(entry, dict) else None
+    return DeliveryStatus(
+        to=printable(member(entry, "to", str)),
+        function=printable(member(entry, "function", str)),
+        state=printable(member(entry, "state", str)),
+        transaction=text_member(entry, "transactionHash"),
+        waits_for=text_member(entry, "waitsFor"),
+        wait_code=text_member(entry, "waitCode"),
+        error=text_member(error, "message"),
+        error_code=text_member(error, "code"),
+    )
 
 
 def _step_progress(queries: Iterable[object]) -> tuple[StepProgress, ...]:

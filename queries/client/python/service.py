@@ -97,11 +97,17 @@ class Tacitus:
         return self._request_json("GET", "/batch-query-status", params=params, deadline=deadline)
 
     def progress(
-        self, batch_id: str, *, timeout: float | None = 600, steps: bool = False
+        self,
+        batch_id: str,
+        *,
+        timeout: float | None = 600,
+        steps: bool = False,
+        deliveries: bool = True,
     ) -> Iterator[Status]:
-        """Yield the batch's statuses, with counts of `steps` if requested, until it is DONE.
+        """Yield the batch's statuses, with counts of `steps` if requested, until it is DONE and its
+        deliveries have ended; without `deliveries`, until it is DONE.
 
-        Raises BatchRejectedError, or WaitTimeoutError after `timeout` seconds.
+        Raises BatchRejectedError, DeliveryFailedError, or WaitTimeoutError after `timeout` seconds.
         """
         deadline = time.monotonic() + (math.inf if timeout is None else timeout)
         interval = FIRST_POLL_INTERVAL
@@ -110,11 +116,17 @@ class Tacitus:
             yield status
             if status.rejection:
                 raise status.rejection
-            if status.is_done:
+            if status.is_done and not deliveries:
+                return
+            if status.has_delivered:
+                if status.failure:
+                    raise status.failure
                 return
             seconds_left = deadline - time.monotonic()
             if seconds_left <= 0:
-                sentence = f"The batch has not ended within {timeout:g} seconds. {status.waits_for}"
+                subject = "delivery of the batch" if status.is_done else "batch"
+                sentence = f"The {subject} has not ended within {timeout:g} seconds."
+                sentence = f"{sentence} {status.waits_for}"
                 raise WaitTimeoutError(sentence.strip(), batch_id=batch_id)
             time.sleep(min(interval * _jitter(), seconds_left))
             interval = min(interval * POLL_BACKOFF, MAX_POLL_INTERVAL)
@@ -126,11 +138,13 @@ class Tacitus:
         timeout: float | None = 600,
         on_progress: Callable[[Status], object] = lambda _: None,
         steps: bool = False,
+        deliveries: bool = True,
     ) -> Status:
-        """Wait until the batch is DONE, and return its last status. Calls `on_progress` with every
-        status; raises as `progress()` does.
+        """Wait until the batch is DONE and its deliveries have ended, and return its last status.
+        Calls `on_progress` with every status; raises as `progress()` does.
         """
-        for status in self.progress(batch_id, timeout=timeout, steps=steps):
+        options = {"steps": steps, "deliveries": deliveries}
+        for status in self.progress(batch_id, timeout=timeout, **options):
             on_progress(status)
         return status
 

@@ -2,9 +2,10 @@
 
 import contextlib
 import os
+from collections.abc import Sequence
 from typing import TextIO
 
-from queries.client.python.responses import Status, StepProgress
+from queries.client.python.responses import DeliveryStatus, Status, StepProgress
 
 # As the page of a batch says them.
 STEP_WORDS = {
@@ -25,6 +26,9 @@ def progress_line(status: Status, width: int = 10_000) -> str:
     state, wait = status.state, status.wait_code.replace("_", " ")
     marks = [step.mark for step in status.steps]
     labels = [_step_label(step) for step in status.steps]
+    if status.is_done and status.deliveries:
+        marks.append(_delivery_mark(status.deliveries))
+        labels.append(_delivery_label(status.deliveries))
     current = next((i for i, mark in enumerate(marks) if mark != "✓"), len(marks) - 1)
     steps = " ".join(label if i == current else marks[i] for i, label in enumerate(labels))
     forms = (
@@ -42,6 +46,20 @@ def progress_line(status: Status, width: int = 10_000) -> str:
 def _step_label(step: StepProgress) -> str:
     label = f"{step.mark} {STEP_WORDS.get(step.name, step.name)}"
     return f"{label} {step.completed_count}/{step.total}" if step.total > 1 else label
+
+
+def _delivery_mark(deliveries: Sequence[DeliveryStatus]) -> str:
+    states = {delivery.state for delivery in deliveries}
+    if "FAILED" in states:
+        return "✗"
+    return "◐" if states & {"WAITING", "SENT"} else "✓"
+
+
+def _delivery_label(deliveries: Sequence[DeliveryStatus]) -> str:
+    """`✓ delivered`, or `◐ delivered 1/2`: a delivery that had nothing to do counts."""
+    count = sum(delivery.state in {"DELIVERED", "SKIPPED"} for delivery in deliveries)
+    label = f"{_delivery_mark(deliveries)} delivered"
+    return f"{label} {count}/{len(deliveries)}" if count < len(deliveries) else label
 
 
 CLEAR_LINE = "\r\x1b[K"

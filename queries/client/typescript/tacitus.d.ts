@@ -64,7 +64,7 @@ export type BatchResponse = {
     info?: ReadonlyArray<string>;
     /** false: nothing is stored in a registry, only delivered. Left out otherwise. */
     prove?: boolean;
-    /** Its deliveries, in their order. Left out if it has none. */
+    /** Its deliveries; the batch may be DONE before they have ended. */
     deliveries?: ReadonlyArray<DeliveryResponse>;
 };
 export type BatchStatus = "RECEIVED" | "ACCEPTED" | "IN_PROGRESS" | "DONE" | "REJECTED";
@@ -153,22 +153,27 @@ export type DeliveryBody = {
     to: Hex;
     /** The function, as in Solidity. Names of parameters, `function`, `external` and `returns (…)` may be left out. */
     function: string;
-    /** Its arguments. Integers are text, decimal or 0x and hex digits, or JSON numbers below 2^53; addresses and bytes are 0x and hex digits; arrays and tuples are lists. A text that begins with $ is a placeholder for a proven value, also inside lists: `$block`, `$timestamp`, `$blockHash`, `$registry`, `$value(NAME)`, `$header`, `$accountProof(ACCOUNT)`, `$storageProof(ACCOUNT, SLOT, …)`, `$proof(ACCOUNT, SLOT, …)` or `$witness`. NAME is a fact that the batch asks for, such as `0xACCOUNT.BALANCE`, `0xACCOUNT.0xSLOT` or `BASE_FEE_PER_GAS`. Proofs are `bytes[]`, the nodes from the root on, or `bytes`, an RLP list of them. They need a batch of one block. A text that really begins with $ is written with $$. */
+    /** Its arguments. Integers are text or JSON numbers below 2^53; addresses and bytes are hex digits after 0x; arrays and tuples are lists. A text that begins with $ is a placeholder, such as `$block` or `$value(0xACCOUNT.BALANCE)`: the guide *Deliver* lists them. A text that really begins with $ is written with $$. */
     args: ReadonlyArray<unknown>;
     /** The gas that the call may use, 21,000 to 5,000,000. */
     gas: string;
+    /** A view of the contract that is called first: if it returns true, nothing is delivered. */
     unless?: ConditionBody;
 };
 export type DeliveryErrorResponse = {
+    /** One of the codes of a delivery, or of a rejected batch. */
     code: string;
     message: string;
 };
 export type DeliveryResponse = {
+    /** The contract. */
     to: Hex;
+    /** As requested. */
     function: string;
-    /** WAITING until it is sent, then SENT, and DELIVERED once its transaction is mined and deep enough. SKIPPED: there was nothing to do, by `unless`. FAILED: see `error`. If a reorganisation removes the transaction, it is sent again, and SENT. */
+    /** SENT until its transaction is deep enough, then DELIVERED; SENT again if a reorganisation removes it. SKIPPED: `unless` was true. */
     state: DeliveryState;
     ended: string | null;
+    /** null until it is sent. */
     transactionHash: Hex | null;
     transactionBlock: string | null;
     gasUsed: string | null;
@@ -230,6 +235,13 @@ export type EstimateResponse = {
     blocks: ReadonlyArray<BlockEstimateResponse>;
     /** What each delivery costs at most, if its contract uses all the gas that it gets. `feeNeeded` includes it, and `cost` does not. Left out without deliveries. */
     deliveries?: ReadonlyArray<PriceResponse>;
+};
+export type EventDelivery = {
+    to: Hex;
+    function: string;
+    state: DeliveryState;
+    transactionHash: Hex | null;
+    error: DeliveryErrorResponse | null;
 };
 export type EventFacts = {
     originChainId: string;
@@ -400,7 +412,7 @@ export type StatusResponse = {
     info?: ReadonlyArray<string>;
     /** false: nothing is stored in a registry, only delivered. Left out otherwise. */
     prove?: boolean;
-    /** Its deliveries, in their order. Left out if it has none. */
+    /** Its deliveries; the batch may be DONE before they have ended. */
     deliveries?: ReadonlyArray<DeliveryResponse>;
     /** Left out with details=0. */
     queries?: ReadonlyArray<QueryResponse>;
@@ -469,7 +481,7 @@ export type WebhookDeliveryResponse = {
 export type WebhookDeliveryState = "PENDING" | "DELIVERED" | "GIVEN_UP";
 export type WebhookEvent = {
     event: string;
-    /** The earlier event of the batch whose values a reorg has changed. */
+    /** The earlier event of the batch, whose values or deliveries a reorg changed. */
     corrects: string | null;
     batchQueryId: string;
     queryStatus: "DONE" | "REJECTED";
@@ -478,6 +490,8 @@ export type WebhookEvent = {
     facts: ReadonlyArray<EventFacts>;
     /** If the batch has more queries: the `fromQuery` with which GET /batch-query-status lists the rest. */
     nextQuery: number | null;
+    /** Its deliveries, once all have ended. Left out if it has none. */
+    deliveries?: ReadonlyArray<EventDelivery>;
 };
 export type WithdrawalFact = {
     blockNumber: bigint;
@@ -2368,6 +2382,10 @@ export declare class RequestRefusedError extends TacitusError {
 export declare class BatchRejectedError extends TacitusError {
     readonly name = "BatchRejectedError";
 }
+/** The batch is DONE, but one of its deliveries has FAILED; `code` says why. */
+export declare class DeliveryFailedError extends TacitusError {
+    readonly name = "DeliveryFailedError";
+}
 /** The batch has no facts yet. */
 export declare class BatchNotDoneError extends TacitusError {
     readonly name = "BatchNotDoneError";
@@ -2407,7 +2425,7 @@ export declare class UsageError extends TacitusError {
     readonly code = "invalid_usage";
 }
 /** Every error of this client; `name` tells them apart in a `switch`. */
-export type AnyTacitusError = RequestRefusedError | BatchRejectedError | BatchNotDoneError | FactsLostError | ServerUnreachableError | WaitTimeoutError | UnreadableResponseError | WebhookNotGenuineError | UsageError;
+export type AnyTacitusError = RequestRefusedError | BatchRejectedError | DeliveryFailedError | BatchNotDoneError | FactsLostError | ServerUnreachableError | WaitTimeoutError | UnreadableResponseError | WebhookNotGenuineError | UsageError;
 /** Whether the error is one of this client, and not an abort or a bug. */
 export declare function isTacitusError(error: unknown): error is AnyTacitusError;
 export type Hex = `0x${string}`;
@@ -2462,11 +2480,28 @@ export type BlockQuery = Omit<BlockBody, "accounts"> & {
     timestamp: bigint | number;
     block?: never;
 });
-/** Build a batch for `submit`, `estimate` and `witness`; `fee` is the maximum to spend on it, in wei. */
-export declare function buildBatch(destination: bigint | number | string, queries: BlockQuery | readonly BlockQuery[], { fee, webhook }?: {
+/** An argument of a call: lists for arrays and tuples; a text such as `$block` is filled in when it is known. */
+export type Argument = string | bigint | number | boolean | readonly Argument[];
+/** A call of a contract on the destination, once the batch is DONE. `unless`: a view that is true if it is not needed. */
+export interface Delivery {
+    to: Hex;
+    function: string;
+    args?: readonly Argument[];
+    /** The gas that the contract may use. */
+    gas: bigint | number | string;
+    unless?: {
+        function: string;
+        args?: readonly Argument[];
+    } | undefined;
+}
+export interface BatchOptions {
+    /** The maximum to spend on the batch, in wei. */
     fee?: bigint | number | string;
     webhook?: WebhookBody | undefined;
-}): BatchRequest;
+    deliver?: readonly Delivery[] | undefined;
+}
+/** Build a batch for `submit`, `estimate` and `witness`. */
+export declare function buildBatch(destination: bigint | number | string, queries: BlockQuery | readonly BlockQuery[], { fee, webhook, deliver }?: BatchOptions): BatchRequest;
 export type AccountField = keyof typeof accountFields;
 export type HeaderField = keyof typeof headerFields;
 declare const NUMERIC_FIELDS: readonly ["NONCE", "BALANCE", "DIFFICULTY", "BLOCK_NUMBER", "GAS_LIMIT", "GAS_USED", "TIMESTAMP", "BASE_FEE_PER_GAS", "BLOB_GAS_USED", "EXCESS_BLOB_GAS"];
@@ -2572,9 +2607,13 @@ export interface CallOptions {
     /** Ends requests and waiting; its reason is thrown. */
     signal?: AbortSignal | undefined;
 }
-export interface WaitOptions extends CallOptions {
+export interface TimeoutOptions extends CallOptions {
     /** Seconds; `Infinity` for no limit. */
     timeout?: number;
+}
+export interface WaitOptions extends TimeoutOptions {
+    /** Whether to wait for the batch's deliveries too; true by default. */
+    deliveries?: boolean;
 }
 export interface PageOptions extends CallOptions {
     /** How many to request at once. */
@@ -2598,9 +2637,12 @@ export declare class Tacitus {
     witness(batch: EstimateRequest, { signal }?: CallOptions): Promise<readonly WitnessResponse[]>;
     /** Return the batch's status. */
     status(id: string, { signal }?: CallOptions): Promise<StatusResponse>;
-    /** Iterate over the batch's statuses as they change. Throws BatchRejectedError or WaitTimeoutError. */
-    progress(id: string, { timeout, signal }?: WaitOptions): AsyncGenerator<StatusResponse, void, void>;
-    /** Wait until the batch is DONE. Throws as `progress` does. */
+    /**
+     * Iterate over the batch's statuses as they change, until it is DONE and its deliveries have ended. Throws
+     * BatchRejectedError, DeliveryFailedError or WaitTimeoutError.
+     */
+    progress(id: string, { timeout, deliveries, signal }?: WaitOptions): AsyncGenerator<StatusResponse, void, void>;
+    /** Wait until the batch is DONE and its deliveries have ended. Throws as `progress` does. */
     wait(id: string, options?: WaitOptions): Promise<StatusResponse>;
     /** Return the proven facts. Throws BatchNotDoneError, BatchRejectedError or FactsLostError. */
     facts(id: string, { signal }?: CallOptions): Promise<Fact[]>;

@@ -336,6 +336,10 @@ export class RequestRefusedError extends TacitusError {
 export class BatchRejectedError extends TacitusError {
     name = "BatchRejectedError";
 }
+/** The batch is DONE, but one of its deliveries has FAILED; `code` says why. */
+export class DeliveryFailedError extends TacitusError {
+    name = "DeliveryFailedError";
+}
 /** The batch has no facts yet. */
 export class BatchNotDoneError extends TacitusError {
     name = "BatchNotDoneError";
@@ -615,9 +619,19 @@ function keyOfType(types, kind, text) {
     const examples = `such as bytes${size}:${text} or uint${8 * size}:${text}`;
     throw new UsageError(`The layout does not give the type under ${label}. Write it before the key, ${examples}.`);
 }
+/** Numbers as text, because JSON's are exact only to 2^53. */
+function argument(value) {
+    if (Array.isArray(value))
+        return value.map(argument);
+    return typeof value === "bigint" || typeof value === "number" ? `${value}` : value;
+}
+function deliveryBody({ to, function: called, args = [], gas, unless }) {
+    const condition = unless && { function: unless.function, args: (unless.args ?? []).map(argument) };
+    return { to, function: called, args: args.map(argument), gas: `${gas}`, ...(condition && { unless: condition }) };
+}
 const BLOCK_LISTS = ["header", "logs", "receipts", "transactions", "withdrawals", "absent"];
-/** Build a batch for `submit`, `estimate` and `witness`; `fee` is the maximum to spend on it, in wei. */
-export function buildBatch(destination, queries, { fee = 0, webhook } = {}) {
+/** Build a batch for `submit`, `estimate` and `witness`. */
+export function buildBatch(destination, queries, { fee = 0, webhook, deliver = [] } = {}) {
     const data = {};
     for (const query of [queries].flat()) {
         const { source, block: number, timestamp, accounts = [], props = [], slots = [], ...lists } = query;
@@ -637,7 +651,8 @@ export function buildBatch(destination, queries, { fee = 0, webhook } = {}) {
             entry.slots.push(...positions.map(({ word }) => word));
         }
     }
-    return { destinationChainId: `${destination}`, fee: `${fee}`, data, ...(webhook && { webhook }) };
+    const options = { ...(webhook && { webhook }), ...(deliver.length && { deliver: deliver.map(deliveryBody) }) };
+    return { destinationChainId: `${destination}`, fee: `${fee}`, data, ...options };
 }
 const NUMERIC_FIELDS = [
     "NONCE", "BALANCE", "DIFFICULTY", "BLOCK_NUMBER", "GAS_LIMIT", "GAS_USED", "TIMESTAMP",
@@ -821,8 +836,11 @@ export class Tacitus {
     async status(id, { signal } = {}) {
         return this.#status(id, {}, { signal });
     }
-    /** Iterate over the batch's statuses as they change. Throws BatchRejectedError or WaitTimeoutError. */
-    async *progress(id, { timeout = 600, signal } = {}) {
+    /**
+     * Iterate over the batch's statuses as they change, until it is DONE and its deliveries have ended. Throws
+     * BatchRejectedError, DeliveryFailedError or WaitTimeoutError.
+     */
+    async *progress(id, { timeout = 600, deliveries = true, signal } = {}) {
         const deadline = performance.now() + 1000 * timeout;
         for (let [interval, last] = [FIRST_POLL_INTERVAL, ""];;) {
             const status = await this.#status(id, { details: "0" }, { signal, deadline });
@@ -830,18 +848,21 @@ export class Tacitus {
             if (text !== last)
                 yield status;
             last = text;
-            if (isDone(status))
+            if (isDone(status) && (!deliveries || hasDelivered(status)))
                 return;
             const secondsLeft = (deadline - performance.now()) / 1000;
             if (secondsLeft <= 0) {
-                const sentence = `The batch has not ended within ${timeout} seconds. ${status.waitsFor ?? ""}`;
+                const waiting = isDone(status) ? status.deliveries?.find(isOpen) : undefined;
+                const subject = waiting ? "delivery of the batch" : "batch";
+                const reason = (waiting ?? status).waitsFor ?? "";
+                const sentence = `The ${subject} has not ended within ${timeout} seconds. ${reason}`;
                 throw new WaitTimeoutError(sentence.trim(), { batchId: id });
             }
             await pause(Math.min(interval * jitter(), secondsLeft), signal);
             interval = Math.min(interval * POLL_BACKOFF, MAX_POLL_INTERVAL);
         }
     }
-    /** Wait until the batch is DONE. Throws as `progress` does. */
+    /** Wait until the batch is DONE and its deliveries have ended. Throws as `progress` does. */
     async wait(id, options = {}) {
         let last;
         for await (const status of this.progress(id, options))
@@ -1022,6 +1043,20 @@ function list(value) {
     if (Array.isArray(value))
         return value;
     throw new UnreadableResponseError("In the server's response, a list is missing.");
+}
+function isOpen({ state }) {
+    return ["WAITING", "SENT"].includes(state);
+}
+/** Throws DeliveryFailedError. */
+function hasDelivered({ deliveries, internalId }) {
+    const entries = deliveries === undefined ? [] : list(deliveries);
+    if (entries.some(isOpen))
+        return false;
+    const failed = entries.find(({ state }) => state === "FAILED");
+    if (!failed)
+        return true;
+    const sentence = `${failed.function} of ${failed.to} was not delivered: ${failed.error?.message ?? ""}`;
+    throw new DeliveryFailedError(sentence, { code: failed.error?.code ?? "delivery_failed", batchId: internalId });
 }
 /** Throws BatchRejectedError. */
 function isDone({ queryStatus, internalId, rejection }) {

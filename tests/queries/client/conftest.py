@@ -1,7 +1,9 @@
 """The shared service of the scenarios, with a contract whose variables the client finds."""
 
 import pytest
+from eth_utils.address import to_checksum_address
 
+from tests.builds import contract_for_tests
 from tests.queries.contracts.holder import compiled_holder
 from tests.rigs.service import Service
 
@@ -11,6 +13,14 @@ def contract(shared_service: Service) -> str:
     """The address of the contract in `holder`."""
     receipt = shared_service.chain.send(None, f"0x{compiled_holder().hex()}")
     return str(receipt["contractAddress"])
+
+
+@pytest.fixture(scope="session")
+def target(shared_service: Service) -> str:
+    """The address of a contract for deliveries, on a chain with a courier."""
+    shared_service.chain.deploy("Courier", by_factory=True)
+    code = contract_for_tests("Receiver").hex()
+    return to_checksum_address(shared_service.chain.send(None, f"0x{code}")["contractAddress"])
 
 
 @pytest.fixture(scope="session")

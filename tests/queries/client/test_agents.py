@@ -20,6 +20,7 @@ from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service
 
 pytestmark = pytest.mark.either_database
 CHAIN_ID = 31337
+GAS = 300_000  # of a delivery
 Conversation = Callable[[Client], Awaitable[None]]
 
 
@@ -110,6 +111,32 @@ def test_an_agent_proves_facts_and_reads_them_on_chain(
         assert facts["BALANCE"]["read"]["arguments"] == [HOLDER.lower(), str(block), "1"]
         assert facts[f"0x{NESTED.slot:064x}"]["number"] == str(NESTED_VALUE)
         assert "already" in (await answer(client, "estimate", **batch))["next"]
+
+    talk(shared_service, conversation)
+
+
+def test_an_agent_has_a_contract_called(shared_service: Service, target: str, block: int) -> None:
+    query = {"source": CHAIN_ID, "block": block, "header": ["GAS_LIMIT"]}
+    call = {
+        "to": target,
+        "function": "onBalance(address,uint256,uint256)",
+        "args": [HOLDER, "$block", "$value(GAS_LIMIT)"],
+        "gas": GAS,
+    }
+    batch = {"destination": CHAIN_ID, "queries": [query], "deliver": [call]}
+
+    async def conversation(client: Client) -> None:
+        estimate = await answer(client, "estimate", **batch)
+        assert int(estimate["estimate"]["deliveries"][0]["gas"]) > GAS
+        submitted = await answer(client, "submit", **batch)
+        done = await answer(client, "status", batch_id=submitted["batchId"])
+        (delivery,) = done["deliveries"]
+        assert (done["status"], delivery["state"]) == ("DONE", "DELIVERED")
+        assert delivery["transaction"].startswith("0x")
+        gas_limit = int(shared_service.chain.header(block)["gasLimit"], 16)
+        assert int.from_bytes(shared_service.chain.call(target, "balance()")) == gas_limit
+        missing = await refusal(client, "submit", **batch | {"deliver": [{"to": target}]})
+        assert "deliver" in missing
 
     talk(shared_service, conversation)
 

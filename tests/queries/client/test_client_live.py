@@ -1,5 +1,6 @@
 """The client as a module and as a command, against a running service."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import pytest
 from queries.client.python import (
     BatchRejectedError,
     BlockQuery,
+    Delivery,
     Status,
     Tacitus,
     build_batch,
@@ -164,6 +166,57 @@ def test_the_output_of_a_command_is_the_input_of_the_next(
     )
     assert piped.returncode == 0, piped.stderr
     assert len(piped.stdout.strip()) == len(batch)
+
+
+def test_the_command_waits_for_deliveries(shared_service: Service, target: str, block: int) -> None:
+    function = "onBalance(address,uint256,uint256)"
+    call = ("--deliver", target, function, HOLDER, "$block", f"$value({HOLDER}.BALANCE)")
+    arguments = submit(block, "--prop", "BALANCE", *call, *call, "--gas", "300000", "--wait")
+    done = run(shared_service, *arguments)
+    assert done.returncode == 0, done.stderr
+    fact, first, second = done.stdout.splitlines()
+    assert "BALANCE" in fact
+    assert first.split()[:3] == second.split()[:3] == ["DELIVERED", target, function]
+    assert first.split()[3] != second.split()[3]  # each has a transaction
+    assert "✓ delivered" in done.stderr
+    assert int.from_bytes(shared_service.chain.call(target, "balance()")) == HOLDER_BALANCE
+    batch = json.loads(run(shared_service, *arguments, "--json").stdout)
+    assert [entry["state"] for entry in batch["deliveries"]] == ["DELIVERED", "DELIVERED"]
+    shown = run(shared_service, "status", batch["internalId"]).stdout.splitlines()
+    assert "✓ delivered" in shown[0]
+    assert len(shown) == 4
+
+
+def test_the_command_refuses_incomplete_deliveries(shared_service: Service) -> None:
+    base = submit(5, "--prop", "BALANCE", "--deliver", HOLDER)
+    for options, sentence in (
+        (["f(uint256)", "$block"], "Name the gas"),
+        (["--gas", "30000"], "A delivery is --deliver CONTRACT FUNCTION"),
+        (["f(uint256[])", "[1, x]", "--gas", "30000"], "is not a list in JSON"),
+    ):
+        refused = run(shared_service, *base, *options)
+        assert refused.returncode == 2
+        assert sentence in refused.stderr
+
+
+def test_a_program_delivers_lists_and_large_numbers(
+    shared_service: Service, client: Tacitus, target: str, block: int
+) -> None:
+    query = BlockQuery(CHAIN_ID, block=block, header=["TIMESTAMP"])
+    call = Delivery(
+        target,
+        "onBalance(address,uint256,uint256)",
+        [HOLDER, block, 2**255],
+        gas=300_000,
+        unless="isDone(uint256) view returns (bool)",
+        unless_args=[2**254],
+    )
+    nothing = dataclasses.replace(call, unless_args=[block])
+    batch = client.submit(build_batch(CHAIN_ID, query, deliver=[call, nothing]))
+    status = client.wait(batch.id, timeout=60)
+    assert [entry.state for entry in status.deliveries] == ["DELIVERED", "SKIPPED"]
+    assert status.deliveries[0].transaction.startswith("0x")
+    assert int.from_bytes(shared_service.chain.call(target, "balance()")) == 2**255
 
 
 def test_closed_output_is_no_error_in_the_command(shared_service: Service) -> None:

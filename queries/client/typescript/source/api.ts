@@ -66,7 +66,7 @@ export type BatchResponse = {
   info?: ReadonlyArray<string>;
   /** false: nothing is stored in a registry, only delivered. Left out otherwise. */
   prove?: boolean;
-  /** Its deliveries, in their order. Left out if it has none. */
+  /** Its deliveries; the batch may be DONE before they have ended. */
   deliveries?: ReadonlyArray<DeliveryResponse>;
 };
 
@@ -161,24 +161,29 @@ export type DeliveryBody = {
   to: Hex;
   /** The function, as in Solidity. Names of parameters, `function`, `external` and `returns (…)` may be left out. */
   function: string;
-  /** Its arguments. Integers are text, decimal or 0x and hex digits, or JSON numbers below 2^53; addresses and bytes are 0x and hex digits; arrays and tuples are lists. A text that begins with $ is a placeholder for a proven value, also inside lists: `$block`, `$timestamp`, `$blockHash`, `$registry`, `$value(NAME)`, `$header`, `$accountProof(ACCOUNT)`, `$storageProof(ACCOUNT, SLOT, …)`, `$proof(ACCOUNT, SLOT, …)` or `$witness`. NAME is a fact that the batch asks for, such as `0xACCOUNT.BALANCE`, `0xACCOUNT.0xSLOT` or `BASE_FEE_PER_GAS`. Proofs are `bytes[]`, the nodes from the root on, or `bytes`, an RLP list of them. They need a batch of one block. A text that really begins with $ is written with $$. */
+  /** Its arguments. Integers are text or JSON numbers below 2^53; addresses and bytes are hex digits after 0x; arrays and tuples are lists. A text that begins with $ is a placeholder, such as `$block` or `$value(0xACCOUNT.BALANCE)`: the guide *Deliver* lists them. A text that really begins with $ is written with $$. */
   args: ReadonlyArray<unknown>;
   /** The gas that the call may use, 21,000 to 5,000,000. */
   gas: string;
+  /** A view of the contract that is called first: if it returns true, nothing is delivered. */
   unless?: ConditionBody;
 };
 
 export type DeliveryErrorResponse = {
+  /** One of the codes of a delivery, or of a rejected batch. */
   code: string;
   message: string;
 };
 
 export type DeliveryResponse = {
+  /** The contract. */
   to: Hex;
+  /** As requested. */
   function: string;
-  /** WAITING until it is sent, then SENT, and DELIVERED once its transaction is mined and deep enough. SKIPPED: there was nothing to do, by `unless`. FAILED: see `error`. If a reorganisation removes the transaction, it is sent again, and SENT. */
+  /** SENT until its transaction is deep enough, then DELIVERED; SENT again if a reorganisation removes it. SKIPPED: `unless` was true. */
   state: DeliveryState;
   ended: string | null;
+  /** null until it is sent. */
   transactionHash: Hex | null;
   transactionBlock: string | null;
   gasUsed: string | null;
@@ -240,6 +245,14 @@ export type EstimateResponse = {
   blocks: ReadonlyArray<BlockEstimateResponse>;
   /** What each delivery costs at most, if its contract uses all the gas that it gets. `feeNeeded` includes it, and `cost` does not. Left out without deliveries. */
   deliveries?: ReadonlyArray<PriceResponse>;
+};
+
+export type EventDelivery = {
+  to: Hex;
+  function: string;
+  state: DeliveryState;
+  transactionHash: Hex | null;
+  error: DeliveryErrorResponse | null;
 };
 
 export type EventFacts = {
@@ -422,7 +435,7 @@ export type StatusResponse = {
   info?: ReadonlyArray<string>;
   /** false: nothing is stored in a registry, only delivered. Left out otherwise. */
   prove?: boolean;
-  /** Its deliveries, in their order. Left out if it has none. */
+  /** Its deliveries; the batch may be DONE before they have ended. */
   deliveries?: ReadonlyArray<DeliveryResponse>;
   /** Left out with details=0. */
   queries?: ReadonlyArray<QueryResponse>;
@@ -500,7 +513,7 @@ export type WebhookDeliveryState = "PENDING" | "DELIVERED" | "GIVEN_UP";
 
 export type WebhookEvent = {
   event: string;
-  /** The earlier event of the batch whose values a reorg has changed. */
+  /** The earlier event of the batch, whose values or deliveries a reorg changed. */
   corrects: string | null;
   batchQueryId: string;
   queryStatus: "DONE" | "REJECTED";
@@ -509,6 +522,8 @@ export type WebhookEvent = {
   facts: ReadonlyArray<EventFacts>;
   /** If the batch has more queries: the `fromQuery` with which GET /batch-query-status lists the rest. */
   nextQuery: number | null;
+  /** Its deliveries, once all have ended. Left out if it has none. */
+  deliveries?: ReadonlyArray<EventDelivery>;
 };
 
 export type WithdrawalFact = {

@@ -1,4 +1,4 @@
-import type { AccountBody, BatchRequest, BlockBody, WebhookBody } from "./api.ts";
+import type { AccountBody, BatchRequest, BlockBody, DeliveryBody, WebhookBody } from "./api.ts";
 import { UsageError } from "./errors.ts";
 import type { Hex } from "./keccak.ts";
 import { Position } from "./positions.ts";
@@ -12,13 +12,44 @@ export type BlockQuery = Omit<BlockBody, "accounts"> & {
   slots?: readonly (Hex | bigint | number | Position)[];
 } & ({ block: bigint | number; timestamp?: never } | { timestamp: bigint | number; block?: never });
 
+/** An argument of a call: lists for arrays and tuples; a text such as `$block` is filled in when it is known. */
+export type Argument = string | bigint | number | boolean | readonly Argument[];
+
+/** A call of a contract on the destination, once the batch is DONE. `unless`: a view that is true if it is not needed. */
+export interface Delivery {
+  to: Hex;
+  function: string;
+  args?: readonly Argument[];
+  /** The gas that the contract may use. */
+  gas: bigint | number | string;
+  unless?: { function: string; args?: readonly Argument[] } | undefined;
+}
+
+/** Numbers as text, because JSON's are exact only to 2^53. */
+function argument(value: Argument): unknown {
+  if (Array.isArray(value)) return value.map(argument);
+  return typeof value === "bigint" || typeof value === "number" ? `${value}` : value;
+}
+
+function deliveryBody({ to, function: called, args = [], gas, unless }: Delivery): DeliveryBody {
+  const condition = unless && { function: unless.function, args: (unless.args ?? []).map(argument) };
+  return { to, function: called, args: args.map(argument), gas: `${gas}`, ...(condition && { unless: condition }) };
+}
+
 const BLOCK_LISTS = ["header", "logs", "receipts", "transactions", "withdrawals", "absent"];
 
-/** Build a batch for `submit`, `estimate` and `witness`; `fee` is the maximum to spend on it, in wei. */
+export interface BatchOptions {
+  /** The maximum to spend on the batch, in wei. */
+  fee?: bigint | number | string;
+  webhook?: WebhookBody | undefined;
+  deliver?: readonly Delivery[] | undefined;
+}
+
+/** Build a batch for `submit`, `estimate` and `witness`. */
 export function buildBatch(
   destination: bigint | number | string,
   queries: BlockQuery | readonly BlockQuery[],
-  { fee = 0, webhook }: { fee?: bigint | number | string; webhook?: WebhookBody | undefined } = {},
+  { fee = 0, webhook, deliver = [] }: BatchOptions = {},
 ): BatchRequest {
   const data: Record<string, Record<string, any>> = {};
   for (const query of [queries].flat() as readonly BlockQuery[]) {
@@ -37,5 +68,6 @@ export function buildBatch(
       entry.slots.push(...positions.map(({ word }) => word));
     }
   }
-  return { destinationChainId: `${destination}`, fee: `${fee}`, data, ...(webhook && { webhook }) };
+  const options = { ...(webhook && { webhook }), ...(deliver.length && { deliver: deliver.map(deliveryBody) }) };
+  return { destinationChainId: `${destination}`, fee: `${fee}`, data, ...options };
 }

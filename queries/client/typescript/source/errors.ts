@@ -34,6 +34,11 @@ export class BatchRejectedError extends TacitusError {
   override readonly name = "BatchRejectedError";
 }
 
+/** The batch is DONE, but one of its deliveries has FAILED; `code` says why. */
+export class DeliveryFailedError extends TacitusError {
+  override readonly name = "DeliveryFailedError";
+}
+
 /** The batch has no facts yet. */
 export class BatchNotDoneError extends TacitusError {
   override readonly name = "BatchNotDoneError";
@@ -81,8 +86,8 @@ export class UsageError extends TacitusError {
 
 /** Every error of this client; `name` tells them apart in a `switch`. */
 export type AnyTacitusError =
-  | RequestRefusedError | BatchRejectedError | BatchNotDoneError | FactsLostError | ServerUnreachableError
-  | WaitTimeoutError | UnreadableResponseError | WebhookNotGenuineError | UsageError;
+  | RequestRefusedError | BatchRejectedError | DeliveryFailedError | BatchNotDoneError | FactsLostError
+  | ServerUnreachableError | WaitTimeoutError | UnreadableResponseError | WebhookNotGenuineError | UsageError;
 
 /** Whether the error is one of this client, and not an abort or a bug. */
 export function isTacitusError(error: unknown): error is AnyTacitusError {

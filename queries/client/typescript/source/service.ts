@@ -1,12 +1,12 @@
 import type {
-  BatchRequest, BatchResponse, ConnectionListResponse, ConnectionResponse, WebhookDeliveryResponse, ErrorResponse,
+  BatchRequest, BatchResponse, ConnectionListResponse, ConnectionResponse, DeliveryResponse, ErrorResponse,
   EstimateRequest, EstimateResponse, ProofResponse, StatusResponse, SubmissionResponse, WitnessListResponse,
-  WitnessResponse,
+  WebhookDeliveryResponse, WitnessResponse,
 } from "./api.ts";
 import { beaconChains, codeHashes, create2Prefix, maxCommitteeAge, registryContracts } from "./constants.ts";
 import {
-  BatchNotDoneError, BatchRejectedError, RequestRefusedError, ServerUnreachableError, TacitusError,
-  UnreadableResponseError, UsageError, WaitTimeoutError,
+  BatchNotDoneError, BatchRejectedError, DeliveryFailedError, RequestRefusedError, ServerUnreachableError,
+  TacitusError, UnreadableResponseError, UsageError, WaitTimeoutError,
 } from "./errors.ts";
 import { type Fact, factsOfQuery } from "./facts.ts";
 import { hashHex, type Hex, toWord } from "./keccak.ts";
@@ -16,9 +16,14 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-export interface WaitOptions extends CallOptions {
+export interface TimeoutOptions extends CallOptions {
   /** Seconds; `Infinity` for no limit. */
   timeout?: number;
+}
+
+export interface WaitOptions extends TimeoutOptions {
+  /** Whether to wait for the batch's deliveries too; true by default. */
+  deliveries?: boolean;
 }
 
 export interface PageOptions extends CallOptions {
@@ -26,7 +31,7 @@ export interface PageOptions extends CallOptions {
   limit?: number | undefined;
 }
 
-interface SendOptions extends WaitOptions {
+interface SendOptions extends TimeoutOptions {
   body?: unknown;
   headers?: Record<string, string>;
   /** Retry until this time of `performance.now()`, in place of a few times. */
@@ -104,18 +109,27 @@ export class Tacitus {
     return this.#status(id, {}, { signal });
   }
 
-  /** Iterate over the batch's statuses as they change. Throws BatchRejectedError or WaitTimeoutError. */
-  async *progress(id: string, { timeout = 600, signal }: WaitOptions = {}): AsyncGenerator<StatusResponse, void, void> {
+  /**
+   * Iterate over the batch's statuses as they change, until it is DONE and its deliveries have ended. Throws
+   * BatchRejectedError, DeliveryFailedError or WaitTimeoutError.
+   */
+  async *progress(
+    id: string,
+    { timeout = 600, deliveries = true, signal }: WaitOptions = {},
+  ): AsyncGenerator<StatusResponse, void, void> {
     const deadline = performance.now() + 1000 * timeout;
     for (let [interval, last] = [FIRST_POLL_INTERVAL, ""]; ; ) {
       const status = await this.#status(id, { details: "0" }, { signal, deadline });
       const text = JSON.stringify(status);
       if (text !== last) yield status;
       last = text;
-      if (isDone(status)) return;
+      if (isDone(status) && (!deliveries || hasDelivered(status))) return;
       const secondsLeft = (deadline - performance.now()) / 1000;
       if (secondsLeft <= 0) {
-        const sentence = `The batch has not ended within ${timeout} seconds. ${status.waitsFor ?? ""}`;
+        const waiting = isDone(status) ? status.deliveries?.find(isOpen) : undefined;
+        const subject = waiting ? "delivery of the batch" : "batch";
+        const reason = (waiting ?? status).waitsFor ?? "";
+        const sentence = `The ${subject} has not ended within ${timeout} seconds. ${reason}`;
         throw new WaitTimeoutError(sentence.trim(), { batchId: id });
       }
       await pause(Math.min(interval * jitter(), secondsLeft), signal);
@@ -123,7 +137,7 @@ export class Tacitus {
     }
   }
 
-  /** Wait until the batch is DONE. Throws as `progress` does. */
+  /** Wait until the batch is DONE and its deliveries have ended. Throws as `progress` does. */
   async wait(id: string, options: WaitOptions = {}): Promise<StatusResponse> {
     let last: StatusResponse | undefined;
     for await (const status of this.progress(id, options)) last = status;
@@ -299,6 +313,20 @@ function parseObject(content: string): object {
 function list<Item>(value: readonly Item[] | undefined): readonly Item[] {
   if (Array.isArray(value)) return value;
   throw new UnreadableResponseError("In the server's response, a list is missing.");
+}
+
+function isOpen({ state }: DeliveryResponse): boolean {
+  return ["WAITING", "SENT"].includes(state);
+}
+
+/** Throws DeliveryFailedError. */
+function hasDelivered({ deliveries, internalId }: StatusResponse): boolean {
+  const entries = deliveries === undefined ? [] : list(deliveries);
+  if (entries.some(isOpen)) return false;
+  const failed = entries.find(({ state }) => state === "FAILED");
+  if (!failed) return true;
+  const sentence = `${failed.function} of ${failed.to} was not delivered: ${failed.error?.message ?? ""}`;
+  throw new DeliveryFailedError(sentence, { code: failed.error?.code ?? "delivery_failed", batchId: internalId });
 }
 
 /** Throws BatchRejectedError. */
