@@ -123,7 +123,7 @@ def test_every_command_exists(repository: Path, text: str) -> None:
     assert set(re.findall(r"(?:`|^)make ([a-z]+)", text, re.MULTILINE)) - set(targets) == set()
     assert set(re.findall(r"make bench ROWS=(\w+)", text)) - set(ROWS) == set()
     lines = html.unescape(text).replace("\\\n", " ")
-    for arguments in re.findall(r"python3? tacitus\.py ([^\n<`)&]*)", lines):
+    for arguments in re.findall(r"python3? tacitus\.py ((?:'[^'\n]*'|[^\n<`)&'])*)", lines):
         words = shlex.split(re.sub(r"\$\w+|BLOCK", "7", arguments))
         assert "--help" in words or _argument_parser().parse_args(words), arguments
 

@@ -236,6 +236,31 @@ def test_the_integration_works_as_it_is_written(live: Service, tmp_path: Path) -
     assert {f"`{name}`" for name in tools} <= {*re.findall("`[a-z]+`", page)}
 
 
+def test_a_delivery_works_as_it_is_written(live: Service, tmp_path: Path) -> None:
+    """The commands of the page, as one script."""
+    live.chain.deploy("Courier", by_factory=True)
+    page = requests.get(f"{live.url}/docs/deliver.md", timeout=30).text
+    commands = re.findall(
+        r"^```sh.*?\n(.*?)^```", _with_node(live.chain, page), re.MULTILINE | re.DOTALL
+    )
+    solc = REPOSITORY / "tests" / "forge" / "solc"
+    (tmp_path / "foundry.toml").write_text(f'[profile.default]\nsrc = "."\nsolc = "{solc}"\n')
+    block = live.chain.head
+    variables = {
+        "TACITUS_KEY": live.keys[0],
+        "TACITUS_URL": live.url,
+        "SOURCE": f"{live.chain.id}",
+        "DESTINATION": f"{live.chain.id}",
+        "NODE": live.chain.url,
+        "REGISTRY": live.registries[live.chain.id, live.chain.id],
+        "HOLDER": HOLDER,
+        "BLOCK": f"{block}",
+    }
+    *_, balance, number = run("sh", "".join(commands), tmp_path, **variables).splitlines()
+    assert balance.split()[0] == f"{live.chain.balance(HOLDER, block)}"
+    assert number.split()[0] == f"{block}"
+
+
 async def _tools(client: Client) -> list[str]:
     """The tools of an MCP server, after it answered one."""
     assert not (await client.call_tool("routes", {})).is_error
