@@ -61,11 +61,7 @@ class _Pass:
 
     def _follow(self, row: SentTransaction) -> Wait | None:
         if not row.confirmed:
-            # What fills a gap before its nonce belongs to no job, so nothing else follows it.
-            fillers = self.lane.own_rows.filter(
-                to=row.sender, jobs=None, deliveries=None, confirmed=False, nonce__lt=row.nonce
-            )
-            follow(self.lane, [*fillers, row], self.destination.latest_head().number)
+            follow(self.lane, [row], self.destination.latest_head().number)
         if not row.confirmed:
             if not row.succeeded:
                 return self._wait(WaitCode.TRANSACTION_PENDING)
@@ -79,6 +75,8 @@ class _Pass:
         if row.succeeded:
             return self._end(DeliveryState.DELIVERED)
         sentence = "The transaction failed, although nodes had expected it to succeed."
+        if not row.mined_hash:
+            sentence = "Another transaction has used its nonce, so it can never be mined."
         return self._refuse(Reason("transaction_failed", sentence))
 
     def _is_done(self, values: BatchValues) -> bool | None:

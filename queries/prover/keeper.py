@@ -45,19 +45,20 @@ def keep_awake(context: ProverContext, destination: int, *, is_full_check: bool)
 
 
 def _follow_updates(context: ProverContext, destination: int) -> bool:
-    """Whether an update is on its way. Follows cancelled ones and those of a former signer too:
-    later nonces wait for them.
+    """Whether an update is on its way. Follows whatever no job and no delivery follows: cancelled
+    updates, those of a former signer and what fills a gap, because later nonces wait for them.
     """
     lane = context.lane(destination)
-    updates = SentTransaction.objects.filter(chain=destination, jobs=None, confirmed=False)
-    rows = updates.order_by("nonce")
+    updates = SentTransaction.objects.filter(chain=destination, confirmed=False)
+    rows = updates.filter(jobs=None, deliveries=None).order_by("nonce")
     return rows.exists() and follow(lane, rows, lane.destination.latest_head().number)
 
 
 def _updates(registry: Registry) -> QuerySet[SentTransaction]:
     """The updates that were sent to keep the registry awake, and cancelled ones."""
     is_update = Q(to=registry.address) | Q(to=F("sender"))  # a cancelled one is an empty transfer
-    return SentTransaction.objects.filter(is_update, chain=registry.destination, jobs=None)
+    rows = SentTransaction.objects.filter(is_update, chain=registry.destination)
+    return rows.filter(jobs=None, deliveries=None)
 
 
 def _update_if_due(context: ProverContext, registry: Registry, fault: str) -> None:
