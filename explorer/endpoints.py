@@ -5,7 +5,16 @@ OpenAPI, the reference and the URL patterns are made of them.
 
 from django.urls import URLPattern
 
-from queries.api import attestations, batches, estimates, lookups, openapi, webhooks
+from queries.api import (
+    attestations,
+    batches,
+    endpoint,
+    estimates,
+    feeds,
+    lookups,
+    openapi,
+    webhooks,
+)
 from queries.compat import event_proofs, second_generation
 from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
@@ -19,6 +28,11 @@ ENDPOINTS = (
     batches.cancel_batch,
     batches.batch_queries,
     batches.batch_proof,
+    feeds.post_feed,
+    feeds.get_feeds,
+    feeds.get_feed,
+    feeds.patch_feed,
+    feeds.delete_feed,
     webhooks.webhook_deliveries,
     webhooks.replay_webhook,
     webhooks.webhook_secret,
@@ -40,4 +54,4 @@ ENDPOINTS = (
 def url_patterns(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     """The URL patterns of all endpoints, with these routes and batch limits."""
     configuration: dict[str, object] = {"routes": routes, "limits": limits, "endpoints": ENDPOINTS}
-    return [endpoint.url_pattern(configuration) for endpoint in ENDPOINTS]
+    return endpoint.url_patterns(ENDPOINTS, configuration)

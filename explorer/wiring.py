@@ -20,23 +20,15 @@ from queries.config.registries import Registry
 from queries.config.routes import Routes, read_routes
 from queries.config.routes_file import RoutesFileError
 from queries.http.thread_slots import thread_slot
+from queries.intake.submit import batch_limits
 from queries.reading.facts import FactView
-from queries.schema.batch_checks import BatchLimits
 
 try:
     ROUTES = read_routes(settings.ROUTES_FILE)
 except RoutesFileError as error:
     raise ImproperlyConfigured(str(error)) from None
 
-LIMITS = BatchLimits(
-    blocks=settings.BATCH_BLOCKS,
-    accounts=settings.BATCH_ACCOUNTS,
-    slots=settings.BATCH_SLOTS,
-    events=settings.BATCH_EVENTS,
-    webhook_headers=10,
-    webhook_header_bytes=4_096,
-    body_bytes=settings.BATCH_BODY_BYTES,
-)
+LIMITS = batch_limits()
 
 
 def ask_wallet(

@@ -12,7 +12,7 @@ class RequestCode(ErrorCode):
 
     WRONG_TYPE = "A value has the wrong JSON type."
     MISSING_FIELD = "A required field is missing."
-    UNKNOWN_FIELD = "A block, an account, a delivery or the webhook has an unknown field."
+    UNKNOWN_FIELD = "A block, an account, a delivery, a feed or the webhook has an unknown field."
     CHAIN_UNSUPPORTED = "No chain with this id or name is configured."
     ROUTE_UNSUPPORTED = (
         "Both chains are configured, but the destination has no registry for the source."
@@ -141,6 +141,19 @@ class LookupCode(ErrorCode):
         503,
         NOT_RETRYABLE,
     )
+
+
+class FeedCode(ErrorCode):
+    """Errors of feeds, besides those of their batches."""
+
+    FEED_MALFORMED = (
+        "A feed's interval, end, budget, state or choice of runs to make up for is not one that is "
+        "accepted, or `$due` is not in place of its one block."
+    )
+    TOO_MANY_FEEDS = "Your account has the maximum number of feeds.", 409
+    FEED_UNKNOWN = "You have no feed with this id.", 404
+    FEED_ENDED = "The feed has ended, so it cannot be changed.", 409
+    HEAD_UNKNOWN = "No prover has read the source chain's newest block yet.", 503
 
 
 class EndpointCode(ErrorCode):

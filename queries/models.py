@@ -14,7 +14,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest, Lower
 from django.utils import timezone
 
-from queries.statuses import BatchStatus, DeliveryState
+from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
 
 IS_QUEUED = models.Q(due_at__isnull=False)  # condition of the indexes that claims use
 IS_BLOCK_QUERY = models.Q(account="", name="")  # queries of header fields and of a block's content
@@ -296,6 +296,82 @@ class Delivery(LeasedRow):
 
     def __str__(self) -> str:
         return f"{self.batch_id}, delivery {self.position}"
+
+
+IS_ACTIVE = models.Q(state=FeedState.ACTIVE)
+
+
+class Feed(models.Model):
+    """A batch that is submitted again whenever it is due; see `queries/feeds`."""
+
+    id = models.CharField(max_length=26, primary_key=True)  # a ULID
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        related_name="feeds",
+        db_index=False,  # the index below begins with it
+    )
+    # The batch's JSON, with `$due` as its block. Text, because jsonb would sort its accounts.
+    body = models.TextField()
+    source = models.PositiveBigIntegerField()
+    interval = models.PositiveBigIntegerField()  # blocks of the source, or seconds
+    # The next run's block or time; the other one is null.
+    due_block = models.PositiveBigIntegerField(null=True)
+    due_at = models.DateTimeField(null=True)
+    catch_up = models.CharField(max_length=6, choices=CatchUp.choices)
+    until = models.DateTimeField(null=True)
+    budget = models.CharField(max_length=64, default="")  # wei in 24 hours; empty: unlimited
+    state = models.CharField(max_length=6, choices=FeedState.choices, default=FeedState.ACTIVE)
+    reason = models.CharField(max_length=1_000, default="")  # why it is paused or has ended
+    waits_for = models.CharField(max_length=1_000, default="")  # why a run that is due waits
+    retry_at = models.DateTimeField(null=True)  # of that run
+    created_at = models.DateTimeField()
+    resumed_at = models.DateTimeField()  # last time; runs before do not count as failed
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(name="queries_feed_owner", fields=["owner", "-id"]),
+            models.Index(
+                name="queries_feed_time",
+                fields=["due_at"],
+                condition=IS_ACTIVE & models.Q(due_at__isnull=False),
+            ),
+            models.Index(
+                name="queries_feed_block",
+                fields=["source", "due_block"],
+                condition=IS_ACTIVE & models.Q(due_block__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class FeedRun(models.Model):
+    """A batch of a feed, or why it could not be submitted."""
+
+    id = models.CharField(max_length=26, primary_key=True)  # a ULID
+    feed = models.ForeignKey(
+        Feed,
+        models.CASCADE,
+        related_name="runs",
+        db_index=False,  # the constraint below has an index
+    )
+    due = models.PositiveBigIntegerField()  # its block, or Unix time
+    submitted_at = models.DateTimeField()
+    batch = models.OneToOneField(Batch, models.CASCADE, null=True, related_name="feed_run")
+    # Why there is no batch:
+    error_code = models.CharField(max_length=60, default="")
+    error_sentence = models.CharField(max_length=1_000, default="")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(name="queries_feedrun_due", fields=["feed", "due"])
+        ]
+        indexes: ClassVar = [models.Index(name="queries_feedrun_newest", fields=["feed", "-id"])]
+
+    def __str__(self) -> str:
+        return f"{self.feed_id}, {self.due}"
 
 
 class JobTransaction(models.Model):

@@ -30,6 +30,19 @@ class DeliveryState(TextChoices):
 OPEN_DELIVERIES = (DeliveryState.WAITING, DeliveryState.SENT)
 
 
+class FeedState(TextChoices):
+    ACTIVE = "ACTIVE"
+    PAUSED = "PAUSED"
+    ENDED = "ENDED"  # final
+
+
+class CatchUp(TextChoices):
+    """Which runs a feed makes up for after a pause."""
+
+    LATEST = "latest"
+    ALL = "all"
+
+
 class Readiness(StrEnum):
     """Whether the facts of a block could be proven now, from proven to furthest from it."""
 

@@ -110,7 +110,7 @@ CORS_HEADERS = {
     "Access-Control-Expose-Headers": EXPOSED_HEADERS,
 }
 PREFLIGHT_HEADERS = {
-    "Access-Control-Allow-Methods": "GET, HEAD, POST",
+    "Access-Control-Allow-Methods": "GET, HEAD, POST, PATCH, DELETE",
     "Access-Control-Allow-Headers": "api-key, authorization, content-type, idempotency-key, "
     "if-none-match",
     "Access-Control-Max-Age": "86400",

@@ -169,6 +169,8 @@ OPERATORS = env.wallets("OPERATORS")
 DEMO_WALLET_NODE = env.local_node("DEMO_WALLET_NODE", is_allowed=DEVELOPMENT)
 REQUESTS_PER_MINUTE = env.number("REQUESTS_PER_MINUTE", 600, minimum=1)
 FACTS_PER_DAY = env.number("FACTS_PER_DAY", 1_000_000, minimum=1)
+FEEDS_PER_ACCOUNT = env.number("FEEDS_PER_ACCOUNT", 20, minimum=0)
+FEED_SECONDS = env.number("FEED_SECONDS", 60, minimum=1)
 
 # The API's limits
 

@@ -1,17 +1,18 @@
 """An endpoint, as the server and the API description use it, and what most endpoints share."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from http import HTTPStatus
 from inspect import signature
 from itertools import chain
 from typing import Any
 
+from django.http import HttpRequest
 from django.http.response import HttpResponse, HttpResponseBase
 from django.urls import URLPattern, path
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
@@ -83,20 +84,40 @@ class Endpoint:
         """An example of its response."""
         return example_of(self.response) | self.example_changes
 
-    def url_pattern(self, configuration: Mapping[str, object]) -> URLPattern:
-        """The URL pattern; its view gets the values that it has parameters for."""
-        route = self.path.removeprefix("/").replace("{", "<str:").replace("}", ">")
-        check_method = require_safe if self.method == "GET" else require_POST
+    def configured_view(
+        self, configuration: Mapping[str, object]
+    ) -> Callable[..., HttpResponseBase]:
+        """The view as it is served, with the values that it has parameters for."""
         view = _with_http_response(self.view)
         if self.needs_key:
             view = require_api_key(view)
         arguments = configuration.keys() & signature(self.view).parameters
-        return path(
-            route,
-            csrf_exempt(check_method(view)),
-            {name: configuration[name] for name in arguments},
-            name=self.view.__name__.replace("_", "-"),
-        )
+        return partial(view, **{name: configuration[name] for name in arguments})
+
+
+def url_patterns(
+    endpoints: Iterable[Endpoint], configuration: Mapping[str, object]
+) -> list[URLPattern]:
+    """The URL patterns of these endpoints, which may share a path. Views take the configuration."""
+    by_path: dict[str, list[Endpoint]] = {}
+    for endpoint in endpoints:
+        by_path.setdefault(endpoint.path, []).append(endpoint)
+    return [_url_pattern(group, configuration) for group in by_path.values()]
+
+
+def _url_pattern(endpoints: Sequence[Endpoint], configuration: Mapping[str, object]) -> URLPattern:
+    first = endpoints[0]
+    views = {endpoint.method: endpoint.configured_view(configuration) for endpoint in endpoints}
+    if "GET" in views:
+        views["HEAD"] = views["GET"]
+
+    @csrf_exempt
+    @require_http_methods(list(views))
+    def dispatch(request: HttpRequest, **arguments: object) -> HttpResponseBase:
+        return views[str(request.method)](request, **arguments)
+
+    route = first.path.removeprefix("/").replace("{", "<str:").replace("}", ">")
+    return path(route, dispatch, name=first.view.__name__.replace("_", "-"))
 
 
 def endpoint(method: str, path: str, summary: str, **options: Any) -> Callable[[View], Endpoint]:

@@ -13,6 +13,7 @@ from queries.api.lookups import balance_call
 from queries.attestations.body import AttestationBody
 from queries.config.routes import Chain, Routes
 from queries.reading.chain_heads import chain_heads, last_final_block
+from queries.schema.feed_bodies import DUE_BLOCK, DUE_TIME
 from queries.schema.json_schema import example_of
 
 # These stand in all examples; `fill_in` puts the server's own values in their places.
@@ -56,6 +57,26 @@ _BODIES: dict[str, dict[str, dict[str, Any]]] = {
         "All that can be asked for": _FULL_REQUEST,
     },
     "EstimateRequest": {"One balance": {"destinationChainId": DESTINATION, "data": BALANCE}},
+    "FeedRequest": {
+        "One balance every 300 blocks": {
+            "every": {"blocks": 300},
+            "batch": {
+                "destinationChainId": DESTINATION,
+                "fee": FEE,
+                "data": {SOURCE: {DUE_BLOCK: {"accounts": {_ACCOUNT: {"props": ["BALANCE"]}}}}},
+            },
+        },
+        "One balance each week": {
+            "every": {"seconds": 604_800},
+            "batch": {
+                "destinationChainId": DESTINATION,
+                "fee": FEE,
+                "data": {SOURCE: {DUE_TIME: {"accounts": {_ACCOUNT: {"props": ["BALANCE"]}}}}},
+            },
+            "catchUp": "all",
+        },
+    },
+    "FeedChange": {"Pause": {"state": "PAUSED"}, "Resume": {"state": "ACTIVE"}},
     "LookupBody": {"One balance": {"data": LOOKUP}},
     "AttestationBody": {"A signer's attestation": example_of(AttestationBody, "validation")},
 }

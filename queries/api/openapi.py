@@ -59,9 +59,7 @@ def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) ->
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": server}],
-        "paths": {
-            endpoint.path: {endpoint.method.lower(): _operation(endpoint)} for endpoint in endpoints
-        },
+        "paths": _paths(endpoints),
         "webhooks": {"batchEnded": {"post": _webhook()}},
         "components": {
             "securitySchemes": {
@@ -108,6 +106,13 @@ def _schemas(endpoints: Sequence[Endpoint], limits: BatchLimits) -> dict[str, Sc
     codes = sorted({code.code for code in error_codes(endpoints)})
     schemas["ErrorResponse"]["properties"]["code"]["enum"] = codes
     return schemas
+
+
+def _paths(endpoints: Sequence[Endpoint]) -> Schema:
+    paths: Schema = {endpoint.path: {} for endpoint in endpoints}
+    for described in endpoints:
+        paths[described.path][described.method.lower()] = _operation(described)
+    return paths
 
 
 def _operation(endpoint: Endpoint) -> Schema:

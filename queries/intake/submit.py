@@ -58,6 +58,26 @@ def submit_batch(
     limits: BatchLimits,
 ) -> Batch:
     """Check and store the batch in a parsed body. Raises `RefusalError`."""
+    batch = check_batch(content, routes, limits)
+    _check_idempotency_key(idempotency_key)
+    return store_batch(owner, batch, idempotency_key, routes)
+
+
+def batch_limits() -> BatchLimits:
+    """The limits of batches by the settings."""
+    return BatchLimits(
+        blocks=settings.BATCH_BLOCKS,
+        accounts=settings.BATCH_ACCOUNTS,
+        slots=settings.BATCH_SLOTS,
+        events=settings.BATCH_EVENTS,
+        webhook_headers=10,
+        webhook_header_bytes=4_096,
+        body_bytes=settings.BATCH_BODY_BYTES,
+    )
+
+
+def check_batch(content: object, routes: Routes, limits: BatchLimits) -> CheckedBatch:
+    """Check a parsed body. Raises `RefusalError`."""
     batch = read_batch(content, routes, limits)
     if batch.webhook and not settings.ALLOW_PRIVATE_WEBHOOKS and is_private(batch.webhook.url):
         raise InvalidValueError(
@@ -66,19 +86,18 @@ def submit_batch(
             "allow it with ALLOW_PRIVATE_WEBHOOKS.",
             "webhook.url",
         )
-    return store_batch(owner, batch, idempotency_key, routes)
+    return batch
 
 
 def store_batch(
     owner: Account, request: CheckedBatch, idempotency_key: str | None, routes: Routes
 ) -> Batch:
     """Store the batch, or return the one that the same idempotency key stored before."""
-    _check_idempotency_key(idempotency_key)
     body = json.dumps(request.content, sort_keys=True)
     digest = hashlib.sha256(body.encode()).hexdigest()
     if earlier_batch := _earlier_batch(owner, idempotency_key, digest):
         return earlier_batch
-    _check_fee(request, free=routes.chains[request.destination].free)
+    check_fee(request, free=routes.chains[request.destination].free)
     refuse_blocks_beyond_head(request.blocks, routes.limits)
     batch = _new_batch(owner, request, idempotency_key, digest)
     queries = list(build_queries(batch, request.blocks))
@@ -173,7 +192,8 @@ def _earlier_batch(owner: Account, key: str | None, digest: str) -> Batch | None
     return batch
 
 
-def _check_fee(request: CheckedBatch, *, free: bool) -> None:
+def check_fee(request: CheckedBatch, *, free: bool) -> None:
+    """Refuse the fee 0 where proving is not free."""
     if not request.fee and not free:
         raise RefusalError(
             EndpointCode.FEE_TOO_LOW,

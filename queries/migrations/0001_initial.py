@@ -182,6 +182,39 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='Feed',
+            fields=[
+                ('id', models.CharField(max_length=26, primary_key=True, serialize=False)),
+                ('body', models.TextField()),
+                ('source', models.PositiveBigIntegerField()),
+                ('interval', models.PositiveBigIntegerField()),
+                ('due_block', models.PositiveBigIntegerField(null=True)),
+                ('due_at', models.DateTimeField(null=True)),
+                ('catch_up', models.CharField(choices=[('latest', 'Latest'), ('all', 'All')], max_length=6)),
+                ('until', models.DateTimeField(null=True)),
+                ('budget', models.CharField(default='', max_length=64)),
+                ('state', models.CharField(choices=[('ACTIVE', 'Active'), ('PAUSED', 'Paused'), ('ENDED', 'Ended')], default='ACTIVE', max_length=6)),
+                ('reason', models.CharField(default='', max_length=1000)),
+                ('waits_for', models.CharField(default='', max_length=1000)),
+                ('retry_at', models.DateTimeField(null=True)),
+                ('created_at', models.DateTimeField()),
+                ('resumed_at', models.DateTimeField()),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='feeds', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='FeedRun',
+            fields=[
+                ('id', models.CharField(max_length=26, primary_key=True, serialize=False)),
+                ('due', models.PositiveBigIntegerField()),
+                ('submitted_at', models.DateTimeField()),
+                ('error_code', models.CharField(default='', max_length=60)),
+                ('error_sentence', models.CharField(default='', max_length=1000)),
+                ('batch', models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='feed_run', to='queries.batch')),
+                ('feed', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='queries.feed')),
+            ],
+        ),
+        migrations.CreateModel(
             name='JobTransaction',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -449,6 +482,26 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='factmention',
             constraint=models.UniqueConstraint(fields=('fact', 'address_or_hash'), name='queries_mention_key'),
+        ),
+        migrations.AddIndex(
+            model_name='feed',
+            index=models.Index(fields=['owner', '-id'], name='queries_feed_owner'),
+        ),
+        migrations.AddIndex(
+            model_name='feed',
+            index=models.Index(condition=models.Q(('state', 'ACTIVE'), ('due_at__isnull', False)), fields=['due_at'], name='queries_feed_time'),
+        ),
+        migrations.AddIndex(
+            model_name='feed',
+            index=models.Index(condition=models.Q(('state', 'ACTIVE'), ('due_block__isnull', False)), fields=['source', 'due_block'], name='queries_feed_block'),
+        ),
+        migrations.AddIndex(
+            model_name='feedrun',
+            index=models.Index(fields=['feed', '-id'], name='queries_feedrun_newest'),
+        ),
+        migrations.AddConstraint(
+            model_name='feedrun',
+            constraint=models.UniqueConstraint(fields=('feed', 'due'), name='queries_feedrun_due'),
         ),
         migrations.AddIndex(
             model_name='proof',

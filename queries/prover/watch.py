@@ -1,5 +1,5 @@
 """Poll all nodes' heads, follow light clients, check transactions until they are final, and store
-the results.
+the results. Submit the batches of feeds.
 
 At longer intervals, check finality, ENS, funds, and how far back a node proves.
 """
@@ -28,6 +28,7 @@ from queries.config.routes import Chain
 from queries.database.chain_records import claim_poll, record_head, record_node
 from queries.database.clock import shared_now
 from queries.database.light_clients import light_client_row, store_fault, store_state, stored_state
+from queries.feeds.run import submit_due_runs
 from queries.models import ChainRecord, LightClient, NodeRecord
 from queries.prover.context import ProverContext
 from queries.prover.keeper import keep_awake
@@ -52,7 +53,7 @@ class Watch:
         self._destinations = {destination for _, destination in registries}
 
     def poll_once(self) -> None:
-        """Poll the chains that are due."""
+        """Poll the chains that are due, and submit the runs of feeds that are."""
         for chain_id in sorted(self._sources | self._destinations):
             record = None if self._is_stopped() else claim_poll(chain_id, self._context.limits)
             if record:
@@ -63,6 +64,8 @@ class Watch:
                         self._context.lane(chain_id), is_full_check=is_full_check
                     )
                     keep_awake(self._context, chain_id, is_full_check=is_full_check)
+
+        submit_due_runs(self._context.routes, sorted(self._sources), self._is_stopped)
 
     def _poll(self, chain: Chain, record: ChainRecord, *, is_full_check: bool) -> None:
         if chain.beacon:

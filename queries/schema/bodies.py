@@ -248,7 +248,7 @@ Topics = Annotated[
 _TOPICS_MEANING = "By position, as in eth_getLogs; null matches any topic."
 
 
-def _optional(description: str) -> Any:
+def optional(description: str) -> Any:
     return Field(default_factory=_no_default, description=description)
 
 
@@ -277,11 +277,11 @@ class LogBody(EventBody):
         frozenset({"address"}),
         frozenset({"address", "topics"}),
     )
-    transaction: Transaction = _optional("The transaction's hash, or its index in the block.")
-    log: Index = _optional("The log's index within its receipt.")
-    logIndex: Index = _optional("The log's index within the block, as JSON-RPC counts.")
-    address: Emitter = _optional("The contract that emitted the logs.")
-    topics: Topics = _optional(_TOPICS_MEANING)
+    transaction: Transaction = optional("The transaction's hash, or its index in the block.")
+    log: Index = optional("The log's index within its receipt.")
+    logIndex: Index = optional("The log's index within the block, as JSON-RPC counts.")
+    address: Emitter = optional("The contract that emitted the logs.")
+    topics: Topics = optional(_TOPICS_MEANING)
 
 
 class AbsenceBody(EventBody):
@@ -297,13 +297,13 @@ class AbsenceBody(EventBody):
         frozenset({"address"}),
         frozenset({"topic"}),
     )
-    transaction: Transaction = _optional(
+    transaction: Transaction = optional(
         "Without `address`: an index at or beyond the end of the block's transactions."
     )
-    withdrawal: Index = _optional("An index at or beyond the end of the block's withdrawals.")
-    address: Emitter = _optional("The contract that emitted no such log.")
-    topics: Topics = _optional(_TOPICS_MEANING)
-    topic: Topic = _optional("A topic that no log of the block has at any position.")
+    withdrawal: Index = optional("An index at or beyond the end of the block's withdrawals.")
+    address: Emitter = optional("The contract that emitted no such log.")
+    topics: Topics = optional(_TOPICS_MEANING)
+    topic: Topic = optional("A topic that no log of the block has at any position.")
 
     @model_validator(mode="after")
     def _check_topics(self) -> Self:
@@ -527,7 +527,7 @@ class DeliveryBody(Body):
     gas: Annotated[int, BeforeValidator(_read_gas), text_schema(_WEI, "200000")] = Field(
         description=f"The gas that the call may use, {MIN_DELIVERY_GAS:,} to {MAX_DELIVERY_GAS:,}."
     )
-    unless: ConditionBody = _optional(
+    unless: ConditionBody = optional(
         "A view of the contract that is called first: if it returns true, nothing is delivered."
     )
 
@@ -601,7 +601,7 @@ class EstimateRequest(BlocksBody):
         "here and only delivered, to contracts that know block hashes by themselves. Then the "
         "chains need no route, and `deliver` must not be empty.",
     )
-    block: NamedBlockBody = _optional(
+    block: NamedBlockBody = optional(
         f"The contract that names the block whose selector is `{NAMED_BLOCK}`. It is asked once, "
         "when a prover takes the batch; then answers show the block by its number."
     )

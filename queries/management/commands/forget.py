@@ -18,7 +18,7 @@ from queries.database.clock import shared_now
 from queries.intake.cancel import cancel
 from queries.management.base import OperatorCommand
 from queries.management.commands.prune import CHUNK_BATCHES, deletable_batches, delete_in_chunks
-from queries.models import Batch, WebhookDelivery
+from queries.models import Batch, Feed, WebhookDelivery
 
 
 class Command(OperatorCommand):
@@ -59,6 +59,7 @@ def _delete_account(account: Account) -> None:
     account.keys.all().delete()
     account.sessions.all().delete()
     SignInNonce.objects.filter(address=account.address).delete()
+    Feed.objects.filter(owner=account).delete()
     batches = Batch.objects.filter(owner=account)
     batches.exclude(webhook_url="").update(webhook_url="", webhook_headers=[])
     for batch in batches.filter(ended_at=None):

@@ -16,8 +16,19 @@ from accounts.wording import format_count
 from queries.database.clock import shared_now
 from queries.database.stored_proofs import EVENTS, HEADERS
 from queries.management.base import OperatorCommand
-from queries.models import Batch, BlockJob, Fact, Proof, Query, SentTransaction, Share
+from queries.models import (
+    Batch,
+    BlockJob,
+    Fact,
+    Feed,
+    FeedRun,
+    Proof,
+    Query,
+    SentTransaction,
+    Share,
+)
 from queries.proving.facts import FactKind
+from queries.statuses import FeedState
 from queries.transactions.lane import NONCE_USED_ELSEWHERE
 
 CHUNK_ROWS, CHUNK_BATCHES = 100, 5  # in a database transaction; a batch may have 1,000 queries
@@ -93,7 +104,11 @@ def _delete_unneeded(cutoff: datetime) -> Counter[str]:
     proofs = Proof.objects.exclude(Exists(queries.filter(account=OuterRef("subject"))))
     counts += delete_in_chunks(proofs.exclude(subject__in=[HEADERS, EVENTS]))
     jobs = BlockJob.objects.filter(due_at=None).exclude(queries__isnull=False)
-    return counts + delete_in_chunks(jobs.exclude(transactions__isnull=False))
+    counts += delete_in_chunks(jobs.exclude(transactions__isnull=False))
+    # Other runs have batches, with which they are deleted.
+    counts += delete_in_chunks(FeedRun.objects.filter(batch=None, submitted_at__lt=cutoff))
+    old_feeds = Feed.objects.filter(state=FeedState.ENDED, created_at__lt=cutoff)
+    return counts + delete_in_chunks(old_feeds.exclude(runs__isnull=False))
 
 
 def delete_in_chunks(rows: QuerySet[Any], size: int = CHUNK_ROWS) -> Counter[str]:

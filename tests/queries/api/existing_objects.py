@@ -17,8 +17,9 @@ from queries.config.limits import Limits
 from queries.config.routes import NodeAddress, Routes
 from queries.models import Query, WebhookDelivery
 from queries.prover.worker import deliver_once
+from queries.schema.feed_bodies import DUE_TIME
 from tests.queries.api.example_attestations import BLOCK, attestation, make_waiting_queries
-from tests.queries.api.served_api import LIMITS, OTHER_WALLET, ROUTES, SEPOLIA, submitted
+from tests.queries.api.served_api import LIMITS, OTHER_WALLET, ROUTES, SEPOLIA, made_feed, submitted
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, ended_batch, running_service
 from tests.queries.schema.example_batches import without
 
@@ -81,6 +82,10 @@ def existing_objects(node: LocalNode) -> Iterator[ExistingObjects]:
         without_fee = without(body, "fee")
         words = CHAIN_ID, service.routes.registries[route].address, (1, HOLDER, block, 1, 0)
         lookup = f"0x{(SELECTOR + encode(ARGUMENT_TYPES, words)).hex()}"
+        feed = {
+            "every": {"seconds": 3_600},
+            "batch": body | {"data": {str(CHAIN_ID): {DUE_TIME: {"accounts": accounts}}}},
+        }
         event = WebhookDelivery.objects.values_list("pk", flat=True).get()
         yield ExistingObjects(
             prover,
@@ -91,12 +96,14 @@ def existing_objects(node: LocalNode) -> Iterator[ExistingObjects]:
                 "/submit-request": {"destination_chain_id": str(CHAIN_ID), "data": body["data"]},
                 "/attestations": attestation(),
                 "/ccip": {"data": lookup},
+                "/feeds": feed,
             },
             {
                 "batch": batch,
                 "data": lookup,
                 "batchQueryId": batch,
                 "event": event,
+                "feed": made_feed(prover.key, feed),
                 "request_id": batch,
                 "destination": str(CHAIN_ID),
                 "query_id": f"{batch}-0",

@@ -119,6 +119,20 @@ def submitted(key: str, content: object, **headers: str) -> str:
     return str(response.json()["internalId"])
 
 
+def make_feed(key: str, content: object) -> Any:
+    """The answer to POST /feeds."""
+    return Client().post(
+        "/feeds", json.dumps(content), content_type="application/json", headers={"api-key": key}
+    )
+
+
+def made_feed(key: str, content: object) -> str:
+    """Make a feed, and return its id."""
+    response = make_feed(key, content)
+    assert response.status_code == 200, response.text
+    return str(response.json()["id"])
+
+
 def ask(key: str, address: str, **parameters: str | int) -> Any:
     return Client().get(address, parameters, headers={"api-key": key})
 

@@ -1,0 +1,229 @@
+"""Endpoints of feeds, which submit the same batch whenever it is due."""
+
+from typing import Annotated, Any
+
+from django.http import HttpRequest
+from pydantic import Field
+
+from accounts.http.errors import BodyCode
+from accounts.models import ApiKey
+from queries.api.endpoint import BATCH_ERRORS, PAGE_PARAMETERS, Link, endpoint, path_parameter
+from queries.api.request_parts import cursor_parameter, json_body, page_size
+from queries.api.responses import ApiModel, ChainId, Id, Moment, Selector, WarningResponse, Wei
+from queries.config.routes import Routes
+from queries.error_codes import EndpointCode, FeedCode, RequestCode
+from queries.feeds.manage import change_feed, create_feed, end_feed, feed_not_found
+from queries.feeds.run import MAX_FAILED_RUNS
+from queries.models import Feed
+from queries.reading.feeds import FeedRunView, FeedView, feed_page, feed_view, find_feed, run_page
+from queries.schema.batch_checks import BatchLimits
+from queries.schema.feed_bodies import FeedBatchBody, FeedChange, FeedRequest
+from queries.schema.json_schema import example_of
+from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
+
+
+class EveryResponse(ApiModel):
+    blocks: int | None = Field(default=None, examples=[300])
+    seconds: int | None = None
+
+
+class FeedResponse(ApiModel):
+    """A feed. It submits its batch whenever it is due."""
+
+    id: Id
+    state: FeedState = Field(
+        description=f"PAUSED by its owner, or after {MAX_FAILED_RUNS} runs in a row whose batch "
+        "was refused or REJECTED, or had a delivery that FAILED; this is noticed when the next "
+        "run is due. ENDED feeds stay so.",
+        examples=["ACTIVE"],
+    )
+    reason: str | None = Field(description="Why it is paused or has ended.", examples=[None])
+    waits_for: str | None = Field(description="Why a run that is due waits.", examples=[None])
+    origin_chain_id: ChainId
+    every: EveryResponse
+    next_due: Selector | None = Field(
+        description="The block or time of its next run; null once it has ended.",
+        examples=["block:5186100"],
+    )
+    until: int | None = Field(description="The Unix time of the last run.", examples=[None])
+    budget: Wei | None = Field(description="What its runs may spend in 24 hours, in wei.")
+    catch_up: CatchUp = Field(
+        description="Which runs it makes up for after a pause.", examples=["latest"]
+    )
+    created: Moment
+
+
+class NewFeedResponse(FeedResponse):
+    warnings: list[WarningResponse] = Field(
+        description="Those of its batch, as in the response to a submission.", examples=[[]]
+    )
+
+
+class FeedListResponse(ApiModel):
+    feeds: list[FeedResponse]
+    cursor: Id | None = Field(description="The cursor of the next page.", examples=[None])
+
+
+class RunErrorResponse(ApiModel):
+    code: str = Field(examples=["too_many_facts"])
+    message: str = Field(
+        validation_alias="sentence", examples=["This batch asks for 7 facts. An account may ask …"]
+    )
+
+
+class FeedRunResponse(ApiModel):
+    """A run of a feed: a batch like any other, or the reason why there is none."""
+
+    due: Selector = Field(validation_alias="selector")
+    submitted: Moment = Field(validation_alias="submitted_at")
+    batch_query_id: Id | None = Field(validation_alias="batch")
+    status: BatchStatus | None = Field(description="Of its batch.", examples=["DONE"])
+    deliveries: list[DeliveryState] = Field(
+        description="The states of the batch's deliveries, in their order.",
+        examples=[["DELIVERED"]],
+    )
+    error: RunErrorResponse | None = Field(
+        description="Why no batch was submitted.", examples=[None]
+    )
+
+
+class FeedDetailsResponse(FeedResponse):
+    batch: Annotated[
+        dict[str, Any],
+        Field(
+            description="The batch's body, without the webhook's headers.",
+            examples=[example_of(FeedBatchBody, "validation")],
+        ),
+    ]
+    runs: list[FeedRunResponse] = Field(description="A page of its runs, newest first.")
+    cursor: Id | None = Field(description="The cursor of the next page of runs.", examples=[None])
+
+
+_FEED = path_parameter("feed", "The `id` of a feed.")
+_FEED_LINK = Link("getFeed", "feed", "/id")
+
+
+@endpoint(
+    "POST",
+    "/feeds",
+    "Make a feed: the same batch again, whenever it is due. Each run is a batch of yours like any "
+    "other, with the same limits, and is submitted once its block or time exists.",
+    body=FeedRequest,
+    own_errors=(
+        *BATCH_ERRORS,
+        EndpointCode.FEE_TOO_LOW,
+        FeedCode.FEED_MALFORMED,
+        FeedCode.TOO_MANY_FEEDS,
+        FeedCode.HEAD_UNKNOWN,
+    ),
+    links=(_FEED_LINK,),
+)
+def post_feed(
+    request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
+) -> NewFeedResponse:
+    content = json_body(request, limits.body_bytes)
+    feed, first_batch = create_feed(key.owner, content, routes, limits)
+    warnings = [WarningResponse.model_validate(warning) for warning in first_batch.warnings]
+    return NewFeedResponse(**_feed_members(feed_view(feed)), warnings=warnings)
+
+
+@endpoint(
+    "GET",
+    "/feeds",
+    "Your feeds, newest first.",
+    parameters=PAGE_PARAMETERS,
+    own_errors=(EndpointCode.PARAMETER_MALFORMED,),
+    links=(Link("getFeed", "feed", "/feeds/0/id"),),
+)
+def get_feeds(request: HttpRequest, key: ApiKey) -> FeedListResponse:
+    page = feed_page(key.owner, cursor=cursor_parameter(request), limit=page_size(request))
+    feeds = [FeedResponse(**_feed_members(view)) for view in page.rows]
+    return FeedListResponse(feeds=feeds, cursor=page.older or None)
+
+
+@endpoint(
+    "GET",
+    "/feeds/{feed}",
+    "One of your feeds, with its runs, newest first.",
+    parameters=(_FEED, *PAGE_PARAMETERS),
+    own_errors=(EndpointCode.PARAMETER_MALFORMED, FeedCode.FEED_UNKNOWN),
+    links=(Link("batchQueryStatus", "batchQueryId", "/runs/0/batchQueryId"),),
+)
+def get_feed(request: HttpRequest, key: ApiKey, feed: str) -> FeedDetailsResponse:
+    cursor, limit = cursor_parameter(request), page_size(request)
+    row = find_feed(key.owner, feed)
+    if row is None:
+        raise feed_not_found(feed)
+    view, page = feed_view(row), run_page(row, cursor=cursor, limit=limit)
+    return FeedDetailsResponse(
+        **_feed_members(view),
+        batch=view.batch,
+        runs=list(map(_run_response, page.rows)),
+        cursor=page.older or None,
+    )
+
+
+@endpoint(
+    "PATCH",
+    "/feeds/{feed}",
+    "Pause or resume one of your feeds, or change its budget. A feed that is resumed makes up for "
+    "the latest run that was due, or for all of them, by its `catchUp`.",
+    parameters=(_FEED,),
+    body=FeedChange,
+    own_errors=(
+        *BodyCode,
+        RequestCode.WRONG_TYPE,
+        RequestCode.UNKNOWN_FIELD,
+        RequestCode.FEE_MALFORMED,
+        FeedCode.FEED_MALFORMED,
+        FeedCode.FEED_UNKNOWN,
+        FeedCode.FEED_ENDED,
+    ),
+    links=(_FEED_LINK,),
+)
+def patch_feed(request: HttpRequest, key: ApiKey, feed: str, limits: BatchLimits) -> FeedResponse:
+    return _feed_response(change_feed(key.owner, feed, json_body(request, limits.body_bytes)))
+
+
+@endpoint(
+    "DELETE",
+    "/feeds/{feed}",
+    "End one of your feeds for good. Its batches stay, and go on.",
+    parameters=(_FEED,),
+    own_errors=(FeedCode.FEED_UNKNOWN,),
+    links=(_FEED_LINK,),
+)
+def delete_feed(_request: HttpRequest, key: ApiKey, feed: str) -> FeedResponse:
+    return _feed_response(end_feed(key.owner, feed))
+
+
+def _feed_response(feed: Feed) -> FeedResponse:
+    return FeedResponse(**_feed_members(feed_view(feed)))
+
+
+def _feed_members(view: FeedView) -> dict[str, Any]:
+    unit = "seconds" if view.next.is_time else "blocks"
+    return {
+        "id": view.id,
+        "state": view.state,
+        "reason": view.reason or None,
+        "waits_for": view.waits_for or None,
+        "origin_chain_id": view.source,
+        "every": EveryResponse(**{unit: view.interval}),
+        "next_due": None if view.state is FeedState.ENDED else str(view.next),
+        "until": int(view.until.timestamp()) if view.until else None,
+        "budget": view.budget,
+        "catch_up": view.catch_up,
+        "created": view.created_at,
+    }
+
+
+def _run_response(view: FeedRunView) -> FeedRunResponse:
+    return FeedRunResponse(
+        due=str(view.selector),
+        submitted=view.submitted_at,
+        batch_query_id=view.batch,
+        status=view.status,
+        deliveries=list(view.deliveries),
+        error=RunErrorResponse.model_validate(view.error) if view.error else None,
+    )

@@ -1,0 +1,98 @@
+"""An account's feeds, and the runs of one."""
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from accounts.models import Account
+from queries.feeds.schedule import due_of, due_selector
+from queries.ids import is_ulid
+from queries.models import Delivery, Feed, FeedRun
+from queries.reading.pagination import Cursor, Page, read_page
+from queries.schema.checked_batch import Selector
+from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
+from queries.wait_reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class FeedView:
+    """A feed, and when it is due."""
+
+    id: str
+    state: FeedState
+    reason: str  # why it is paused or has ended
+    waits_for: str  # why a run that is due waits
+    source: int
+    interval: int
+    next: Selector  # meaningless once it has ended
+    catch_up: CatchUp
+    until: datetime | None
+    budget: int | None  # wei
+    created_at: datetime
+    batch: dict[str, Any]  # its body; the webhook's headers, which may be secret, are left out
+
+
+@dataclass(frozen=True, slots=True)
+class FeedRunView:
+    """A run of a feed: its batch, or why there is none."""
+
+    selector: Selector
+    submitted_at: datetime
+    batch: str | None
+    status: BatchStatus | None
+    deliveries: Sequence[DeliveryState]  # of the batch, in their order
+    error: Reason | None
+
+
+def feed_page(owner: Account, *, cursor: Cursor | None, limit: int) -> Page[FeedView]:
+    """A page of the account's feeds, newest first."""
+    page = read_page(Feed.objects.filter(owner=owner), ("id",), cursor, limit)
+    return page.with_rows(map(feed_view, page.rows))
+
+
+def find_feed(owner: Account, feed_id: str) -> Feed | None:
+    return Feed.objects.filter(owner=owner, pk=feed_id if is_ulid(feed_id) else None).first()
+
+
+def run_page(feed: Feed, *, cursor: Cursor | None, limit: int) -> Page[FeedRunView]:
+    """A page of the feed's runs, newest first."""
+    runs = FeedRun.objects.filter(feed=feed).select_related("batch")
+    page = read_page(runs, ("id",), cursor, limit)
+    states = defaultdict[str, list[DeliveryState]](list)
+    rows = Delivery.objects.filter(batch__in=[run.batch_id for run in page.rows if run.batch_id])
+    for batch, state in rows.order_by("batch", "position").values_list("batch", "state"):
+        states[batch].append(DeliveryState(state))
+    return page.with_rows(
+        FeedRunView(
+            selector=due_selector(feed, run.due),
+            submitted_at=run.submitted_at,
+            batch=run.batch_id,
+            status=BatchStatus(run.batch.status) if run.batch else None,
+            deliveries=states.get(run.batch_id or "", []),
+            error=Reason(run.error_code, run.error_sentence) if run.error_code else None,
+        )
+        for run in page.rows
+    )
+
+
+def feed_view(row: Feed) -> FeedView:
+    batch = json.loads(row.body)
+    if "webhook" in batch:
+        batch["webhook"] = {"url": batch["webhook"]["url"]}
+    return FeedView(
+        id=row.pk,
+        state=FeedState(row.state),
+        reason=row.reason,
+        waits_for=row.waits_for,
+        source=row.source,
+        interval=row.interval,
+        next=due_selector(row, due_of(row)),
+        catch_up=CatchUp(row.catch_up),
+        until=row.until,
+        budget=int(row.budget, 16) if row.budget else None,
+        created_at=row.created_at,
+        batch=batch,
+    )

@@ -1,0 +1,229 @@
+"""Feeds over the API: what is accepted, and each refusal with its code, path and sentence."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+
+from queries.models import Batch, ChainRecord
+from tests.queries.api.served_api import (
+    HERE,
+    OPTIMISM,
+    OTHER_WALLET,
+    SEPOLIA,
+    WALLET,
+    ask,
+    made_feed,
+    make_feed,
+    make_key,
+    record_head,
+    submit,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database, pytest.mark.urls(HERE)]
+
+HEAD = 5_186_021
+BLOCK = {"accounts": {WALLET: {"props": ["BALANCE"]}}}
+DUE, DUE_TIME = "block:$due", "timestamp:$due"
+BATCH = {"destinationChainId": "11155111", "fee": "10", "data": {"11155111": {DUE: BLOCK}}}
+BY_TIME = BATCH | {"data": {"11155111": {DUE_TIME: BLOCK}}}
+FEED = {"every": {"blocks": 300}, "batch": BATCH}
+WEEKLY = {"every": {"seconds": 604_800}, "batch": BY_TIME}
+UNKNOWN_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18"
+
+
+@pytest.fixture(autouse=True)
+def head() -> None:
+    record_head(SEPOLIA, number=HEAD, timestamp=int(time.time()))
+    ChainRecord.objects.update(block_seconds=12.0)
+
+
+def send(key: str, method: str, feed: str, content: object = None) -> Any:
+    body = b"" if content is None else json.dumps(content)
+    headers = {"api-key": key}
+    return Client().generic(method, f"/feeds/{feed}", body, "application/json", headers=headers)
+
+
+def test_a_feed_of_blocks_is_made_and_read() -> None:
+    webhook = {"url": "https://example.org/hook", "headers": {"Authorization": "Bearer secret"}}
+    content = FEED | {"batch": BATCH | {"webhook": webhook, "label": "x"}, "budget": "25"}
+    key = make_key()
+    made = make_feed(key, content).json()
+    assert (made["state"], made["reason"], made["waitsFor"]) == ("ACTIVE", None, None)
+    assert (made["every"], made["nextDue"]) == ({"blocks": 300}, "block:5186100")
+    assert (made["budget"], made["catchUp"], made["until"]) == ("25", "latest", None)
+    assert [warning["sentence"] for warning in made["warnings"]] == [
+        'Fields that are not known here were ignored: "label".'
+    ]
+    details = ask(key, f"/feeds/{made['id']}").json()
+    assert details["batch"]["data"] == BATCH["data"]
+    assert details["batch"]["webhook"] == {"url": webhook["url"]}
+    assert details["runs"] == []
+    assert Batch.objects.count() == 0
+
+
+def test_times_are_due_at_multiples_of_the_interval_since_1970() -> None:
+    made = make_feed(make_key(), WEEKLY | {"until": 4_102_444_800, "catchUp": "all"}).json()
+    due = int(made["nextDue"].removeprefix("timestamp:"))
+    assert due % 604_800 == 0
+    assert 0 < due - time.time() <= 604_800
+    assert time.gmtime(due)[3:7] == (0, 0, 0, 3)  # Thursday, as 1 January 1970
+    assert (made["every"], made["until"]) == ({"seconds": 604_800}, 4_102_444_800)
+
+
+def test_only_the_owner_reads_and_changes_a_feed() -> None:
+    key, other = make_key(), make_key(OTHER_WALLET)
+    ids = [made_feed(key, FEED) for _ in range(3)]
+    page = ask(key, "/feeds", limit=2).json()
+    assert [feed["id"] for feed in page["feeds"]] == ids[:0:-1]
+    rest = ask(key, "/feeds", limit=2, cursor=page["cursor"]).json()
+    assert [feed["id"] for feed in rest["feeds"]] == ids[:1]
+    assert rest["cursor"] is None
+    assert ask(other, "/feeds").json()["feeds"] == []
+    for feed in (ids[0], UNKNOWN_ID, "x"):
+        for method, content in (("GET", None), ("PATCH", {"state": "PAUSED"}), ("DELETE", None)):
+            answer = send(other, method, feed, content)
+            assert (answer.status_code, answer.json()["code"]) == (404, "feed_unknown")
+            assert answer.json()["path"] == "feed"
+
+
+def test_a_feed_is_paused_resumed_and_ended() -> None:
+    key = make_key()
+    feed = made_feed(key, FEED)
+    paused = send(key, "PATCH", feed, {"state": "PAUSED", "budget": "100"}).json()
+    assert (paused["state"], paused["budget"]) == ("PAUSED", "100")
+    resumed = send(key, "PATCH", feed, {"state": "ACTIVE"}).json()
+    assert (resumed["state"], resumed["reason"], resumed["budget"]) == ("ACTIVE", None, "100")
+    for _ in range(2):
+        ended = send(key, "DELETE", feed).json()
+        assert (ended["state"], ended["nextDue"]) == ("ENDED", None)
+    refused = send(key, "PATCH", feed, {"state": "ACTIVE"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "feed_ended")
+
+
+def test_an_account_has_so_many_feeds(settings: LazySettings) -> None:
+    settings.FEEDS_PER_ACCOUNT = 2
+    key = make_key()
+    first, _ = made_feed(key, FEED), made_feed(key, FEED)
+    refused = make_feed(key, FEED)
+    assert (refused.status_code, refused.json()["code"]) == (409, "too_many_feeds")
+    send(key, "DELETE", first)
+    assert make_feed(key, FEED).status_code == 200
+
+
+def test_blocks_need_a_head() -> None:
+    batch = BATCH | {"destinationChainId": "10", "data": {"10": {DUE: BLOCK}}}
+    refused = make_feed(make_key(), FEED | {"batch": batch})
+    assert (refused.status_code, refused.json()["code"]) == (503, "head_unknown")
+    assert refused.json()["error"].startswith(
+        f"No prover has read the newest block of chain {OPTIMISM}"
+    )
+
+
+def batch(**members: object) -> dict[str, object]:
+    return {"batch": BATCH | members}
+
+
+def data(blocks: object, chain: str = "11155111") -> dict[str, object]:
+    return batch(data={chain: blocks})
+
+
+BAD_ACCOUNT = {"accounts": {WALLET[:-1]: {"props": ["BALANCE"]}}}
+DELIVERY = {"to": OTHER_WALLET, "function": "f(uint256)", "args": ["$value(x)"], "gas": "200000"}
+IN_BLOCK = f"batch.data.11155111.{DUE}"
+REFUSALS: list[tuple[dict[str, object], str, str, str]] = [
+    ({"every": {}}, "feed_malformed", "every", "must have exactly one member: {"),
+    ({"every": {"blocks": 300, "seconds": 60}}, "feed_malformed", "every", "must have exactly on"),
+    ({"every": {"weeks": 1}}, "unknown_field", "every.weeks", "is an unknown field; the known "),
+    ({"every": "1 week"}, "wrong_type", "every", "must be an object, not text."),
+    ({"every": {"blocks": 0}}, "feed_malformed", "every.blocks",
+     "is 0, but must be a whole number from 1 to 1000000000."),
+    ({"every": {"blocks": 1.5}}, "feed_malformed", "every.blocks",
+     "must be a whole number from 1 to 1000000000, not 1.5."),
+    ({"every": {"blocks": "300"}}, "feed_malformed", "every.blocks", "must be a whole number "),
+    ({"every": {"blocks": True}}, "feed_malformed", "every.blocks", "must be a whole number from "),
+    ({"every": {"blocks": 4}}, "feed_malformed", "every.blocks",
+     ("is 4, but must be at least 5: a feed may run once in 60 seconds here, and a block of chain "
+     "11155111 takes 12 seconds.")),
+    ({"every": {"seconds": 59}, "batch": BY_TIME}, "feed_malformed", "every.seconds",
+     "is 59, but must be at least 60: a feed may run once in 60 seconds here, and a block of "),
+    ({"every": {"seconds": 31_622_401}, "batch": BY_TIME}, "feed_malformed", "every.seconds",
+     "is 31622401, but must be a whole number from 1 to 31622400."),
+    ({"every": {"seconds": 3_600}}, "feed_malformed", "batch.data.11155111",
+     f'has "{DUE}", but this feed\'s one block must have the key "{DUE_TIME}".'),
+    ({"batch": BY_TIME}, "feed_malformed", "batch.data.11155111", f'has "{DUE_TIME}", but this '),
+    (data({"block:5": BLOCK}), "feed_malformed", "batch.data.11155111", 'has "block:5", but this '),
+    (data({DUE: BLOCK, "block:5": BLOCK}), "feed_malformed", "batch.data.11155111", f'has "{DUE}'),
+    (data({}), "feed_malformed", "batch.data.11155111", "has no block, but this feed's one block "),
+    (batch(data={}), "feed_malformed", "batch.data", "has 0 source chains, but a feed has one."),
+    (batch(data={"11155111": {DUE: BLOCK}, "10": {DUE: BLOCK}}), "feed_malformed", "batch.data",
+     "has 2 source chains, but a feed has one."),
+    (data({DUE: BLOCK}, "5"), "chain_unsupported", "batch.data.5", 'is "5", which is not a chain '),
+    (data({DUE: BLOCK}, "137"), "route_unsupported", "batch.data.137", "is a chain whose facts "),
+    (data({DUE: {}}), "empty_request", IN_BLOCK, "asks for nothing. Name at least one entry of "),
+    (data({DUE: {"acounts": {}}}), "unknown_field", f"{IN_BLOCK}.acounts", "is an unknown field"),
+    (batch(fee="x"), "fee_malformed", "batch.fee", 'is "x", but must be an amount in wei'),
+    (batch(deliver=[DELIVERY]), "unknown_placeholder", "batch.deliver[0].args[0]", "is "),
+    (batch(webhook={"url": "ftp://x"}), "webhook_malformed", "batch.webhook.url", "must be a full"),
+    (batch(webhook={"url": "http://127.0.0.1/"}), "webhook_malformed", "batch.webhook.url",
+     "names this machine or a private network"),
+    ({"batch": None}, "wrong_type", "batch", "must be an object, not null."),
+    ({"until": 0}, "feed_malformed", "until", "is 1970-01-01 00:00:00 UTC, before the first run; "),
+    ({"until": 10**10}, "feed_malformed", "until", "is 10000000000, but must be a whole number "),
+    ({"budget": "9"}, "feed_malformed", "budget", "is 9 wei, but one run may spend its fee, 10."),
+    ({"budget": 25}, "wrong_type", "budget", 'must be text in quotes, such as "0", not a number.'),
+    ({"catchUp": "none"}, "feed_malformed", "catchUp", 'is "none", but must be "latest" or "all".'),
+    ({"catchUp": 1}, "feed_malformed", "catchUp", 'is a number, but must be "latest" or "all".'),
+    ({"when": {}}, "unknown_field", "when", "is an unknown field; the known fields are "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "code", "path", "sentence"), REFUSALS)
+def test_refusals(change: dict[str, object], code: str, path: str, sentence: str) -> None:
+    answer = make_feed(make_key(), FEED | change).json()
+    assert (answer.get("code"), answer.get("path")) == (code, path), answer
+    assert answer["error"].startswith(f"{path} {sentence}"), answer["error"]
+
+
+def test_refusals_with_sentences_of_their_own() -> None:
+    key = make_key()
+    answer = make_feed(key, FEED | data({DUE: BAD_ACCOUNT})).json()
+    path = f"{IN_BLOCK}.accounts"
+    assert (answer["code"], answer["path"]) == ("account_malformed", f"{path}.{WALLET[:-1]}")
+    assert answer["error"].startswith("Invalid account address or ENS name")
+    assert f" in {path}: " in answer["error"]
+    on_optimism = batch(destinationChainId="10", fee="0")
+    answer = make_feed(key, FEED | on_optimism).json()
+    assert (answer["code"], answer["path"]) == ("fee_too_low", "batch.fee")
+    answer = make_feed(key, {"every": {"blocks": 300}}).json()
+    assert (answer["code"], answer["path"]) == ("missing_field", "batch")
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "path", "sentence"),
+    [
+        ({}, "feed_malformed", "", "The body changes nothing. Name a state or a budget."),
+        ([], "wrong_type", "", "The body must be an object, not a list."),
+        ({"state": "ENDED"}, "feed_malformed", "state",
+         'state is "ENDED", but must be "PAUSED" or "ACTIVE".'),
+        ({"state": None}, "feed_malformed", "state", "state is null, but must be "),
+        ({"budget": "9"}, "feed_malformed", "budget", "budget is 9 wei, but one run may spend "),
+        ({"every": {}}, "unknown_field", "every", "every is an unknown field; the known fields "),
+    ],
+)  # fmt: skip
+def test_refused_changes(change: object, code: str, path: str, sentence: str) -> None:
+    key = make_key()
+    answer = send(key, "PATCH", made_feed(key, FEED), change).json()
+    assert (answer.get("code"), answer.get("path")) == (code, path), answer
+    assert answer["error"].startswith(sentence), answer["error"]
+
+
+def test_an_own_key_cannot_be_that_of_a_run_and_due_is_no_block_of_a_batch() -> None:
+    key = make_key()
+    refused = submit(key, BATCH | {"data": {"11155111": {"block:5": BLOCK}}},
+                     **{"idempotency-key": "feed 1 2"})  # fmt: skip
+    assert refused.json()["code"] == "idempotency_key_malformed"
+    assert submit(key, BATCH).json()["code"] == "selector_malformed"
