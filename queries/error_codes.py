@@ -153,7 +153,7 @@ class FeedCode(ErrorCode):
     TOO_MANY_FEEDS = "Your account has the maximum number of feeds.", 409
     FEED_UNKNOWN = "You have no feed with this id.", 404
     FEED_ENDED = "The feed has ended, so it cannot be changed.", 409
-    HEAD_UNKNOWN = "No prover has read the source chain's newest block yet.", 503
+    HEAD_UNKNOWN = "No prover has read the source chain's newest block yet.", 409, RETRYABLE
 
 
 class EndpointCode(ErrorCode):

@@ -298,9 +298,6 @@ class Delivery(LeasedRow):
         return f"{self.batch_id}, delivery {self.position}"
 
 
-IS_ACTIVE = models.Q(state=FeedState.ACTIVE)
-
-
 class Feed(models.Model):
     """A batch that is submitted again whenever it is due; see `queries/feeds`."""
 
@@ -333,13 +330,13 @@ class Feed(models.Model):
             models.Index(name="queries_feed_owner", fields=["owner", "-id"]),
             models.Index(
                 name="queries_feed_time",
-                fields=["due_at"],
-                condition=IS_ACTIVE & models.Q(due_at__isnull=False),
+                fields=["state", "due_at"],
+                condition=models.Q(due_at__isnull=False),
             ),
             models.Index(
                 name="queries_feed_block",
-                fields=["source", "due_block"],
-                condition=IS_ACTIVE & models.Q(due_block__isnull=False),
+                fields=["state", "source", "due_block"],
+                condition=models.Q(due_block__isnull=False),
             ),
         ]
 

@@ -100,7 +100,6 @@ class FeedDetailsResponse(FeedResponse):
 
 
 _FEED = path_parameter("feed", "The `id` of a feed.")
-_FEED_LINK = Link("getFeed", "feed", "/id")
 
 
 @endpoint(
@@ -116,7 +115,7 @@ _FEED_LINK = Link("getFeed", "feed", "/id")
         FeedCode.TOO_MANY_FEEDS,
         FeedCode.HEAD_UNKNOWN,
     ),
-    links=(_FEED_LINK,),
+    links=(Link("getFeed", "feed", "/id"),),
 )
 def post_feed(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
@@ -147,7 +146,6 @@ def get_feeds(request: HttpRequest, key: ApiKey) -> FeedListResponse:
     "One of your feeds, with its runs, newest first.",
     parameters=(_FEED, *PAGE_PARAMETERS),
     own_errors=(EndpointCode.PARAMETER_MALFORMED, FeedCode.FEED_UNKNOWN),
-    links=(Link("batchQueryStatus", "batchQueryId", "/runs/0/batchQueryId"),),
 )
 def get_feed(request: HttpRequest, key: ApiKey, feed: str) -> FeedDetailsResponse:
     cursor, limit = cursor_parameter(request), page_size(request)
@@ -179,7 +177,6 @@ def get_feed(request: HttpRequest, key: ApiKey, feed: str) -> FeedDetailsRespons
         FeedCode.FEED_UNKNOWN,
         FeedCode.FEED_ENDED,
     ),
-    links=(_FEED_LINK,),
 )
 def patch_feed(request: HttpRequest, key: ApiKey, feed: str, limits: BatchLimits) -> FeedResponse:
     return _feed_response(change_feed(key.owner, feed, json_body(request, limits.body_bytes)))
@@ -191,7 +188,6 @@ def patch_feed(request: HttpRequest, key: ApiKey, feed: str, limits: BatchLimits
     "End one of your feeds for good. Its batches stay, and go on.",
     parameters=(_FEED,),
     own_errors=(FeedCode.FEED_UNKNOWN,),
-    links=(_FEED_LINK,),
 )
 def delete_feed(_request: HttpRequest, key: ApiKey, feed: str) -> FeedResponse:
     return _feed_response(end_feed(key.owner, feed))

@@ -24,7 +24,7 @@ from queries.error_codes import RequestCode
 from queries.feeds.bodies import check_run
 from queries.feeds.schedule import due_columns, due_of, due_selector, last_due
 from queries.intake.submit import batch_limits, store_batch
-from queries.models import IS_ACTIVE, Batch, ChainRecord, Delivery, Feed, FeedRun
+from queries.models import Batch, ChainRecord, Delivery, Feed, FeedRun
 from queries.statuses import (
     ENDED_STATUSES,
     OPEN_DELIVERIES,
@@ -77,7 +77,7 @@ def _due_condition(now: datetime, sources: Iterable[int]) -> Q:
     for source in sources:
         head = ChainRecord.objects.filter(chain=source, recorded_at__isnull=False).values("number")
         is_due |= Q(source=source, due_block__lte=Subquery(head))
-    return IS_ACTIVE & is_due & (Q(retry_at=None) | Q(retry_at__lte=now))
+    return Q(state=FeedState.ACTIVE) & is_due & (Q(retry_at=None) | Q(retry_at__lte=now))
 
 
 def _submit_next_run(rows: QuerySet[Feed], routes: Routes) -> bool:

@@ -489,11 +489,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='feed',
-            index=models.Index(condition=models.Q(('state', 'ACTIVE'), ('due_at__isnull', False)), fields=['due_at'], name='queries_feed_time'),
+            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['state', 'due_at'], name='queries_feed_time'),
         ),
         migrations.AddIndex(
             model_name='feed',
-            index=models.Index(condition=models.Q(('state', 'ACTIVE'), ('due_block__isnull', False)), fields=['source', 'due_block'], name='queries_feed_block'),
+            index=models.Index(condition=models.Q(('due_block__isnull', False)), fields=['state', 'source', 'due_block'], name='queries_feed_block'),
         ),
         migrations.AddIndex(
             model_name='feedrun',

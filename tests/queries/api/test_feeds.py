@@ -117,7 +117,7 @@ def test_an_account_has_so_many_feeds(settings: LazySettings) -> None:
 def test_blocks_need_a_head() -> None:
     batch = BATCH | {"destinationChainId": "10", "data": {"10": {DUE: BLOCK}}}
     refused = make_feed(make_key(), FEED | {"batch": batch})
-    assert (refused.status_code, refused.json()["code"]) == (503, "head_unknown")
+    assert (refused.status_code, refused.json()["code"]) == (409, "head_unknown")
     assert refused.json()["error"].startswith(
         f"No prover has read the newest block of chain {OPTIMISM}"
     )

@@ -144,7 +144,8 @@ def test_responses_along_links_match_the_description(
     monkeypatch.setattr(
         stateful, "is_likely_root_transition", lambda operation, *_: not operation.path_parameters
     )
-    schema = described(generation={"mode": "positive"})
+    # Feeds link to feeds alone, and would take most of the steps.
+    schema = described(generation={"mode": "positive"}).exclude(path_regex="^/feeds")
     schema.hook("map_body")(
         lambda context, body: existing.existing_body(context.operation.path, body)
     )
