@@ -64,8 +64,8 @@ class Watch:
                         self._context.lane(chain_id), is_full_check=is_full_check
                     )
                     keep_awake(self._context, chain_id, is_full_check=is_full_check)
-
-        submit_due_runs(self._context.routes, sorted(self._sources), self._is_stopped)
+        if self._sources:
+            submit_due_runs(self._context.routes, sorted(self._sources), self._is_stopped)
 
     def _poll(self, chain: Chain, record: ChainRecord, *, is_full_check: bool) -> None:
         if chain.beacon:

@@ -596,7 +596,7 @@ class EstimateRequest(BlocksBody):
         description="Calls of contracts on the destination, once the batch is DONE.",
     )
     prove: bool = Field(
-        default=True,
+        default_factory=lambda: True,  # generated clients require members with a default
         description="Whether facts are stored in a registry. false: headers and proofs are checked "
         "here and only delivered, to contracts that know block hashes by themselves. Then the "
         "chains need no route, and `deliver` must not be empty.",

@@ -133,7 +133,7 @@ class FeedRequest(Body):
     until: UnixTime = optional("The Unix time of the last run.")
     budget: Fee = _Budget
     catchUp: CatchUpName = Field(
-        default=CatchUp.LATEST.value,
+        default_factory=lambda: CatchUp.LATEST.value,
         description="The runs to make up for after a pause: the `latest` that was due, or `all`.",
     )
 

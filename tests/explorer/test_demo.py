@@ -186,7 +186,8 @@ def test_registry_addresses_prove_their_code_and_have_an_events_verifier(demo: D
     )
     assert {route.kind for route in routes} == {"native", "optimism", "attested", "beacon"}
     for route in routes:
-        assert route.is_genuine
+        # This release does not know the demo's beacon chain, so nobody has compared it.
+        assert route.is_genuine is (None if route.kind == "beacon" else True)
         page = f"{demo.site}/explorer/registry/{route.destination}/{route.registry}"
         text = requests.get(page, timeout=10).text
         assert "Its code is proven by its address" in text

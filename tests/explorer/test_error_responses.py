@@ -151,7 +151,7 @@ def test_cors_allows_any_origin_for_the_api_and_files_but_not_for_pages(
         assert answer["Access-Control-Allow-Origin"] == "*"
         assert "Access-Control-Allow-Credentials" not in answer
         assert answer["Access-Control-Allow-Headers"] == preflight["access-control-request-headers"]
-        assert answer["Access-Control-Allow-Methods"] == "GET, HEAD, POST"
+        assert answer["Access-Control-Allow-Methods"] == "GET, HEAD, POST, PATCH, DELETE"
         assert "X-Request-ID" in answer
     answer = client.post("/submit", "{}", "application/json", headers=ORIGIN)
     check(answer, 404, "not_found")
