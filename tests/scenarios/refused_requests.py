@@ -74,6 +74,22 @@ def webhook(**more: Any) -> Send:
     return post(request({31337: {5: {"header": ["NONCE"]}}}) | {"webhook": more})
 
 
+def feed_body(chain: int = 31337, **more: Any) -> dict[str, Any]:
+    batch = request({chain: {"block:$due": NONCE}}, to=chain, fee="10")
+    return {"every": {"blocks": 10_000}, "batch": batch, **more}
+
+
+def feed(chain: int = 31337, **more: Any) -> Send:
+    return lambda place: place.service.post("/feeds", feed_body(chain, **more))
+
+
+def resume_ended_feed(place: ServerUnderTest) -> requests.Response:
+    feed = place.service.post("/feeds", feed_body()).json()["id"]
+    address, headers = f"{place.service.url}/feeds/{feed}", {"api-key": place.service.keys[0]}
+    requests.delete(address, headers=headers, timeout=30)
+    return requests.patch(address, json={"state": "ACTIVE"}, headers=headers, timeout=30)
+
+
 def delivery(**more: Any) -> Send:
     call = {"to": HOLDER, "function": "f(uint256)", "args": ["5"], "gas": "50000"}
     return post(request({31337: {5: {"header": ["NONCE"]}}}) | {"deliver": [call | more]})
@@ -375,6 +391,11 @@ REFUSED: dict[str, tuple[int, str, Send]] = {
     "function_malformed": (400, "deliver[0].function", delivery(function="f(uint7)")),
     "argument_malformed": (400, "deliver[0].args[0]", delivery(args=["x"])),
     "unknown_placeholder": (400, "deliver[0].args[0]", delivery(args=["$value(GAS_USED)"])),
+    "feed_malformed": (400, "every", feed(every={})),
+    "feed_unknown": (404, "feed", get("/feeds/x")),
+    "feed_ended": (409, "feed", resume_ended_feed),
+    "head_unknown": (409, "every.blocks", feed(10)),
+    "too_many_feeds": (409, "", use_up("POST", "/feeds", feed_body())),
     "empty_request": (400, "data", batch({})),
     "too_many_blocks": (400, "data.31337.block:2", batch({"31337": BLOCKS})),
     "too_many_accounts": (400, f"{BLOCK}.accounts.0x{200:040x}", block({"accounts": TOO_MANY})),
