@@ -32,6 +32,7 @@ ENDPOINTS = (
     feeds.get_feeds,
     feeds.get_feed,
     feeds.patch_feed,
+    feeds.post_run,
     feeds.delete_feed,
     webhooks.webhook_deliveries,
     webhooks.replay_webhook,

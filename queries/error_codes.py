@@ -147,12 +147,13 @@ class FeedCode(ErrorCode):
     """Errors of feeds, besides those of their batches."""
 
     FEED_MALFORMED = (
-        "A feed's interval, end, budget, state or choice of runs to make up for is not one that is "
-        "accepted, or `$due` is not in place of its one block."
+        "A feed's trigger, end, budget, state or choice of runs to make up for is not one that is "
+        "accepted, its one block is not one that the trigger gives, or a log does not fit."
     )
     TOO_MANY_FEEDS = "Your account has the maximum number of feeds.", 409
     FEED_UNKNOWN = "You have no feed with this id.", 404
     FEED_ENDED = "The feed has ended, so it cannot be changed.", 409
+    FEED_NOT_RUNNABLE = "The feed cannot run now: its budget is used up, or it needs a log.", 409
     HEAD_UNKNOWN = "No prover has read the source chain's newest block yet.", 409, RETRYABLE
 
 

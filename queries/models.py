@@ -6,7 +6,8 @@ lease has expired. Numbers of 256 bits are stored as 64 hex digits, because a da
 numbers are shorter or not exact.
 """
 
-from typing import TYPE_CHECKING, ClassVar
+import json
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -14,7 +15,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest, Lower
 from django.utils import timezone
 
-from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
+from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState, Trigger
 
 IS_QUEUED = models.Q(due_at__isnull=False)  # condition of the indexes that claims use
 IS_BLOCK_QUERY = models.Q(account="", name="")  # queries of header fields and of a block's content
@@ -308,13 +309,16 @@ class Feed(models.Model):
         related_name="feeds",
         db_index=False,  # the index below begins with it
     )
-    # The batch's JSON, with `$due` as its block. Text, because jsonb would sort its accounts.
-    body = models.TextField()
+    # The request's JSON, with placeholders. Text, because jsonb would sort its accounts.
+    request = models.TextField()
     source = models.PositiveBigIntegerField()
-    interval = models.PositiveBigIntegerField()  # blocks of the source, or seconds
-    # The next run's block or time; the other one is null.
-    due_block = models.PositiveBigIntegerField(null=True)
-    due_at = models.DateTimeField(null=True)
+    trigger = models.CharField(max_length=7, choices=Trigger.choices)
+    interval = models.PositiveBigIntegerField(default=1)  # blocks of the source, or seconds
+    # The block or Unix time of the next run; LOGS: the next block to read.
+    due = models.PositiveBigIntegerField()
+    # VALUE: what the last run was for, as a number; and the time of its block.
+    last_value = models.CharField(max_length=64, default="")
+    last_run_time = models.PositiveBigIntegerField(null=True)
     catch_up = models.CharField(max_length=6, choices=CatchUp.choices)
     until = models.DateTimeField(null=True)
     budget = models.CharField(max_length=64, default="")  # wei in 24 hours; empty: unlimited
@@ -328,20 +332,16 @@ class Feed(models.Model):
     class Meta:
         indexes: ClassVar = [
             models.Index(name="queries_feed_owner", fields=["owner", "-id"]),
-            models.Index(
-                name="queries_feed_time",
-                fields=["state", "due_at"],
-                condition=models.Q(due_at__isnull=False),
-            ),
-            models.Index(
-                name="queries_feed_block",
-                fields=["state", "source", "due_block"],
-                condition=models.Q(due_block__isnull=False),
-            ),
+            models.Index(name="queries_feed_due", fields=["state", "source", "trigger", "due"]),
         ]
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def webhook(self) -> dict[str, Any]:
+        """The webhook of its batches; empty if they have none."""
+        return dict(json.loads(self.request)["batch"].get("webhook") or {})
 
 
 class FeedRun(models.Model):
@@ -354,7 +354,8 @@ class FeedRun(models.Model):
         related_name="runs",
         db_index=False,  # the constraint below has an index
     )
-    due = models.PositiveBigIntegerField()  # its block, or Unix time
+    due = models.PositiveBigIntegerField()  # its block or Unix time; LOGS: that of the log
+    log_index = models.PositiveIntegerField(default=0)  # LOGS: within the block
     submitted_at = models.DateTimeField()
     batch = models.OneToOneField(Batch, models.CASCADE, null=True, related_name="feed_run")
     # Why there is no batch:
@@ -363,7 +364,7 @@ class FeedRun(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(name="queries_feedrun_due", fields=["feed", "due"])
+            models.UniqueConstraint(name="queries_feedrun_due", fields=["feed", "due", "log_index"])
         ]
         indexes: ClassVar = [models.Index(name="queries_feedrun_newest", fields=["feed", "-id"])]
 
@@ -597,11 +598,13 @@ class Attestation(models.Model):
 
 
 class WebhookDelivery(LeasedRow):
-    """The webhook of a batch's end. It is retried for about a day."""
+    """The webhook of a batch's end, or of a feed's pause. It is retried for about a day."""
 
     id = models.CharField(max_length=26, primary_key=True)  # a ULID, the same for all attempts
-    batch = models.ForeignKey(Batch, models.CASCADE, related_name="webhook_deliveries")
-    # A copy of the batch's owner, for the index.
+    # One of the two: the batch that ended, or the feed that was paused.
+    batch = models.ForeignKey(Batch, models.CASCADE, null=True, related_name="webhook_deliveries")
+    feed = models.ForeignKey("Feed", models.CASCADE, null=True, related_name="webhook_deliveries")
+    # A copy of its owner, for the index.
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", db_index=False
     )
@@ -628,7 +631,15 @@ class WebhookDelivery(LeasedRow):
         ]
 
     def __str__(self) -> str:
-        return f"{self.batch_id}, {self.id}"
+        return f"{self.batch_id or self.feed_id}, {self.id}"
+
+    @property
+    def endpoint(self) -> tuple[str, dict[str, str]]:
+        """The URL, and the headers that its owner chose."""
+        if self.batch:
+            return self.batch.webhook_url, dict(self.batch.webhook_headers)
+        webhook = self.feed.webhook if self.feed else {}
+        return webhook["url"], webhook.get("headers", {})
 
 
 class WebhookAttempt(models.Model):
@@ -672,7 +683,9 @@ class ChainRecord(models.Model):
     block_times = models.JSONField(default=list)
     # Whether block 0 has a state root that is not empty; null: its header has not been read.
     genesis_has_accounts = models.BooleanField(null=True)
-    # As a source: how many blocks back its routes need proofs.
+    # As a source: when logs and values were read for feeds, and how many blocks back its routes
+    # need proofs.
+    feeds_read_at = models.DateTimeField(null=True)
     needed_window = models.PositiveBigIntegerField(null=True)
     # As a destination:
     signer = models.CharField(max_length=42, default="")

@@ -30,6 +30,7 @@ from queries.models import (
     Batch,
     BlockJob,
     Delivery,
+    Feed,
     Query,
     SentTransaction,
     WebhookDelivery,
@@ -254,6 +255,15 @@ def _create_deliveries(rows: Iterable[tuple[str, int, str | None]]) -> None:
         )
         for batch, owner, corrects in rows
     )  # fmt: skip
+
+
+def notify_of_pause(feed: Feed) -> None:
+    """Create the webhook delivery of a feed in the database transaction that pauses it."""
+    if feed.webhook:
+        now = shared_now()
+        WebhookDelivery.objects.create(
+            id=str(ULID()), feed=feed, owner=feed.owner, created_at=now, due_at=now
+        )
 
 
 def deliver_only(batch_id: str) -> None:

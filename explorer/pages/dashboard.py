@@ -40,7 +40,9 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     batches = listed_batches(BatchFilter(owner=account), limit=NEWEST_BATCHES)
     deliveries = delivery_page(account, limit=DELIVERIES_PER_PAGE)
     failures = [delivery for delivery in deliveries.rows if delivery.has_failed]
-    ids = {batch.id for batch in batches.rows} | {delivery.batch for delivery in failures}
+    ids = {batch.id for batch in batches.rows} | {
+        delivery.batch for delivery in failures if delivery.batch
+    }
     context = {
         "batches": batches,
         "failed_deliveries": [delivery for delivery in failures if not delivery.next_attempt],
@@ -86,7 +88,9 @@ def own_webhooks(request: HttpRequest, links: PageLinks) -> HttpResponse:
     page = delivery_page(account, cursor=cursor_of(request, parse_ulid), limit=DELIVERIES_PER_PAGE)
     context = {
         "deliveries": page,
-        "sentences": batch_sentences({delivery.batch for delivery in page.rows}, links),
+        "sentences": batch_sentences(
+            {delivery.batch for delivery in page.rows if delivery.batch}, links
+        ),
         "secret": webhook_secret(account),
     }
     return render(request, "own_webhooks.html", context)

@@ -11,20 +11,23 @@ from queries.api.endpoint import BATCH_ERRORS, PAGE_PARAMETERS, Link, endpoint, 
 from queries.api.request_parts import cursor_parameter, json_body, page_size
 from queries.api.responses import ApiModel, ChainId, Id, Moment, Selector, WarningResponse, Wei
 from queries.config.routes import Routes
-from queries.error_codes import EndpointCode, FeedCode, RequestCode
-from queries.feeds.manage import change_feed, create_feed, end_feed, feed_not_found
+from queries.error_codes import EndpointCode, FeedCode, RequestCode, SubmissionCode
+from queries.feeds.manage import change_feed, create_feed, end_feed, feed_not_found, run_now
 from queries.feeds.run import MAX_FAILED_RUNS
 from queries.models import Feed
-from queries.reading.feeds import FeedRunView, FeedView, feed_page, feed_view, find_feed, run_page
+from queries.reading.feeds import (
+    FeedRunView,
+    FeedView,
+    feed_page,
+    feed_view,
+    find_feed,
+    run_page,
+    run_view,
+)
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.feed_bodies import FeedBatchBody, FeedChange, FeedRequest
 from queries.schema.json_schema import example_of
 from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
-
-
-class EveryResponse(ApiModel):
-    blocks: int | None = Field(default=None, examples=[300])
-    seconds: int | None = None
 
 
 class FeedResponse(ApiModel):
@@ -40,10 +43,17 @@ class FeedResponse(ApiModel):
     reason: str | None = Field(description="Why it is paused or has ended.", examples=[None])
     waits_for: str | None = Field(description="Why a run that is due waits.", examples=[None])
     origin_chain_id: ChainId
-    every: EveryResponse
+    every: str | None = Field(default=None, examples=["4 hours"])
+    on: dict[str, Any] | None = Field(default=None, description="As in the request.")
+    when: dict[str, Any] | None = Field(default=None, description="As in the request.")
     next_due: Selector | None = Field(
-        description="The block or time of its next run; null once it has ended.",
+        description="The block or time of its next run, or of its next look at the value; null if "
+        "it runs for logs or has ended.",
         examples=["block:5186100"],
+    )
+    last_value: str | None = Field(
+        description="With `when`, the value for which it ran last, as a decimal number.",
+        examples=[None],
     )
     until: int | None = Field(description="The Unix time of the last run.", examples=[None])
     budget: Wei | None = Field(description="What its runs may spend in 24 hours, in wei.")
@@ -75,6 +85,9 @@ class FeedRunResponse(ApiModel):
     """A run of a feed: a batch like any other, or the reason why there is none."""
 
     due: Selector = Field(validation_alias="selector")
+    log_index: int | None = Field(
+        description="The index within the block of the log that it ran for.", examples=[None]
+    )
     submitted: Moment = Field(validation_alias="submitted_at")
     batch_query_id: Id | None = Field(validation_alias="batch")
     status: BatchStatus | None = Field(description="Of its batch.", examples=["DONE"])
@@ -105,8 +118,8 @@ _FEED = path_parameter("feed", "The `id` of a feed.")
 @endpoint(
     "POST",
     "/feeds",
-    "Make a feed: the same batch again, whenever it is due. Each run is a batch of yours like any "
-    "other, with the same limits, and is submitted once its block or time exists.",
+    "Make a feed: the same batch again `every` so often, `on` each log of a contract, or `when` a "
+    "value has changed. Each run is a batch of yours like any other, with the same limits.",
     body=FeedRequest,
     own_errors=(
         *BATCH_ERRORS,
@@ -183,6 +196,26 @@ def patch_feed(request: HttpRequest, key: ApiKey, feed: str, limits: BatchLimits
 
 
 @endpoint(
+    "POST",
+    "/feeds/{feed}/runs",
+    "Run one of your feeds now, for the newest block, beside the runs that are due. Repeated for "
+    "the same block, this returns the same run.",
+    parameters=(_FEED,),
+    own_errors=(
+        *BATCH_ERRORS,
+        SubmissionCode.TOO_MANY_FACTS,
+        SubmissionCode.BATCH_EXCEEDS_DAILY_LIMIT,
+        EndpointCode.FEE_TOO_LOW,
+        FeedCode.FEED_UNKNOWN,
+        FeedCode.FEED_ENDED,
+        FeedCode.FEED_NOT_RUNNABLE,
+    ),
+)
+def post_run(_request: HttpRequest, key: ApiKey, routes: Routes, feed: str) -> FeedRunResponse:
+    return _run_response(run_view(run_now(key.owner, feed, routes)))
+
+
+@endpoint(
     "DELETE",
     "/feeds/{feed}",
     "End one of your feeds for good. Its batches stay, and go on.",
@@ -198,15 +231,15 @@ def _feed_response(feed: Feed) -> FeedResponse:
 
 
 def _feed_members(view: FeedView) -> dict[str, Any]:
-    unit = "seconds" if view.next.is_time else "blocks"
     return {
+        **view.trigger,
         "id": view.id,
         "state": view.state,
         "reason": view.reason or None,
         "waits_for": view.waits_for or None,
         "origin_chain_id": view.source,
-        "every": EveryResponse(**{unit: view.interval}),
-        "next_due": None if view.state is FeedState.ENDED else str(view.next),
+        "next_due": str(view.next) if view.next else None,
+        "last_value": None if view.last_value is None else str(view.last_value),
         "until": int(view.until.timestamp()) if view.until else None,
         "budget": view.budget,
         "catch_up": view.catch_up,
@@ -217,6 +250,7 @@ def _feed_members(view: FeedView) -> dict[str, Any]:
 def _run_response(view: FeedRunView) -> FeedRunResponse:
     return FeedRunResponse(
         due=str(view.selector),
+        log_index=view.log_index,
         submitted=view.submitted_at,
         batch_query_id=view.batch,
         status=view.status,

@@ -53,7 +53,8 @@ class AttemptResponse(ApiModel):
 class WebhookDeliveryResponse(ApiModel):
     event: Id = Field(examples=[EVENT_ID])
     corrects: Id | None = Field(examples=[None])
-    batch_query_id: Id = Field(validation_alias="batch")
+    batch_query_id: Id | None = Field(validation_alias="batch")
+    feed: Id | None = Field(description="The feed that was paused.", examples=[None])
     url: str = Field(examples=["https://example.org/hook"])
     state: WebhookDeliveryState = Field(examples=["DELIVERED"])
     created: Moment = Field(validation_alias="created_at")

@@ -1,10 +1,11 @@
 """Decode and check the answers of nodes. Checks raise `ProofError` or `NodeError`."""
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isclose
+from operator import contains
 from typing import Any
 
 from queries.chain.errors import (
@@ -14,7 +15,13 @@ from queries.chain.errors import (
     StateRootEmptyError,
 )
 from queries.config.routes import Chain
-from queries.proving.accounts import AccountProof, check_account_proof, root_of_answer
+from queries.proving.accounts import (
+    ADDRESS_BYTES,
+    AccountProof,
+    check_account_proof,
+    root_of_answer,
+)
+from queries.proving.block_items import Log
 from queries.proving.errors import (
     AnswerMalformedError,
     ProofError,
@@ -176,16 +183,34 @@ def check_proof(
         raise
 
 
-def read_log_data(address: str, topics: Sequence[bytes], answer: Any) -> list[bytes]:
-    """The data of the logs that this contract emitted with these topics."""
-    logs = [read_object(log, "log") for log in read_list(answer, "logs", MAX_LOGS)]
-    names = [f"0x{topic.hex()}" for topic in topics]
-    return [
-        read_bytes(log.get("data"), "data", MAX_LOG_BYTES)
-        for log in logs
-        if str(log.get("address")).lower() == address.lower()
-        and read_list(log.get("topics"), "topics", MAX_TOPICS)[: len(names)] == names
-    ]
+@dataclass(frozen=True, slots=True, order=True)
+class FoundLog:
+    """A log of `eth_getLogs`, without a proof."""
+
+    block: int
+    index: int  # within the block
+    log: Log = field(compare=False)
+
+
+def read_logs(
+    addresses: Collection[str], topics: Sequence[Collection[bytes]], blocks: range, answer: Any
+) -> tuple[FoundLog, ...]:
+    """The logs of these blocks that the contracts emitted with these topics, in their order."""
+    found = []
+    for entry in read_list(answer, "logs", MAX_LOGS):
+        content = read_object(entry, "log")
+        names = read_list(content.get("topics"), "topics", MAX_TOPICS)
+        log = Log(
+            read_fixed_bytes(content.get("address"), "address", ADDRESS_BYTES),
+            tuple(read_fixed_bytes(name, "topic", HASH_BYTES) for name in names),
+            read_bytes(content.get("data"), "data", MAX_LOG_BYTES),
+        )
+        block = read_quantity(content.get("blockNumber"), "blockNumber")
+        index = read_quantity(content.get("logIndex"), "logIndex")
+        is_wanted = encode_hex(log.emitter) in addresses and block in blocks
+        if is_wanted and len(log.topics) >= len(topics) and all(map(contains, topics, log.topics)):
+            found.append(FoundLog(block, index, log))
+    return tuple(sorted(found))
 
 
 def read_number(answer: object) -> int:

@@ -80,10 +80,11 @@ class Assertions(HashClaims):
         are confirmed. Of those with the same send root the outbox keeps the newest.
         """
         step = self.destination.chain.limits.max_log_blocks
-        topics = [ASSERTION_CREATED, *([assertion] if assertion else [])]
+        topics = [[topic] for topic in (ASSERTION_CREATED, assertion) if topic]
         for start in range(first, last + 1, step):
             end = min(start + step - 1, last)
-            for data in self.destination.log_data(self._rollup, topics, start, end):
+            for found in self.destination.logs([self._rollup.lower()], topics, start, end):
+                data = found.log.data
                 words = [data[at : at + HASH_BYTES] for at in range(0, len(data), HASH_BYTES)]
                 if len(words) <= _SEND_ROOT_WORD:
                     continue

@@ -6,7 +6,7 @@ and single receipts cannot be checked.
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -19,6 +19,7 @@ from queries.chain.answers import (
     AccountSlots,
     ChainHead,
     CheckedFinality,
+    FoundLog,
     TransactionReceipt,
     check_hash,
     check_header,
@@ -30,7 +31,7 @@ from queries.chain.answers import (
     read_gas_estimate,
     read_hex,
     read_int64,
-    read_log_data,
+    read_logs,
     read_number,
     read_receipt,
 )
@@ -53,6 +54,7 @@ from queries.proving.headers import Header
 from queries.proving.json_values import encode_hex
 from queries.proving.keccak import keccak256
 from queries.proving.tries import CheckedNodes
+from queries.proving.witnesses import AccountField
 
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
 TRANSACTION_OVERHEAD = 110  # bytes of an EIP-1559 transaction without its calldata
@@ -222,16 +224,32 @@ class ChainClient(NodePool):
         ]
         return self.fetch_many("eth_call", params_list, read_hex, (CallRevertedError,))
 
-    def log_data(self, address: str, topics: Sequence[bytes], first: int, last: int) -> list[bytes]:
-        """The data of the contract's logs that begin with these topics, in these blocks."""
+    def logs(
+        self, addresses: Collection[str], topics: Sequence[Collection[bytes]], first: int, last: int
+    ) -> tuple[FoundLog, ...]:
+        """The logs of these blocks, of any of these addresses in lower case, that begin with one of
+        the topics of each position.
+        """
         log_filter = {
-            "address": address,
-            "topics": [f"0x{topic.hex()}" for topic in topics],
+            "address": sorted(addresses),
+            "topics": [sorted(map(encode_hex, choices)) for choices in topics],
             "fromBlock": hex(first),
             "toBlock": hex(last),
         }
-        check = partial(read_log_data, address, topics)
+        check = partial(read_logs, addresses, topics, range(first, last + 1))
         return self.fetch("eth_getLogs", (log_filter,), check)
+
+    def numbers(self, facts: Sequence[tuple[str, str, int]]) -> list[int]:
+        """What a node says without a proof: the value of each account, BALANCE, NONCE or slot, and
+        block.
+        """
+        values: dict[tuple[str, str, int], int] = {}
+        requests = {fact: _number_request(*fact) for fact in facts}
+        for method in sorted({method for method, _ in requests.values()}):
+            asked = {fact: params for fact, (name, params) in requests.items() if name == method}
+            answers = self.fetch_many(method, list(asked.values()), read_number)
+            values |= zip(asked, answers, strict=True)
+        return [values[fact] for fact in facts]
 
     def _headers_by_number(self, numbers: Sequence[int]) -> list[Header]:
         return self.fetch_many(
@@ -363,3 +381,12 @@ def _group_requests(
     totals = accumulate((1 + len(slots) for _, slots in slots_by_account), initial=0)
     numbered_requests = zip((total // limit for total in totals), slots_by_account, strict=False)
     return [[entry for _, entry in group] for _, group in groupby(numbered_requests, itemgetter(0))]
+
+
+def _number_request(account: str, name: str, block: int) -> tuple[str, tuple[str, ...]]:
+    """The method and the parameters that read a balance, a nonce or a slot."""
+    if name == AccountField.BALANCE.name:
+        return "eth_getBalance", (account, hex(block))
+    if name == AccountField.NONCE.name:
+        return "eth_getTransactionCount", (account, hex(block))
+    return "eth_getStorageAt", (account, f"0x{int(name, 16):064x}", hex(block))

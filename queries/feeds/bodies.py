@@ -1,36 +1,89 @@
 """A feed's batch: the body of a run, and the places of errors in the feed's own body."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from accounts.http.errors import RefusalError
 from queries.config.routes import Routes
 from queries.intake.submit import check_batch, check_fee
 from queries.schema.batch_checks import BatchLimits
+from queries.schema.bodies import NAMED_BLOCK
 from queries.schema.checked_batch import CheckedBatch, Selector
+from queries.schema.feed_placeholders import DUE, Values, fill_in
+
+_MIN_REPLACED = 20  # characters of a value that an error shows as its placeholder
 
 
-def run_body(batch: Mapping[str, Any], selector: Selector) -> dict[str, Any]:
-    """The batch's body with this block in place of `$due`."""
+@dataclass(frozen=True, slots=True)
+class DueRun:
+    """A run that is due, and what its batch is filled in with."""
+
+    due: int  # its block or Unix time; of a log, its block
+    selector: Selector
+    values: Values
+    log_index: int = 0
+    value: int | None = None  # that has changed, as of the source's head at this time:
+    head_time: int | None = None
+    error: RefusalError | None = None  # why it has no batch
+
+
+def scheduled_run(due: int, *, is_time: bool = False) -> DueRun:
+    return DueRun(due, Selector(due, is_time=is_time), {DUE: str(due)})
+
+
+def one_block(batch: Mapping[str, Any]) -> tuple[str, str]:
+    """The source chain of a feed's batch, and the key of its block."""
     ((chain, blocks),) = batch["data"].items()
-    return {**batch, "data": {chain: {str(selector): block for block in blocks.values()}}}
+    (key,) = blocks
+    return chain, key
+
+
+def run_body(batch: Mapping[str, Any], run: DueRun) -> dict[str, Any]:
+    """The batch's body with the values of the run."""
+    chain, key = one_block(batch)
+    selector = key if key == NAMED_BLOCK else str(run.selector)
+    block = fill_in(batch["data"][chain][key], run.values, f"data.{chain}.{selector}")
+    calls = {
+        name: fill_in(batch[name], run.values, name)
+        for name in ("block", "deliver")
+        if name in batch
+    }
+    return {**batch, **calls, "data": {chain: {selector: block}}}
 
 
 def check_run(
-    batch: Mapping[str, Any], selector: Selector, routes: Routes, limits: BatchLimits
+    batch: Mapping[str, Any], run: DueRun, routes: Routes, limits: BatchLimits
 ) -> CheckedBatch:
     """Check the body of a run. A refusal names the place in the feed's body."""
-    ((_, blocks),) = batch["data"].items()
-    (key,) = blocks
+    values = {value: name for name, value in run.values.items() if isinstance(value, str)}
+    names = {value: name for value, name in values.items() if len(value) > _MIN_REPLACED}
+    names[str(run.selector)] = one_block(batch)[1]
     try:
-        request = check_batch(run_body(batch, selector), routes, limits)
+        request = check_batch(run_body(batch, run), routes, limits)
         check_fee(request, free=routes.chains[request.destination].free)
     except RefusalError as error:
-        for path in (error.path, error.path.rpartition(".")[0]):  # some sentences name the parent
-            if path and path in error.sentence:
-                error.sentence = error.sentence.replace(path, f"batch.{path}", 1)
-                break
-        error.sentence = error.sentence.replace(str(selector), key)
-        error.path = f"batch.{error.path}".rstrip(".").replace(str(selector), key)
+        _name_place(error, names)
         raise
     return request
+
+
+def check_alone(batch: Mapping[str, Any], routes: Routes, limits: BatchLimits) -> None:
+    """Refuse a body that is not a batch, whatever its block."""
+    try:
+        check_batch(batch, routes, limits)
+    except RefusalError as error:
+        _name_place(error, {})
+        raise
+
+
+def _name_place(error: RefusalError, names: Mapping[str, str]) -> None:
+    """Name the place in the feed's body, with these names in place of a run's values."""
+    for path in (error.path, error.path.rpartition(".")[0]):  # some sentences name the parent
+        if path and path in error.sentence:
+            error.sentence = error.sentence.replace(path, f"batch.{path}", 1)
+            break
+    error.path = f"batch.{error.path}".rstrip(".")
+    for value, name in names.items():
+        error.sentence = error.sentence.replace(value, name)
+        error.path = error.path.replace(value, name)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,19 +15,39 @@ from accounts.models import Account
 from accounts.wording import format_count, format_timestamp, quote_text
 from queries.config.routes import Routes
 from queries.database.clock import shared_now
+from queries.database.durable import durable_transaction
 from queries.error_codes import FeedCode
-from queries.feeds.bodies import check_run
-from queries.feeds.schedule import due_columns, next_due
+from queries.feeds.bodies import DueRun, check_alone, check_run, scheduled_run
+from queries.feeds.run import budget_shortage, new_run, store_run
+from queries.feeds.schedule import next_due
+from queries.feeds.triggers import batch_of, named_fact
 from queries.ids import is_ulid
-from queries.models import ChainRecord, Feed
+from queries.models import ChainRecord, Feed, FeedRun
 from queries.schema.batch_checks import BatchLimits, read_chain
-from queries.schema.bodies import read_body
+from queries.schema.bodies import NAMED_BLOCK, read_body
 from queries.schema.checked_batch import CheckedBatch, Selector
-from queries.schema.feed_bodies import DUE_BLOCK, DUE_TIME, EveryBody, FeedChange, FeedRequest
+from queries.schema.feed_bodies import (
+    DUE_BLOCK,
+    DUE_TIME,
+    FeedChange,
+    FeedRequest,
+    ValueTriggerBody,
+)
+from queries.schema.feed_placeholders import is_hash, sample_values
 from queries.schema.paths import WHOLE_BODY, JsonPath
-from queries.statuses import FeedState
+from queries.schema.placeholders import slot_name
+from queries.statuses import CatchUp, FeedState, Trigger
 
 ENDED_BY_OWNER, PAUSED_BY_OWNER = "Its owner ended it.", "Its owner paused it."
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What of a request decides when the feed runs."""
+
+    trigger: Trigger
+    interval: int
+    path: JsonPath  # of the interval
 
 
 def create_feed(
@@ -34,38 +55,41 @@ def create_feed(
 ) -> tuple[Feed, CheckedBatch]:
     """Check and store a feed. Returns it with its first batch, which is not stored yet."""
     body = read_body(FeedRequest, content)
-    source = _read_source(body, routes)
-    is_time = "seconds" in body.every.model_fields_set
-    interval = body.every.seconds if is_time else body.every.blocks
-    record = ChainRecord.objects.filter(chain=source, recorded_at__isnull=False).first()
-    _check_interval(body.every, source, record.block_seconds if record else None)
-    now = shared_now()
-    head = record.number if record else 0
-    due = next_due(int(now.timestamp()) if is_time else head, interval)
-    batch: dict[str, Any] = content["batch"]
-    request = check_run(batch, Selector(due, is_time=is_time), routes, limits)
-    if not is_time and record is None:
+    parts = _parts(body)
+    source = _read_source(body, parts.trigger, routes, limits)
+    known = ChainRecord.objects.filter(chain=source, recorded_at__isnull=False).first()
+    record = known or ChainRecord(chain=source)
+    if parts.trigger != Trigger.LOGS:
+        _check_interval(parts, source, record.block_seconds)
+    due = _first_due(parts, record)
+    request = check_run(body.content, _first_run(body, parts.trigger, due), routes, limits)
+    if known is None:
         raise RefusalError(
             FeedCode.HEAD_UNKNOWN,
             f"No prover has read the newest block of chain {source} yet. Try again in a minute.",
-            path="every.blocks",
+            path=f"batch.data.{source}",
         )
-    until = body.until
-    if until is not None and until < (first := due if is_time else int(now.timestamp())):
+    if body.when:
+        _check_value(body.when, request)
+    first_time = due if parts.trigger == Trigger.SECONDS else record.timestamp
+    if body.until is not None and body.until < first_time:
         raise WHOLE_BODY.child("until").refusal(
             FeedCode.FEED_MALFORMED,
-            f"is {format_timestamp(until)}, before the first run; it must be {first} or later.",
+            f"is {format_timestamp(body.until)}, before the first run; it must be {first_time} or "
+            "later.",
         )
     _check_budget(body.budget, request.fee)
+    now = shared_now()
     feed = Feed(
         id=str(ULID.from_datetime(now)),
         owner=owner,
-        body=json.dumps(batch),
+        request=json.dumps(content),
         source=source,
-        interval=interval,
-        **due_columns(due, is_time=is_time),
+        trigger=parts.trigger,
+        interval=parts.interval,
+        due=due,
         catch_up=body.catchUp,
-        until=None if until is None else datetime.fromtimestamp(until, UTC),
+        until=None if body.until is None else datetime.fromtimestamp(body.until, UTC),
         budget="" if body.budget is None else f"{body.budget:064x}",
         created_at=now,
         resumed_at=now,
@@ -84,42 +108,88 @@ def create_feed(
     return feed, request
 
 
-def _read_source(body: FeedRequest, routes: Routes) -> int:
-    """The source chain. Refuse other chains, other blocks, and a key that is not the due one."""
+def _parts(body: FeedRequest) -> _Parts:
+    if body.every:
+        trigger = Trigger.SECONDS if body.every.is_time else Trigger.BLOCKS
+        return _Parts(trigger, body.every.count, WHOLE_BODY.child("every"))
+    if body.when:
+        path = WHOLE_BODY.child("when").child("every")
+        return _Parts(Trigger.VALUE, body.when.every.count, path)
+    return _Parts(Trigger.LOGS, 1, WHOLE_BODY.child("on"))
+
+
+def _first_due(parts: _Parts, record: ChainRecord) -> int:
+    if parts.trigger == Trigger.LOGS:
+        return record.number + 1  # no log before the feed
+    head = record.timestamp if parts.trigger == Trigger.SECONDS else record.number
+    return next_due(head, parts.interval)
+
+
+def _first_run(body: FeedRequest, trigger: Trigger, due: int) -> DueRun:
+    """The run that the batch is checked with; that of a log has samples for values."""
+    if trigger == Trigger.LOGS:
+        return DueRun(due, Selector(due), sample_values(body.on.event, due))
+    return scheduled_run(due, is_time=trigger == Trigger.SECONDS)
+
+
+def _read_source(body: FeedRequest, trigger: Trigger, routes: Routes, limits: BatchLimits) -> int:
+    """The source chain. Refuse others, and a block with a key that is not the trigger's."""
     path = WHOLE_BODY.child("batch").child("data")
-    if len(body.batch.data) != 1:
-        count = format_count(len(body.batch.data), "source chain")
+    data: Any = body.content.get("data")
+    if not isinstance(data, dict) or not all(isinstance(blocks, dict) for blocks in data.values()):
+        check_alone(body.content, routes, limits)
+    if len(data) != 1:
+        count = format_count(len(data), "source chain")
         raise _malformed(path, f"has {count}, but a feed has one.")
-    ((chain, blocks),) = body.batch.data.items()
-    key = DUE_TIME if "seconds" in body.every.model_fields_set else DUE_BLOCK
-    if list(blocks) != [key]:
+    ((chain, blocks),) = data.items()
+    expected = DUE_TIME if trigger == Trigger.SECONDS else DUE_BLOCK
+    keys = {expected}
+    if "block" in body.content:
+        keys, expected = {NAMED_BLOCK}, NAMED_BLOCK
+    elif body.on:
+        samples = sample_values(body.on.event, 0)
+        keys |= {f"hash:{name}" for name, value in samples.items() if is_hash(value)}
+    if len(blocks) != 1 or not blocks.keys() <= keys:
         names = ", ".join(map(quote_text, list(blocks)[:3])) or "no block"
+        choices = " or ".join(f'"{key}"' for key in sorted(keys))
         raise _malformed(
-            path.child(chain), f'has {names}, but this feed\'s one block must have the key "{key}".'
+            path.child(chain),
+            f"has {names}, but this feed's one block must have the key {choices}.",
         )
     return read_chain(chain, path.child(chain), routes)
 
 
-def _check_interval(every: EveryBody, source: int, block_seconds: float | None) -> None:
+def _check_interval(parts: _Parts, source: int, block_seconds: float | None) -> None:
     """Refuse an interval shorter than a block of the source, or than the operator's minimum."""
-    path, shortest = WHOLE_BODY.child("every"), settings.FEED_SECONDS
+    shortest = settings.FEED_SECONDS
     blocks_take = f", and a block of chain {source} takes {block_seconds or 0:.3g} seconds"
     reason = f"a feed may run once in {format_count(shortest, 'second')} here"
-    if "seconds" in every.model_fields_set:
-        minimum = max(shortest, math.ceil(block_seconds or 0))
-        if every.seconds < minimum:
-            raise _malformed(
-                path.child("seconds"),
-                f"is {every.seconds}, but must be at least {minimum}: {reason}"
-                f"{blocks_take if block_seconds else ''}.",
-            )
-        return
-    minimum = math.ceil(shortest / block_seconds) if block_seconds else 1
-    if every.blocks < minimum:
+    if parts.trigger == Trigger.SECONDS:
+        minimum, unit = max(shortest, math.ceil(block_seconds or 0)), "second"
+        reason += blocks_take if block_seconds else ""
+    else:
+        minimum, unit = math.ceil(shortest / block_seconds) if block_seconds else 1, "block"
+        reason += blocks_take
+    if parts.interval < minimum:
+        taken, least = format_count(parts.interval, unit), format_count(minimum, unit)
+        raise _malformed(parts.path, f"is {taken}, but must be at least {least}: {reason}.")
+
+
+def _check_value(body: ValueTriggerBody, request: CheckedBatch) -> None:
+    """Refuse a value that a plain call cannot read, or that the batch does not ask for."""
+    path, fact = WHOLE_BODY.child("when").child("value"), named_fact(body.value)
+    if not fact.account.startswith("0x") or fact.fact in {"CODE_HASH", "STORAGE_ROOT"}:
         raise _malformed(
-            path.child("blocks"),
-            f"is {every.blocks}, but must be at least {minimum}: {reason}{blocks_take}.",
+            path,
+            f"is {quote_text(body.value)}, but must be the balance, the nonce or a slot of an "
+            "address, such as 0xACCOUNT.BALANCE or 0xACCOUNT.0xSLOT.",
         )
+    (block,) = request.blocks
+    for account in block.accounts:
+        names = {prop.name for prop in account.props} | {slot_name(slot) for slot in account.slots}
+        if account.account == fact.account and fact.fact in names:
+            return
+    raise _malformed(path, f"is {quote_text(body.value)}, which the batch does not ask for.")
 
 
 def _check_budget(budget: int | None, fee: int) -> None:
@@ -142,15 +212,47 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
             sentence = f"This feed has ended: {feed.reason}"
             raise RefusalError(FeedCode.FEED_ENDED, sentence, path="feed")
         if change.budget is not None:
-            _check_budget(change.budget, int(json.loads(feed.body)["fee"]))
+            _check_budget(change.budget, int(batch_of(feed.request)["fee"]))
             feed.budget, feed.retry_at = f"{change.budget:064x}", None
         if change.state == FeedState.PAUSED and feed.state == FeedState.ACTIVE:
             feed.state, feed.reason = FeedState.PAUSED, PAUSED_BY_OWNER
             feed.waits_for, feed.retry_at = "", None
         elif change.state == FeedState.ACTIVE and feed.state == FeedState.PAUSED:
             feed.state, feed.reason, feed.resumed_at = FeedState.ACTIVE, "", shared_now()
+            if feed.trigger == Trigger.LOGS and feed.catch_up == CatchUp.LATEST:
+                number = ChainRecord.objects.get(chain=feed.source).number
+                feed.due = max(feed.due, number + 1)
         feed.save()
     return feed
+
+
+def run_now(owner: Account, feed_id: str, routes: Routes) -> FeedRun:
+    """Submit a run for the source's newest block, beside those that are due. Repeated for the same
+    block, it returns the same run. Raises `RefusalError`.
+    """
+    with durable_transaction():
+        feed = _locked_feed(owner, feed_id)
+        if feed.state == FeedState.ENDED:
+            sentence = f"This feed has ended: {feed.reason}"
+            raise RefusalError(FeedCode.FEED_ENDED, sentence, path="feed")
+        if feed.trigger == Trigger.LOGS:
+            sentence = "This feed runs for logs, and a run without one has nothing to fill in."
+            raise RefusalError(FeedCode.FEED_NOT_RUNNABLE, sentence, path="feed")
+        record = ChainRecord.objects.get(chain=feed.source)
+        is_time = feed.trigger == Trigger.SECONDS
+        due = record.timestamp - 1 if is_time else record.number
+        if earlier := feed.runs.filter(due=due).first():
+            return earlier
+        if reason := budget_shortage(feed):
+            raise RefusalError(FeedCode.FEED_NOT_RUNNABLE, reason, path="feed")
+        run = scheduled_run(due, is_time=is_time)
+        row = new_run(feed, run, batch=store_run(feed, run, routes))
+        row.save(force_insert=True)
+        # A run that would be due for the same block has been made now.
+        following = next_due(due, feed.interval)
+        if feed.due == due:
+            Feed.objects.filter(pk=feed.pk).update(due=following)
+    return row
 
 
 def end_feed(owner: Account, feed_id: str) -> Feed:

@@ -4,10 +4,10 @@ A run is stored in the transaction that moves the feed to its next due, so that 
 store it twice and one that is killed never skips it.
 """
 
-import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -21,8 +21,9 @@ from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.error_codes import RequestCode
-from queries.feeds.bodies import check_run
-from queries.feeds.schedule import due_columns, due_of, due_selector, last_due
+from queries.feeds.bodies import DueRun, check_run, scheduled_run
+from queries.feeds.schedule import last_due
+from queries.feeds.triggers import batch_of
 from queries.intake.submit import batch_limits, store_batch
 from queries.models import Batch, ChainRecord, Delivery, Feed, FeedRun
 from queries.statuses import (
@@ -32,7 +33,9 @@ from queries.statuses import (
     CatchUp,
     DeliveryState,
     FeedState,
+    Trigger,
 )
+from queries.transitions import notify_of_pause
 
 log = logging.getLogger("tacitus.prover")
 
@@ -55,76 +58,139 @@ HAS_FAILED = (
 def submit_due_runs(
     routes: Routes, sources: Iterable[int], is_stopped: Callable[[], bool] = lambda: False
 ) -> None:
-    """Submit what is due of all feeds. `sources`: the chains whose heads are recorded."""
-    is_due = _due_condition(shared_now(), sources)
+    """Submit what is due of the feeds that run `every` so often. `sources`: chains that are polled.
+
+    A time is due when the source has a later block, so that the last one before it is known.
+    """
+    is_due = can_run(shared_now()) & _schedule_condition(sources)
     for feed_id in Feed.objects.filter(is_due).values_list("pk", flat=True)[:FEEDS_PER_POLL]:
-        rows = Feed.objects.filter(is_due, pk=feed_id)
-        try:
-            for _ in range(RUNS_PER_FEED):
-                if is_stopped() or not _submit_next_run(rows, routes):
-                    break
-        except OUTAGE_ERRORS:
-            raise
-        except Exception:
-            log.exception("Unexpected error while submitting a run of feed %s.", feed_id)
-            waiting = _waiting("An error on our side; it is tried again.")
-            Feed.objects.filter(pk=feed_id).update(**waiting)
+        for _ in range(RUNS_PER_FEED):
+            if is_stopped() or not _submit_scheduled(feed_id, is_due, routes):
+                break
 
 
-def _due_condition(now: datetime, sources: Iterable[int]) -> Q:
-    """Match feeds that are due, by the indexes on their times and blocks."""
-    is_due = Q(due_at__lte=now)
+def can_run(now: datetime) -> Q:
+    """Match feeds that are active and do not wait to retry."""
+    return Q(state=FeedState.ACTIVE) & (Q(retry_at=None) | Q(retry_at__lte=now))
+
+
+def _schedule_condition(sources: Iterable[int]) -> Q:
+    condition = Q(pk__in=[])
     for source in sources:
-        head = ChainRecord.objects.filter(chain=source, recorded_at__isnull=False).values("number")
-        is_due |= Q(source=source, due_block__lte=Subquery(head))
-    return Q(state=FeedState.ACTIVE) & is_due & (Q(retry_at=None) | Q(retry_at__lte=now))
+        heads = ChainRecord.objects.filter(chain=source, recorded_at__isnull=False)
+        number, timestamp = (Subquery(heads.values(name)) for name in ("number", "timestamp"))
+        condition |= Q(source=source, trigger=Trigger.BLOCKS, due__lte=number)
+        condition |= Q(source=source, trigger=Trigger.SECONDS, due__lt=timestamp)
+    return condition
 
 
-def _submit_next_run(rows: QuerySet[Feed], routes: Routes) -> bool:
+def _submit_scheduled(feed_id: str, is_due: Q, routes: Routes) -> bool:
     """Submit the feed's next run, if it is due. Returns whether another one may be."""
-    with durable_transaction():
-        locked_rows = rows.select_for_update(of=("self",), no_key=True, skip_locked=True)
-        feed = locked_rows.select_related("owner").first()
-        if feed is None:
-            return False
+
+    def submit(feed: Feed) -> Columns:
         due = _due_to_run(feed)
-        changes = _obstacle(feed) if due is not None else _ended()
-        if due is not None and not changes:
-            changes = _run(feed, due, routes)
-        Feed.objects.filter(pk=feed.pk).update(**changes)
+        if due is None:
+            return ended()
+        is_time = feed.trigger == Trigger.SECONDS
+        following = due + feed.interval
+        changes = _submit(feed, scheduled_run(due, is_time=is_time), following, routes)
+        if "due" in changes and is_time and feed.until and following > feed.until.timestamp():
+            changes |= ended()
+        return changes
+
+    changes = change_locked(Feed.objects.filter(is_due, pk=feed_id), submit)
+    return "due" in changes and "state" not in changes
+
+
+def _due_to_run(feed: Feed) -> int | None:
+    """The block or time to run: the oldest that was not run, or the newest. None after the end."""
+    record = ChainRecord.objects.get(chain=feed.source)
+    until = feed.until.timestamp() if feed.until else record.timestamp
+    if feed.trigger == Trigger.SECONDS:
+        head = int(min(record.timestamp - 1, until))
+        if feed.due > head:
+            return None
+    elif record.timestamp > until:
+        return None
+    else:
+        head = record.number
+    return (
+        feed.due if feed.catch_up == CatchUp.ALL else max(feed.due, last_due(head, feed.interval))
+    )
+
+
+def submit_found(feed: Feed, runs: Sequence[DueRun], following: int, routes: Routes) -> None:
+    """Submit runs of a feed that was just read, oldest first. It then waits for `following`.
+
+    A run that has to wait is found again, and so are those beyond `RUNS_PER_FEED`.
+    """
+    due = feed.due
+    made = set(feed.runs.filter(due__gte=due).values_list("due", "log_index"))
+    new_runs = [run for run in runs if (run.due, run.log_index) not in made]
+    for place, run in enumerate(new_runs[:RUNS_PER_FEED], 1):
+        next_place = new_runs[place].due if place < len(new_runs) else following
+        rows = Feed.objects.filter(can_run(shared_now()), pk=feed.pk, due=due)
+        submit = partial(_submit_once, run=run, following=next_place, routes=routes)
+        changes = change_locked(rows, submit)
+        if "due" not in changes or "state" in changes:
+            return
+        due = next_place
+    if not new_runs:
+        Feed.objects.filter(pk=feed.pk, due=due).update(due=following)
+
+
+def _submit_once(feed: Feed, run: DueRun, following: int, routes: Routes) -> Columns:
+    if feed.runs.filter(due=run.due, log_index=run.log_index).exists():
+        return {"due": following}
+    changes = _submit(feed, run, following, routes)
+    if "due" in changes and run.value is not None:
+        changes |= {"last_value": f"{run.value:064x}", "last_run_time": run.head_time}
+    return changes
+
+
+def change_locked(rows: QuerySet[Feed], change: Callable[[Feed], Columns]) -> Columns:
+    """Change the one feed of `rows` as this function says; nothing if another prover has it."""
+    try:
+        with durable_transaction():
+            locked_rows = rows.select_for_update(of=("self",), no_key=True, skip_locked=True)
+            feed = locked_rows.select_related("owner").first()
+            if feed is None:
+                return {}
+            changes = change(feed)
+            Feed.objects.filter(pk=feed.pk).update(**changes)
+            if changes.get("state") == FeedState.PAUSED:
+                notify_of_pause(feed)
+    except OUTAGE_ERRORS:
+        raise
+    except Exception:
+        log.exception("Unexpected error while submitting a run of a feed.")
+        rows.update(**_waiting("An error on our side; it is tried again."))
+        return {}
     if changes.get("state"):
         log.info("Feed %s is %s: %s", feed.pk, changes["state"], changes["reason"])
-    return "due_at" in changes and "state" not in changes
+    return changes
 
 
-def _obstacle(feed: Feed) -> Columns:
-    """The changes of a feed that cannot run now; none if it can."""
+def _submit(feed: Feed, run: DueRun, following: int, routes: Routes) -> Columns:
+    """Store the run, unless the feed cannot run now. Returns the feed's changes."""
     if not feed.owner.is_active:
         return _paused("The operator has disabled the account.")
     if reason := _failures(feed):
         return _paused(reason)
-    if reason := _budget_shortage(feed):
+    if reason := budget_shortage(feed):
         return _waiting(reason)
-    return {}
-
-
-def _run(feed: Feed, due: int, routes: Routes) -> Columns:
-    """Store the run, and return the feed's changes."""
     try:
         with transaction.atomic():
-            run = _new_run(feed, due, batch=_store_batch(feed, due, routes))
+            row = new_run(feed, run, batch=store_run(feed, run, routes))
     except RefusalError as error:
         if error.code == RequestCode.BLOCK_BEYOND_HEAD.code:  # the chain stands still
             return _waiting(error.sentence)
         log.warning("A run of feed %s was refused: %s", feed.pk, error.sentence)
-        run = _new_run(feed, due, error_code=error.code, error_sentence=error.sentence[:1_000])
-    run.save(force_insert=True)
-    is_time, following = feed.due_at is not None, due + feed.interval
-    changes = {**due_columns(following, is_time=is_time), "waits_for": "", "retry_at": None}
-    if is_time and feed.until and following > feed.until.timestamp():
-        return changes | _ended()
-    if run.batch is None and (reason := _failures(feed)):
-        return changes | _paused(reason)
+        row = new_run(feed, run, error_code=error.code, error_sentence=error.sentence[:1_000])
+    row.save(force_insert=True)
+    changes = {"due": following, "waits_for": "", "retry_at": None}
+    if row.batch is None and (reason := _failures(feed)):
+        changes |= _paused(reason)
     return changes
 
 
@@ -133,7 +199,7 @@ def _paused(reason: str) -> Columns:
     return {**columns, "waits_for": "", "retry_at": None}
 
 
-def _ended() -> Columns:
+def ended() -> Columns:
     return {"state": FeedState.ENDED, "reason": "Its time is over.", "waits_for": ""}
 
 
@@ -141,37 +207,32 @@ def _waiting(reason: str) -> Columns:
     return {"waits_for": reason[:1_000], "retry_at": shared_now() + RETRY_PAUSE}
 
 
-def _new_run(feed: Feed, due: int, **columns: object) -> FeedRun:
+def new_run(feed: Feed, run: DueRun, **columns: object) -> FeedRun:
     now = shared_now()
-    return FeedRun(id=str(ULID.from_datetime(now)), feed=feed, due=due, submitted_at=now, **columns)
+    return FeedRun(
+        id=str(ULID.from_datetime(now)),
+        feed=feed,
+        due=run.due,
+        log_index=run.log_index,
+        submitted_at=now,
+        **columns,
+    )
 
 
-def _store_batch(feed: Feed, due: int, routes: Routes) -> Batch:
-    request = check_run(json.loads(feed.body), due_selector(feed, due), routes, batch_limits())
+def store_run(feed: Feed, run: DueRun, routes: Routes) -> Batch:
+    if run.error:
+        raise run.error
+    request = check_run(batch_of(feed.request), run, routes, batch_limits())
     # No key of a user has a space.
-    return store_batch(feed.owner, request, f"feed {feed.pk} {due}", routes)
+    key = f"feed {feed.pk} {run.due} {run.log_index}"
+    return store_batch(feed.owner, request, key, routes)
 
 
-def _due_to_run(feed: Feed) -> int | None:
-    """The block or time to run: the oldest that was not run, or the newest. None after the end."""
-    now, until = shared_now(), feed.until
-    due = due_of(feed)
-    if feed.due_at is None:
-        if until and now > until:
-            return None
-        head = ChainRecord.objects.get(chain=feed.source).number
-    else:
-        head = int(min(now, until or now).timestamp())
-        if due > head:
-            return None
-    return due if feed.catch_up == CatchUp.ALL else max(due, last_due(head, feed.interval))
-
-
-def _budget_shortage(feed: Feed) -> str:
+def budget_shortage(feed: Feed) -> str:
     """Why the next run does not fit the budget of 24 hours; empty if it does."""
     if not feed.budget:
         return ""
-    budget, fee = int(feed.budget, 16), int(json.loads(feed.body)["fee"])
+    budget, fee = int(feed.budget, 16), int(batch_of(feed.request)["fee"])
     since = shared_now() - timedelta(seconds=DAY)
     runs = feed.runs.filter(batch__submitted_at__gt=since)
     cost = Case(When(IS_OPEN, then=F("batch__fee")), default=F("batch__spent"))
@@ -188,7 +249,7 @@ def _failures(feed: Feed) -> str:
     """A sentence if all of its last runs have failed since it was resumed."""
     runs = feed.runs.filter(~IS_OPEN, submitted_at__gte=feed.resumed_at)
     has_failed = Case(When(HAS_FAILED, then=Value(True)), default=Value(False))
-    newest = runs.annotate(has_failed=has_failed).order_by("-due")
+    newest = runs.annotate(has_failed=has_failed).order_by("-due", "-log_index")
     outcomes = list(newest.values_list("has_failed", "error_sentence")[:MAX_FAILED_RUNS])
     if len(outcomes) < MAX_FAILED_RUNS or not all(has_failed for has_failed, _ in outcomes):
         return ""

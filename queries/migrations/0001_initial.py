@@ -40,6 +40,7 @@ class Migration(migrations.Migration):
                 ('block_seconds', models.FloatField(null=True)),
                 ('block_times', models.JSONField(default=list)),
                 ('genesis_has_accounts', models.BooleanField(null=True)),
+                ('feeds_read_at', models.DateTimeField(null=True)),
                 ('needed_window', models.PositiveBigIntegerField(null=True)),
                 ('signer', models.CharField(default='', max_length=42)),
                 ('balance', models.CharField(default='', max_length=64)),
@@ -185,11 +186,13 @@ class Migration(migrations.Migration):
             name='Feed',
             fields=[
                 ('id', models.CharField(max_length=26, primary_key=True, serialize=False)),
-                ('body', models.TextField()),
+                ('request', models.TextField()),
                 ('source', models.PositiveBigIntegerField()),
-                ('interval', models.PositiveBigIntegerField()),
-                ('due_block', models.PositiveBigIntegerField(null=True)),
-                ('due_at', models.DateTimeField(null=True)),
+                ('trigger', models.CharField(choices=[('BLOCKS', 'Blocks'), ('SECONDS', 'Seconds'), ('LOGS', 'Logs'), ('VALUE', 'Value')], max_length=7)),
+                ('interval', models.PositiveBigIntegerField(default=1)),
+                ('due', models.PositiveBigIntegerField()),
+                ('last_value', models.CharField(default='', max_length=64)),
+                ('last_run_time', models.PositiveBigIntegerField(null=True)),
                 ('catch_up', models.CharField(choices=[('latest', 'Latest'), ('all', 'All')], max_length=6)),
                 ('until', models.DateTimeField(null=True)),
                 ('budget', models.CharField(default='', max_length=64)),
@@ -207,6 +210,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.CharField(max_length=26, primary_key=True, serialize=False)),
                 ('due', models.PositiveBigIntegerField()),
+                ('log_index', models.PositiveIntegerField(default=0)),
                 ('submitted_at', models.DateTimeField()),
                 ('error_code', models.CharField(default='', max_length=60)),
                 ('error_sentence', models.CharField(default='', max_length=1000)),
@@ -422,8 +426,9 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField()),
                 ('delivered_at', models.DateTimeField(null=True)),
                 ('body', queries.models.BytesField(default=b'')),
-                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhook_deliveries', to='queries.batch')),
+                ('batch', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='webhook_deliveries', to='queries.batch')),
                 ('corrects', models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='correction', to='queries.webhookdelivery')),
+                ('feed', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='webhook_deliveries', to='queries.feed')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
         ),
@@ -489,11 +494,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='feed',
-            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['state', 'due_at'], name='queries_feed_time'),
-        ),
-        migrations.AddIndex(
-            model_name='feed',
-            index=models.Index(condition=models.Q(('due_block__isnull', False)), fields=['state', 'source', 'due_block'], name='queries_feed_block'),
+            index=models.Index(fields=['state', 'source', 'trigger', 'due'], name='queries_feed_due'),
         ),
         migrations.AddIndex(
             model_name='feedrun',
@@ -501,7 +502,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='feedrun',
-            constraint=models.UniqueConstraint(fields=('feed', 'due'), name='queries_feedrun_due'),
+            constraint=models.UniqueConstraint(fields=('feed', 'due', 'log_index'), name='queries_feedrun_due'),
         ),
         migrations.AddIndex(
             model_name='proof',

@@ -28,6 +28,7 @@ from queries.config.routes import Chain
 from queries.database.chain_records import claim_poll, record_head, record_node
 from queries.database.clock import shared_now
 from queries.database.light_clients import light_client_row, store_fault, store_state, stored_state
+from queries.feeds.look import is_look_due, look_for_feeds
 from queries.feeds.run import submit_due_runs
 from queries.models import ChainRecord, LightClient, NodeRecord
 from queries.prover.context import ProverContext
@@ -59,6 +60,8 @@ class Watch:
             if record:
                 is_full_check = record.checked_at == record.polled_at
                 self._poll(self._context.chain(chain_id), record, is_full_check=is_full_check)
+                if chain_id in self._sources:
+                    look_for_feeds(self._context.client(chain_id), self._context.routes)
                 if chain_id in self._destinations:
                     self._check_transactions(
                         self._context.lane(chain_id), is_full_check=is_full_check
@@ -72,7 +75,8 @@ class Watch:
             self._follow_light_client(chain)
         elif is_full_check:  # it may have had beacon nodes
             LightClient.objects.filter(chain=chain.id).delete()
-        known_final = record.final_number if record.recorded_at and not is_full_check else None
+        asks_final = is_full_check or not record.recorded_at or is_look_due(record)
+        known_final = None if asks_final else record.final_number
         pool = self._context.client(chain.id)
         nodes = dict(enumerate(map(pool.view, pool.nodes), 1))
         heads = {number: _try_head(node, known_final) for number, node in nodes.items()}

@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from accounts.models import Account
-from queries.feeds.schedule import due_of, due_selector
+from queries.feeds.schedule import due_selector
 from queries.ids import is_ulid
 from queries.models import Delivery, Feed, FeedRun
 from queries.reading.pagination import Cursor, Page, read_page
 from queries.schema.checked_batch import Selector
-from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
+from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState, Trigger
 from queries.wait_reasons import Reason
 
 
@@ -26,8 +26,9 @@ class FeedView:
     reason: str  # why it is paused or has ended
     waits_for: str  # why a run that is due waits
     source: int
-    interval: int
-    next: Selector  # meaningless once it has ended
+    trigger: dict[str, Any]  # the request's `every`, `on` or `when`, by its name
+    next: Selector | None  # None once it has ended, and for logs
+    last_value: int | None  # for which it ran, if it runs for changes of a value
     catch_up: CatchUp
     until: datetime | None
     budget: int | None  # wei
@@ -40,6 +41,7 @@ class FeedRunView:
     """A run of a feed: its batch, or why there is none."""
 
     selector: Selector
+    log_index: int | None
     submitted_at: datetime
     batch: str | None
     status: BatchStatus | None
@@ -65,31 +67,42 @@ def run_page(feed: Feed, *, cursor: Cursor | None, limit: int) -> Page[FeedRunVi
     rows = Delivery.objects.filter(batch__in=[run.batch_id for run in page.rows if run.batch_id])
     for batch, state in rows.order_by("batch", "position").values_list("batch", "state"):
         states[batch].append(DeliveryState(state))
-    return page.with_rows(
-        FeedRunView(
-            selector=due_selector(feed, run.due),
-            submitted_at=run.submitted_at,
-            batch=run.batch_id,
-            status=BatchStatus(run.batch.status) if run.batch else None,
-            deliveries=states.get(run.batch_id or "", []),
-            error=Reason(run.error_code, run.error_sentence) if run.error_code else None,
-        )
-        for run in page.rows
+    return page.with_rows(_run_view(feed, run, states[run.batch_id or ""]) for run in page.rows)
+
+
+def run_view(run: FeedRun) -> FeedRunView:
+    """A run that was just submitted."""
+    count = run.batch.delivery_count if run.batch else 0
+    return _run_view(run.feed, run, [DeliveryState.WAITING] * count)
+
+
+def _run_view(feed: Feed, run: FeedRun, deliveries: Sequence[DeliveryState]) -> FeedRunView:
+    return FeedRunView(
+        selector=due_selector(feed, run.due),
+        log_index=run.log_index if feed.trigger == Trigger.LOGS else None,
+        submitted_at=run.submitted_at,
+        batch=run.batch_id,
+        status=BatchStatus(run.batch.status) if run.batch else None,
+        deliveries=deliveries,
+        error=Reason(run.error_code, run.error_sentence) if run.error_code else None,
     )
 
 
 def feed_view(row: Feed) -> FeedView:
-    batch = json.loads(row.body)
+    request = json.loads(row.request)
+    batch = request["batch"]
     if "webhook" in batch:
         batch["webhook"] = {"url": batch["webhook"]["url"]}
+    has_next = row.trigger != Trigger.LOGS and row.state != FeedState.ENDED
     return FeedView(
         id=row.pk,
         state=FeedState(row.state),
         reason=row.reason,
         waits_for=row.waits_for,
         source=row.source,
-        interval=row.interval,
-        next=due_selector(row, due_of(row)),
+        trigger={name: request[name] for name in ("every", "on", "when") if name in request},
+        next=due_selector(row, row.due) if has_next else None,
+        last_value=int(row.last_value, 16) if row.last_value else None,
         catch_up=CatchUp(row.catch_up),
         until=row.until,
         budget=int(row.budget, 16) if row.budget else None,

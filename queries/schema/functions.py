@@ -1,6 +1,7 @@
-"""Solidity functions as users write them, such as
+"""Solidity functions and events as users write them, such as
 
 function onStorage(address account, bytes32[] slots, (uint256,bytes) item) external view returns (bool)
+event Transfer(address indexed from, address indexed to, uint256 value)
 """  # noqa: E501
 
 import re
@@ -11,9 +12,12 @@ from eth_abi.grammar import ABIType, BasicType, NodeVisitor
 
 from accounts.wording import join_names, quote_text
 from queries.contracts.abi import selector
+from queries.proving.keccak import keccak256
 
+EXAMPLE_EVENT = "Transfer(address indexed,address indexed,uint256)"
 EXAMPLE = "onBalance(address,uint256,uint256)"
 MAX_FUNCTION_CHARACTERS = 1_000
+MAX_INDEXED = 3
 _MAX_TUPLE_DEPTH = 8
 _TOKEN = re.compile(r"\s*([A-Za-z_$][A-Za-z0-9_$]*|\[[0-9]*\]|[(),;])", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
@@ -27,7 +31,7 @@ _READING = {"pure", "view"}
 
 
 class FunctionMalformedError(ValueError):
-    """The text is not a function that can be called. The message follows its name in a sentence."""
+    """The text is not a function or an event. The message follows its name in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,39 +57,68 @@ class ContractFunction:
         return self.mutability in _READING and outputs == ["bool"]
 
 
+@dataclass(frozen=True, slots=True)
+class ContractEvent:
+    name: str
+    inputs: tuple[ABIType, ...]
+    are_indexed: tuple[bool, ...]
+
+    @property
+    def topic(self) -> bytes:
+        """The first topic of its logs."""
+        types = ",".join(kind.to_type_str() for kind in self.inputs)
+        return keccak256(f"{self.name}({types})".encode())
+
+    @property
+    def indexed(self) -> list[ABIType]:
+        """The types of its other topics."""
+        return [kind for kind, flag in zip(self.inputs, self.are_indexed, strict=True) if flag]
+
+    @property
+    def data(self) -> list[ABIType]:
+        """The types in the data of its logs."""
+        return [kind for kind, flag in zip(self.inputs, self.are_indexed, strict=True) if not flag]
+
+
 def parse_function(text: str) -> ContractFunction:
     """Parse a function. Raises `FunctionMalformedError`."""
-    if len(text) > MAX_FUNCTION_CHARACTERS:
-        raise FunctionMalformedError(
-            f"has {len(text):,} characters; at most {MAX_FUNCTION_CHARACTERS:,} are allowed."
+    return _Parser(text, "function", EXAMPLE).function()
+
+
+def parse_event(text: str) -> ContractEvent:
+    """Parse an event that is not anonymous. Raises `FunctionMalformedError`."""
+    return _Parser(text, "event", EXAMPLE_EVENT).event()
+
+
+class _Parser:
+    def __init__(self, text: str, kind: str, example: str) -> None:
+        self.text, self.kind, self.example = text, kind, example
+        self.position = 0
+        self.are_indexed: list[bool] = []  # of an event's parameters
+        if len(text) > MAX_FUNCTION_CHARACTERS:
+            raise FunctionMalformedError(
+                f"has {len(text):,} characters; at most {MAX_FUNCTION_CHARACTERS:,} are allowed."
+            )
+        self.tokens = self.read_tokens()
+
+    def read_tokens(self) -> list[str]:
+        """The tokens, and an empty one as the end."""
+        tokens, position, end = [], 0, len(self.text.rstrip())
+        while position < end:
+            match = _TOKEN.match(self.text, position)
+            if not match:
+                character = quote_text(self.text[position:].lstrip()[:1])
+                raise self.malformed(f"{character} is unexpected")
+            tokens.append(match[1])
+            position = match.end()
+        return [*tokens, ""]
+
+    def malformed(self, reason: str) -> FunctionMalformedError:
+        article = "an" if self.kind == "event" else "a"
+        return FunctionMalformedError(
+            f"is {quote_text(self.text)}, which is not {article} {self.kind}: {reason}. Write it "
+            f'as in Solidity, such as "{self.example}".'
         )
-    return _FunctionParser(text, _tokens(text)).function()
-
-
-def _tokens(text: str) -> list[str]:
-    """The tokens, and an empty one as the end."""
-    tokens, position, end = [], 0, len(text.rstrip())
-    while position < end:
-        match = _TOKEN.match(text, position)
-        if not match:
-            raise _malformed(text, f"{quote_text(text[position:].lstrip()[:1])} is unexpected")
-        tokens.append(match[1])
-        position = match.end()
-    return [*tokens, ""]
-
-
-def _malformed(text: str, reason: str) -> FunctionMalformedError:
-    return FunctionMalformedError(
-        f"is {quote_text(text)}, which is not a function: {reason}. Write it as in Solidity, such "
-        f'as "{EXAMPLE}".'
-    )
-
-
-@dataclass(slots=True)
-class _FunctionParser:
-    text: str
-    tokens: list[str]
-    position: int = 0
 
     @property
     def current(self) -> str:
@@ -98,29 +131,43 @@ class _FunctionParser:
 
     def unexpected(self, expected: str) -> FunctionMalformedError:
         found = quote_text(self.current) if self.current else "the end"
-        return _malformed(self.text, f"{expected} is expected instead of {found}")
+        return self.malformed(f"{expected} is expected instead of {found}")
 
     def expect(self, token: str) -> None:
         if self.current != token:
             raise self.unexpected(f'"{token}"')
         self.take()
 
-    def function(self) -> ContractFunction:
-        if self.current == "function":
+    def name(self) -> str:
+        if self.current == self.kind:
             self.take()
         if not _NAME.fullmatch(self.current):
             raise self.unexpected("a name")
-        name = self.take()
+        return self.take()
+
+    def end(self) -> None:
+        if self.current == ";":
+            self.take()
+        if self.current:
+            raise self.unexpected("the end")
+
+    def event(self) -> ContractEvent:
+        name = self.name()
+        inputs = _abi_types(self.parameters())
+        self.end()
+        if sum(self.are_indexed) > MAX_INDEXED:
+            raise self.malformed(f"at most {MAX_INDEXED} parameters may be indexed")
+        return ContractEvent(name, inputs, tuple(self.are_indexed))
+
+    def function(self) -> ContractFunction:
+        name = self.name()
         inputs = _abi_types(self.parameters())
         mutability = self.modifiers()
         outputs: tuple[ABIType, ...] = ()
         if self.current == "returns":
             self.take()
             outputs = _abi_types(self.parameters())
-        if self.current == ";":
-            self.take()
-        if self.current:
-            raise self.unexpected("the end")
+        self.end()
         return ContractFunction(name, inputs, outputs, mutability)
 
     def modifiers(self) -> str:
@@ -134,10 +181,9 @@ class _FunctionParser:
                 mutabilities.append(self.current)
             else:
                 words = join_names(["external", "view", "pure", "payable", "returns (…)"])
-                raise _malformed(
-                    self.text,
+                raise self.malformed(
                     f"{quote_text(self.current)} is unexpected; after its parameters may stand "
-                    f"{words}",
+                    f"{words}"
                 )
             self.take()
         return mutabilities[0] if mutabilities else "nonpayable"
@@ -151,7 +197,10 @@ class _FunctionParser:
         types = []
         while True:
             types.append(self.parameter_type(depth))
-            if self.current in _LOCATIONS:
+            is_indexed = self.kind == "event" and not depth and self.current == "indexed"
+            if not depth:
+                self.are_indexed.append(is_indexed)
+            if is_indexed or self.current in _LOCATIONS:
                 self.take()
             if _NAME.fullmatch(self.current):
                 self.take()
@@ -165,7 +214,7 @@ class _FunctionParser:
             self.take()
         if self.current == "(":
             if depth == _MAX_TUPLE_DEPTH:
-                raise _malformed(self.text, f"at most {depth} tuples may be nested")
+                raise self.malformed(f"at most {depth} tuples may be nested")
             text = f"({','.join(self.parameters(depth + 1))})"
         else:
             text = self.basic_type()
@@ -181,11 +230,10 @@ class _FunctionParser:
         word = self.take()
         text = _ALIASES.get(word, word)
         if not _is_basic_type(text):
-            raise _malformed(
-                self.text,
+            raise self.malformed(
                 f"{quote_text(word)} is not one of the types {join_names(sorted(_BASES))}, with a "
                 "size as in bytes32 and uint64. Write address for a contract, uint8 for an enum, "
-                "and the members in parentheses for a struct",
+                "and the members in parentheses for a struct"
             )
         if text == "address" and self.current == "payable":
             self.take()

@@ -145,7 +145,7 @@ def _read_value(text: str, arguments: list[str], path: JsonPath) -> Placeholder:
     elif account and item in AccountField.__members__:
         fact = item
     elif account and SLOT.fullmatch(item):
-        fact = _slot_name(_read_slot(item, text, path))
+        fact = slot_name(_read_slot(item, text, path))
     if not fact:
         raise _unknown(text, path, f"which does not name a fact; write it like {_VALUE_EXAMPLES}")
     return Placeholder(PlaceholderKind.VALUE, _account_name(account), fact, text=text)
@@ -210,8 +210,8 @@ class RequestedFacts:
             reason = f"but the batch does not ask for the account {quote_text(name)}"
             raise _unknown(placeholder.text, path, f"{reason}; {_listed('accounts', accounts)}")
         account = accounts[name]
-        facts = [*(prop.name for prop in account.props), *map(_slot_name, account.slots)]
-        needed = [*map(_slot_name, placeholder.slots), *filter(None, [placeholder.fact])]
+        facts = [*(prop.name for prop in account.props), *map(slot_name, account.slots)]
+        needed = [*map(slot_name, placeholder.slots), *filter(None, [placeholder.fact])]
         for fact in needed:
             if fact not in facts:
                 reason = f"but the batch does not ask for {_short_name(fact)} of {name}"
@@ -230,7 +230,7 @@ _OF_REGISTRIES = {PlaceholderKind.REGISTRY, PlaceholderKind.WITNESS}
 _OF_ACCOUNTS = {PlaceholderKind.ACCOUNT_PROOF, PlaceholderKind.STORAGE_PROOF, PlaceholderKind.PROOF}
 
 
-def _slot_name(slot: bytes) -> str:
+def slot_name(slot: bytes) -> str:
     """The name of a slot's fact."""
     return f"0x{slot.hex()}"
 

@@ -1,4 +1,5 @@
-"""Notify a batch's webhook that the batch has ended; retry for about a day until it is accepted.
+"""Notify a webhook that its batch has ended, or that its feed was paused; retry for about a day
+until it is accepted.
 
 All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. If a
 reorg changes facts after that, another event corrects it (`transitions.finish`). The URL is
@@ -54,18 +55,17 @@ def claim_delivery() -> Lease[WebhookDelivery] | None:
 
 def deliver(lease: Lease[WebhookDelivery]) -> Retry | None:
     """Make one attempt, and record it. Returns when to retry, or None for no further attempt."""
-    delivery, batch = lease.row, lease.row.batch
+    delivery = lease.row
+    url, own_headers = delivery.endpoint
     if delivery.failures and WebhookDelivery.objects.filter(corrects=delivery).exists():
         return None  # only the correction is still worth a retry
     body = delivery.body or store_body(lease)
     started_at = shared_now()
     signature = signature_headers(delivery, int(started_at.timestamp()), body)
-    headers = dict(batch.webhook_headers) | signature
+    headers = own_headers | signature
     start, status, fault, first_line = time.monotonic(), None, "", ""
     try:
-        response = post(
-            batch.webhook_url, headers, body, allow_private=settings.ALLOW_PRIVATE_WEBHOOKS
-        )
+        response = post(url, headers, body, allow_private=settings.ALLOW_PRIVATE_WEBHOOKS)
         status, first_line = response.status, response.first_line
     except NotDeliveredError as error:
         fault = str(error)

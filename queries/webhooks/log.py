@@ -1,4 +1,4 @@
-"""The log of webhook deliveries, for the owner of the batches."""
+"""The log of webhook deliveries, for the owner of the batches and feeds."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -54,11 +54,12 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True)
 class WebhookDeliveryView:
-    """The webhook of a batch's end, and the attempts to deliver it."""
+    """The webhook of a batch's end or of a feed's pause, and the attempts to deliver it."""
 
     event: str
     corrects: str | None  # the earlier event, if a reorg has changed its facts
-    batch: str
+    batch: str | None
+    feed: str | None  # one of the two
     url: str
     state: WebhookDeliveryState
     created_at: datetime
@@ -105,7 +106,7 @@ def delivery_page(
 
 
 def owned_deliveries(owner: Account) -> QuerySet[WebhookDelivery]:
-    return WebhookDelivery.objects.filter(owner=owner).select_related("batch").defer("body")
+    return WebhookDelivery.objects.filter(owner=owner).select_related("batch", "feed").defer("body")
 
 
 def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[WebhookDeliveryView, ...]:
@@ -115,7 +116,8 @@ def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[WebhookDeliveryView
             event=row.pk,
             corrects=row.corrects_id,
             batch=row.batch_id,
-            url=row.batch.webhook_url,
+            feed=row.feed_id,
+            url=row.endpoint[0],
             state=_delivery_state(row),
             created_at=row.created_at,
             delivered_at=row.delivered_at,

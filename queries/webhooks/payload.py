@@ -1,6 +1,7 @@
 """The body of a webhook."""
 
 import json
+from typing import Any
 
 from django.db import transaction
 
@@ -15,17 +16,23 @@ MAX_QUERIES = 1_000
 
 def store_body(lease: Lease[WebhookDelivery]) -> bytes:
     """Store the body at the first attempt; later attempts and replays send the same bytes."""
+    delivery, batch, feed = lease.row, lease.row.batch, lease.row.feed
     with transaction.atomic():
-        # `transitions.finish` locks the batch too: it changes facts before this, or sees the body.
-        Batch.objects.select_for_update(no_key=True).get(pk=lease.row.batch_id)
+        if batch:
+            # `transitions.finish` locks it too: it changes facts before this, or sees the body.
+            Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
         lease.extend()
-        body = _build_body(lease.row)
+        content: dict[str, Any] = {"event": delivery.pk}
+        if batch:
+            content |= _batch_content(delivery, batch)
+        elif feed:
+            content |= {"type": "feed.paused", "feed": feed.pk, "reason": feed.reason}
+        body = json.dumps(content, separators=(",", ":")).encode()
         lease.owned_rows().update(body=body)
     return body
 
 
-def _build_body(delivery: WebhookDelivery) -> bytes:
-    batch = delivery.batch
+def _batch_content(delivery: WebhookDelivery, batch: Batch) -> dict[str, Any]:
     view = batch_view(batch.pk)
     if view is None:
         raise ValueError(f"batch {batch.pk} is gone")
@@ -36,8 +43,7 @@ def _build_body(delivery: WebhookDelivery) -> bytes:
         "step": batch.error_step or None,
         "retryable": batch.error_retryable,
     }
-    content = {
-        "event": delivery.pk,
+    content: dict[str, Any] = {
         "corrects": delivery.corrects_id,
         "batchQueryId": batch.pk,
         "queryStatus": batch.status,
@@ -69,4 +75,4 @@ def _build_body(delivery: WebhookDelivery) -> bytes:
             }
             for entry in read_deliveries([batch.pk])[batch.pk]
         ]
-    return json.dumps(content, separators=(",", ":")).encode()
+    return content

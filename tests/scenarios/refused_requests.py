@@ -76,7 +76,7 @@ def webhook(**more: Any) -> Send:
 
 def feed_body(chain: int = 31337, **more: Any) -> dict[str, Any]:
     batch = request({chain: {"block:$due": NONCE}}, to=chain, fee="10")
-    return {"every": {"blocks": 10_000}, "batch": batch, **more}
+    return {"every": "10000 blocks", "batch": batch, **more}
 
 
 def feed(chain: int = 31337, **more: Any) -> Send:
@@ -88,6 +88,13 @@ def resume_ended_feed(place: ServerUnderTest) -> requests.Response:
     address, headers = f"{place.service.url}/feeds/{feed}", {"api-key": place.service.keys[0]}
     requests.delete(address, headers=headers, timeout=30)
     return requests.patch(address, json={"state": "ACTIVE"}, headers=headers, timeout=30)
+
+
+def run_feed_of_logs(place: ServerUnderTest) -> requests.Response:
+    content = feed_body(on={"address": HOLDER, "event": "Moved(uint256)"})
+    del content["every"]
+    feed = place.service.post("/feeds", content).json()["id"]
+    return place.service.post(f"/feeds/{feed}/runs")
 
 
 def delivery(**more: Any) -> Send:
@@ -394,7 +401,8 @@ REFUSED: dict[str, tuple[int, str, Send]] = {
     "feed_malformed": (400, "every", feed(every={})),
     "feed_unknown": (404, "feed", get("/feeds/x")),
     "feed_ended": (409, "feed", resume_ended_feed),
-    "head_unknown": (409, "every.blocks", feed(10)),
+    "feed_not_runnable": (409, "feed", run_feed_of_logs),
+    "head_unknown": (409, "batch.data.10", feed(10)),
     "too_many_feeds": (409, "", use_up("POST", "/feeds", feed_body())),
     "empty_request": (400, "data", batch({})),
     "too_many_blocks": (400, "data.31337.block:2", batch({"31337": BLOCKS})),

@@ -14,7 +14,8 @@ from tests.rigs.anvil import Chain, call_data
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service, accounts, request, wait_until
 from tests.scenarios.fixtures import Install
 
-EVERY = 10  # blocks
+EVERY = 10
+EVERY_TENTH = f"{EVERY} blocks"
 SETTINGS: dict[str, Any] = {"FEED_SECONDS": "1"}
 
 
@@ -48,14 +49,22 @@ def send(service: Service, method: str, feed: str, content: Any = None) -> reque
 class Feed:
     """A feed of the balance of HOLDER, which is delivered to a contract that counts."""
 
-    def __init__(self, service: Service, *, every: dict[str, int], **more: Any) -> None:
+    def __init__(
+        self, service: Service, *, key: str = "block:$due", batch: Any = None, **trigger: Any
+    ) -> None:
         self.service, self.chain = service, service.chain
         self.target = deploy(self.chain, contract_for_tests("Receiver"))
-        body = {"every": every, "batch": batch_body(every, **more.pop("batch", {})), **more}
-        body["batch"].setdefault("deliver", [self.balance_call()])
-        answer = service.post("/feeds", body)
-        assert answer.ok, answer.text
-        self.id, self.next = answer.json()["id"], answer.json()["nextDue"]
+        content = request({31337: {key: accounts(HOLDER)}}) | {"deliver": [self.balance_call()]}
+        body = {"batch": content | (batch or {}), **trigger}
+
+        def make() -> dict[str, Any]:
+            """Empty until a prover has read the chain's head."""
+            answer = service.post("/feeds", body)
+            assert answer.ok or answer.json()["retryable"], answer.text
+            return dict(answer.json()) if answer.ok else {}
+
+        made = wait_until(make)
+        self.id, self.next = made["id"], made["nextDue"]
 
     def balance_call(self) -> dict[str, Any]:
         args = [HOLDER, "$block", f"$value({HOLDER}.BALANCE)"]
@@ -93,7 +102,7 @@ class Feed:
             is_over = all(run["deliveries"] == [state] for run in runs)
             return runs if len(runs) >= count and is_over else []
 
-        return wait_until(if_ended, what=lambda: str(self.read()))
+        return wait_until(if_ended, what=lambda: str((self.runs, self.service.status(self.runs[0]["batchQueryId"]))))
 
     def wait_for_more_than(self, count: int) -> None:
         wait_until(lambda: len(self.runs) > count, what=lambda: str(self.read()))
@@ -110,13 +119,12 @@ def deploy(chain: Chain, code: bytes) -> str:
     return str(chain.send(None, f"0x{code.hex()}")["contractAddress"])
 
 
-def batch_body(every: dict[str, int], fee: str = "0", **more: Any) -> dict[str, Any]:
-    key = "timestamp:$due" if "seconds" in every else "block:$due"
-    return {**request({31337: {key: accounts(HOLDER)}}, fee=fee), **more}
-
-
 def first_due(feed: Feed) -> int:
     return int(feed.next.partition(":")[2])
+
+
+def next_due(feed: Feed) -> int:
+    return int(feed.read()["nextDue"].partition(":")[2])
 
 
 def test_the_balance_of_every_tenth_block_arrives_in_a_contract(proving: Service) -> None:
@@ -124,8 +132,7 @@ def test_the_balance_of_every_tenth_block_arrives_in_a_contract(proving: Service
     arguments = encode(["address", "address"], [registry, HOLDER])
     consumer = deploy(chain, example("NewestBalance") + arguments)
     call = {"to": consumer, "function": "update(uint256)", "args": ["$block"], "gas": "100000"}
-    every = {"blocks": EVERY}
-    feed = Feed(proving, every=every, batch={"deliver": [call]}, catchUp="all")
+    feed = Feed(proving, every=EVERY_TENTH, batch={"deliver": [call]}, catchUp="all")
     first = first_due(feed)
     assert first % EVERY == 0
     for count in (1, 2, 3):
@@ -152,7 +159,9 @@ def test_values_of_times_are_delivered_until_the_feed_ends(
     service.serve(**SETTINGS)
     service.prove(**SETTINGS)
     until = (int(time.time()) // seconds + runs) * seconds + 1
-    feed = Feed(service, every={"seconds": seconds}, until=until, catchUp="all")
+    feed = Feed(
+        service, key="timestamp:$due", every=f"{seconds} seconds", until=until, catchUp="all"
+    )
     first = first_due(feed)
 
     def if_ended() -> bool:
@@ -180,7 +189,7 @@ def test_values_of_times_are_delivered_until_the_feed_ends(
 def test_after_a_pause_the_latest_run_or_all_are_made_up_for(
     proving: Service, catch_up: str
 ) -> None:
-    feed = Feed(proving, every={"blocks": EVERY}, catchUp=catch_up)
+    feed = Feed(proving, every=EVERY_TENTH, catchUp=catch_up)
     first = first_due(feed)
     feed.mine_to(first)
     feed.wait_for_runs(1)
@@ -199,7 +208,7 @@ def test_after_a_pause_the_latest_run_or_all_are_made_up_for(
 def test_a_run_beyond_the_budget_waits(proving: Service) -> None:
     fee = 10**16
     batch = {"fee": str(fee)}
-    feed = Feed(proving, every={"blocks": EVERY}, batch=batch, budget=str(fee))
+    feed = Feed(proving, every=EVERY_TENTH, batch=batch, budget=str(fee))
     first = first_due(feed)
     feed.mine_to(first)
     (run,) = feed.wait_for_runs(1)
@@ -218,7 +227,7 @@ def test_a_run_beyond_the_budget_waits(proving: Service) -> None:
 
 
 def test_two_provers_one_killed_run_each_due_once(served: Service) -> None:
-    feed = Feed(served, every={"blocks": EVERY}, catchUp="all")
+    feed = Feed(served, every=EVERY_TENTH, catchUp="all")
     first, count = first_due(feed), 0
     with served.prove(**SETTINGS) as survivor:
         for _ in range(3):
@@ -240,7 +249,7 @@ def test_two_provers_one_killed_run_each_due_once(served: Service) -> None:
 
 
 def test_five_failed_runs_pause_a_feed(proving: Service) -> None:
-    feed = Feed(proving, every={"blocks": EVERY}, catchUp="all")
+    feed = Feed(proving, every=EVERY_TENTH, catchUp="all")
     feed.chain.send(feed.target, call_data("setRefuses(bool)", True))
     first = first_due(feed)
     feed.mine_to(first + 4 * EVERY)
@@ -258,7 +267,7 @@ def test_five_failed_runs_pause_a_feed(proving: Service) -> None:
 
 def test_runs_that_are_refused_count_as_failed_and_name_the_reason(served: Service) -> None:
     props = {"data": {"31337": {"block:$due": accounts(HOLDER, props=["BALANCE", "NONCE"])}}}
-    feed = Feed(served, every={"blocks": EVERY}, batch=props, catchUp="all")
+    feed = Feed(served, every=EVERY_TENTH, batch=props, catchUp="all")
     first = first_due(feed)
     feed.mine_to(first + 6 * EVERY)
     with served.prove(**SETTINGS, FACTS_PER_DAY="1"):
@@ -269,7 +278,7 @@ def test_runs_that_are_refused_count_as_failed_and_name_the_reason(served: Servi
 
 
 def test_an_ended_feed_runs_no_more_and_its_batches_stay(proving: Service) -> None:
-    feed = Feed(proving, every={"blocks": EVERY})
+    feed = Feed(proving, every=EVERY_TENTH)
     first = first_due(feed)
     feed.mine_to(first)
     (run,) = feed.wait_for_runs(1)
@@ -281,3 +290,124 @@ def test_an_ended_feed_runs_no_more_and_its_batches_stay(proving: Service) -> No
     assert proving.status(run["batchQueryId"])["status"] == "DONE"
     refused = send(proving, "PATCH", feed.id, {"state": "ACTIVE"})
     assert (refused.status_code, refused.json()["code"]) == (409, "feed_ended")
+
+
+ACTIVATED = "VotingActivated(uint256 indexed id, bytes32 indexed blockHash, uint24 delay)"
+
+
+class Votes:
+    """A contract on the source that logs each vote."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain, self.address = chain, deploy(chain, contract_for_tests("VoteSnapshots"))
+
+    def activate(self, *ids: int) -> int:
+        """Log these votes in one block, and mine what makes it final. Returns its number."""
+        self.chain.automine(on=False)
+        for number in ids:
+            data = call_data("activate(uint256,bytes32)", number, number.to_bytes(32))
+            transaction = {"from": self.chain.payer, "to": self.address, "data": data}
+            self.chain.rpc("eth_sendTransaction", transaction)
+        block = self.chain.mine()
+        self.chain.automine(on=True)
+        self.chain.mine(4)
+        return block
+
+    def feed(self, service: Service, **more: Any) -> Feed:
+        on = {"address": self.address, "event": ACTIVATED}
+        return Feed(service, on=on | more.pop("on", {}), **more)
+
+
+def of_vote(target: str) -> dict[str, Any]:
+    """A call with the values of the log."""
+    args = [HOLDER, "$topic1", "$data[0]"]
+    function = "onBalance(address,uint256,uint256)"
+    return {"to": target, "function": function, "args": args, "gas": "200000"}
+
+
+def test_each_final_log_of_a_filter_is_a_run(proving: Service) -> None:
+    chain, votes = proving.chain, Votes(proving.chain)
+    target = deploy(chain, contract_for_tests("Receiver"))
+    votes.activate(1)  # before the feed
+    topics = [None, [f"0x{number:064x}" for number in (7, 8, 300)]]
+    feed = votes.feed(proving, on={"topics": topics}, batch={"deliver": [of_vote(target)]})
+    first = votes.activate(7, 1, 8)
+    feed.wait_for_runs(2)
+    second = votes.activate(300)
+    runs = feed.wait_for_runs(3)
+    places = [(run["due"], run["logIndex"]) for run in reversed(runs)]
+    assert places == [(f"block:{first}", 0), (f"block:{first}", 2), (f"block:{second}", 0)]
+    counts = [chain.call(target, "deliveries(uint256)", number) for number in (1, 7, 8, 300)]
+    assert list(map(int.from_bytes, counts)) == [0, 1, 1, 1]
+    assert int.from_bytes(chain.call(target, "balance()")) == 60  # the last one's delay
+    assert proving.field(HOLDER, second, 1) == HOLDER_BALANCE
+
+
+@pytest.mark.parametrize("catch_up", ["latest", "all"])
+def test_logs_of_a_pause_are_left_out_or_made_up_for(proving: Service, catch_up: str) -> None:
+    votes = Votes(proving.chain)
+    feed = votes.feed(proving, catchUp=catch_up)
+    feed.change(state="PAUSED")
+    missed = votes.activate(1, 2)
+    time.sleep(1)  # several polls
+    assert feed.runs == []
+    feed.change(state="ACTIVE")
+    later = votes.activate(3)
+    expected = [missed, missed, later] if catch_up == "all" else [later]
+    feed.wait_for_runs(len(expected))
+    assert feed.dues == expected
+
+
+def wait_for_look(feed: Feed, block: int) -> None:
+    """Wait until the value was read at this block or a later one."""
+    wait_until(lambda: next_due(feed) > block, what=lambda: str(feed.read()))
+
+
+def test_a_changed_value_is_a_run_and_so_is_a_long_silence(proving: Service) -> None:
+    chain, account = proving.chain, f"0x{0xFEED:040x}"
+    chain.set_balance(account, 10_000)
+    when = {"value": f"{account}.BALANCE", "by": "50 bp", "every": "5 blocks"}
+    batch = request({31337: {"block:$due": accounts(account)}})
+    target = deploy(chain, contract_for_tests("Receiver"))
+    call = {
+        "to": target,
+        "function": "onBalance(address,uint256,uint256)",
+        "args": [account, "$block", f"$value({account}.BALANCE)"],
+        "gas": "200000",
+    }
+    batch["deliver"] = [call]
+    feed = Feed(proving, when=when | {"heartbeat": "10 minutes"}, batch=batch)
+    wait_for_look(feed, chain.mine(10))
+    chain.mine(2)
+    feed.wait_for_runs(1)
+    for balance, count in ((10_049, 1), (10_050, 2), (10_001, 2), (9_999, 3), (0, 4)):
+        chain.set_balance(account, balance)
+        wait_for_look(feed, chain.mine(10))
+        chain.mine(2)  # so that the block is final
+        feed.wait_for_runs(count)
+        assert len(feed.runs) == count
+    assert feed.read()["lastValue"] == "0"
+    assert int.from_bytes(chain.call(target, "balance()")) == 0
+    wait_for_look(feed, chain.mine(10, seconds=90))
+    chain.mine(2)
+    feed.wait_for_runs(5)
+    assert int.from_bytes(chain.call(target, "count()")) == 5
+
+
+def test_a_feed_runs_at_once_when_it_is_told_to(proving: Service) -> None:
+    feed = Feed(proving, every="100000 blocks")
+
+    def run_now() -> requests.Response:
+        return proving.post(f"/feeds/{feed.id}/runs")
+
+    run = run_now().json()
+    assert run["deliveries"] == ["WAITING"], run
+    (done,) = feed.wait_for_runs(1)
+    assert done["batchQueryId"] == run["batchQueryId"]
+    feed.change(budget="1")
+    assert feed.count() == 1
+    of_logs = Votes(proving.chain).feed(proving)
+    refused = proving.post(f"/feeds/{of_logs.id}/runs")
+    assert (refused.status_code, refused.json()["code"]) == (409, "feed_not_runnable")
+    send(proving, "DELETE", feed.id)
+    assert run_now().json()["code"] == "feed_ended"

@@ -30,8 +30,8 @@ BLOCK = {"accounts": {WALLET: {"props": ["BALANCE"]}}}
 DUE, DUE_TIME = "block:$due", "timestamp:$due"
 BATCH = {"destinationChainId": "11155111", "fee": "10", "data": {"11155111": {DUE: BLOCK}}}
 BY_TIME = BATCH | {"data": {"11155111": {DUE_TIME: BLOCK}}}
-FEED = {"every": {"blocks": 300}, "batch": BATCH}
-WEEKLY = {"every": {"seconds": 604_800}, "batch": BY_TIME}
+FEED = {"every": "300 blocks", "batch": BATCH}
+WEEKLY = {"every": "1 week", "batch": BY_TIME}
 UNKNOWN_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18"
 
 
@@ -53,7 +53,7 @@ def test_a_feed_of_blocks_is_made_and_read() -> None:
     key = make_key()
     made = make_feed(key, content).json()
     assert (made["state"], made["reason"], made["waitsFor"]) == ("ACTIVE", None, None)
-    assert (made["every"], made["nextDue"]) == ({"blocks": 300}, "block:5186100")
+    assert (made["every"], made["nextDue"]) == ("300 blocks", "block:5186100")
     assert (made["budget"], made["catchUp"], made["until"]) == ("25", "latest", None)
     assert [warning["sentence"] for warning in made["warnings"]] == [
         'Fields that are not known here were ignored: "label".'
@@ -71,7 +71,7 @@ def test_times_are_due_at_multiples_of_the_interval_since_1970() -> None:
     assert due % 604_800 == 0
     assert 0 < due - time.time() <= 604_800
     assert time.gmtime(due)[3:7] == (0, 0, 0, 3)  # Thursday, as 1 January 1970
-    assert (made["every"], made["until"]) == ({"seconds": 604_800}, 4_102_444_800)
+    assert (made["every"], made["until"]) == ("1 week", 4_102_444_800)
 
 
 def test_only_the_owner_reads_and_changes_a_feed() -> None:
@@ -135,24 +135,18 @@ BAD_ACCOUNT = {"accounts": {WALLET[:-1]: {"props": ["BALANCE"]}}}
 DELIVERY = {"to": OTHER_WALLET, "function": "f(uint256)", "args": ["$value(x)"], "gas": "200000"}
 IN_BLOCK = f"batch.data.11155111.{DUE}"
 REFUSALS: list[tuple[dict[str, object], str, str, str]] = [
-    ({"every": {}}, "feed_malformed", "every", "must have exactly one member: {"),
-    ({"every": {"blocks": 300, "seconds": 60}}, "feed_malformed", "every", "must have exactly on"),
-    ({"every": {"weeks": 1}}, "unknown_field", "every.weeks", "is an unknown field; the known "),
-    ({"every": "1 week"}, "wrong_type", "every", "must be an object, not text."),
-    ({"every": {"blocks": 0}}, "feed_malformed", "every.blocks",
-     "is 0, but must be a whole number from 1 to 1000000000."),
-    ({"every": {"blocks": 1.5}}, "feed_malformed", "every.blocks",
-     "must be a whole number from 1 to 1000000000, not 1.5."),
-    ({"every": {"blocks": "300"}}, "feed_malformed", "every.blocks", "must be a whole number "),
-    ({"every": {"blocks": True}}, "feed_malformed", "every.blocks", "must be a whole number from "),
-    ({"every": {"blocks": 4}}, "feed_malformed", "every.blocks",
-     ("is 4, but must be at least 5: a feed may run once in 60 seconds here, and a block of chain "
-     "11155111 takes 12 seconds.")),
-    ({"every": {"seconds": 59}, "batch": BY_TIME}, "feed_malformed", "every.seconds",
-     "is 59, but must be at least 60: a feed may run once in 60 seconds here, and a block of "),
-    ({"every": {"seconds": 31_622_401}, "batch": BY_TIME}, "feed_malformed", "every.seconds",
-     "is 31622401, but must be a whole number from 1 to 31622400."),
-    ({"every": {"seconds": 3_600}}, "feed_malformed", "batch.data.11155111",
+    ({"every": {}}, "feed_malformed", "every", "is an object, but must be a text such as "),
+    ({"every": 300}, "feed_malformed", "every", 'is a number, but must be a text such as "300 b'),
+    ({"every": "0 blocks"}, "feed_malformed", "every", 'is "0 blocks", but must be a text such as'),
+    ({"every": "1.5 hours"}, "feed_malformed", "every", 'is "1.5 hours", but must be a text such'),
+    ({"every": "1 month"}, "feed_malformed", "every", 'is "1 month", but must be a text such as'),
+    ({"every": "4 blocks"}, "feed_malformed", "every",
+     ("is 4 blocks, but must be at least 5 blocks: a feed may run once in 60 seconds here, and a "
+      "block of chain 11155111 takes 12 seconds.")),
+    ({"every": "59 seconds", "batch": BY_TIME}, "feed_malformed", "every",
+     "is 59 seconds, but must be at least 60 seconds: a feed may run once in 60 seconds here"),
+    ({"every": "53 weeks"}, "feed_malformed", "every", 'is "53 weeks", but must be at most 366 d'),
+    ({"every": "1 hour"}, "feed_malformed", "batch.data.11155111",
      f'has "{DUE}", but this feed\'s one block must have the key "{DUE_TIME}".'),
     ({"batch": BY_TIME}, "feed_malformed", "batch.data.11155111", f'has "{DUE_TIME}", but this '),
     (data({"block:5": BLOCK}), "feed_malformed", "batch.data.11155111", 'has "block:5", but this '),
@@ -177,8 +171,101 @@ REFUSALS: list[tuple[dict[str, object], str, str, str]] = [
     ({"budget": 25}, "wrong_type", "budget", 'must be text in quotes, such as "0", not a number.'),
     ({"catchUp": "none"}, "feed_malformed", "catchUp", 'is "none", but must be "latest" or "all".'),
     ({"catchUp": 1}, "feed_malformed", "catchUp", 'is a number, but must be "latest" or "all".'),
-    ({"when": {}}, "unknown_field", "when", "is an unknown field; the known fields are "),
+    ({"then": {}}, "unknown_field", "then", "is an unknown field; the known fields are "),
 ]  # fmt: skip
+
+
+TRANSFER = "Transfer(address indexed from, address indexed to, uint256 value)"
+ON_LOG = {"address": OTHER_WALLET, "event": TRANSFER}
+OF_SENDER = {"accounts": {"$topic1": {"props": ["BALANCE"], "slots": ["$keccak($topic1, 3)+1"]}}}
+PAYMENT = {
+    "to": OTHER_WALLET,
+    "function": "onTransfer(address,address,uint256,uint256,uint256)",
+    "args": ["$topic1", "$topic2", "$data[0]", "$log.block", "$value($topic1.BALANCE)"],
+    "gas": "200000",
+}
+BY_LOG = {
+    "on": ON_LOG,
+    "batch": BATCH | {"data": {"11155111": {DUE: OF_SENDER}}, "deliver": [PAYMENT]},
+}
+BALANCE = f"{WALLET}.BALANCE"
+BY_VALUE = {
+    "when": {"value": BALANCE, "by": "0.5 bp", "every": "20 blocks", "heartbeat": "4 hours"}
+}
+
+
+def by_log(**members: object) -> dict[str, object]:
+    return BY_LOG | {"on": ON_LOG | members}
+
+
+def log_batch(block: object = OF_SENDER, key: str = DUE, **members: object) -> dict[str, object]:
+    return BY_LOG | batch(data={"11155111": {key: block}}, **members)
+
+
+def by_value(**members: object) -> dict[str, object]:
+    return {"batch": BATCH, "when": BY_VALUE["when"] | members}
+
+
+TRIGGER_REFUSALS: list[tuple[dict[str, object], str, str, str]] = [
+    (BY_LOG | {"every": "300 blocks"}, "feed_malformed", "",
+     'must have exactly one of the members "every", "on" and "when".'),
+    ({"batch": BATCH}, "feed_malformed", "", "must have exactly one of the members "),
+    (by_log(address="x"), "event_malformed", "on.address", 'is "x", but must be '),
+    (by_log(event="Transfer("), "function_malformed", "on.event",
+     'is "Transfer(", which is not an event: a type is expected instead of the end. Write it as '),
+    (by_log(event=5), "wrong_type", "on.event", "must be text, not a number."),
+    (by_log(event="A(uint8 indexed,uint8 indexed,uint8 indexed,uint8 indexed)"),
+     "function_malformed", "on.event", "is "),
+    (by_log(topics=[f"0x{64 * '1'}"]), "feed_malformed", "on.topics", "begins with the topic of "),
+    (by_log(topics=[None, None, None, None]), "feed_malformed", "on.topics",
+     "has 4 positions, but logs of this event have 3 topics."),
+    (by_log(topics=["x"]), "event_malformed", "on.topics", ""),
+    (by_log(colour=1), "unknown_field", "on.colour", "is an unknown field"),
+    (log_batch({"accounts": {"$topic3": {"props": ["NONCE"]}}}), "unknown_placeholder",
+     f"{IN_BLOCK}.accounts.$topic3",
+     'has "$topic3"; this feed\'s placeholders are $due, $log.block, $topic1, $topic2, $data[0]'),
+    (log_batch({"accounts": {"$topic1": {"slots": ["$keccak(x)"]}}}), "unknown_placeholder",
+     f"{IN_BLOCK}.accounts.$topic1.slots[0]", 'has "$keccak(x)", but takes words: '),
+    (log_batch(key="hash:$topic1"), "feed_malformed", "batch.data.11155111",
+     f'has "hash:$topic1", but this feed\'s one block must have the key "{DUE}".'),
+    (log_batch(deliver=[PAYMENT | {"args": ["$topic1"]}]), "argument_malformed",
+     "batch.deliver[0].args", ""),
+    (log_batch(deliver=[PAYMENT | {"args": ["$data[0]", *PAYMENT["args"][1:]]}]),
+     "argument_malformed", "batch.deliver[0].args[0]", ""),
+    (by_value(value="x"), "unknown_placeholder", "when.value", ""),
+    (by_value(value=f"{WALLET}.CODE_HASH"), "feed_malformed", "when.value", "is "),
+    (by_value(value=f"{WALLET}.NONCE"), "feed_malformed", "when.value",
+     f'is "{WALLET}.NONCE", which the batch does not ask for.'),
+    (by_value(by="0 bp"), "feed_malformed", "when.by", 'is "0 bp", but must be hundredths of a '),
+    (by_value(by=5), "feed_malformed", "when.by", "is a number, but must be hundredths of a perc"),
+    (by_value(every="1 hour"), "feed_malformed", "when.every", 'is "1 hour", but must be a text '),
+    (by_value(every="1 block"), "feed_malformed", "when.every", "is 1 block, but must be at least"),
+    (by_value(heartbeat="20 blocks"), "feed_malformed", "when.heartbeat", 'is "20 blocks", but '),
+    (by_value() | {"catchUp": "all"}, "feed_malformed", "catchUp", 'is "all", but the values of '),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "code", "path", "sentence"), TRIGGER_REFUSALS)
+def test_refusals_of_triggers(
+    content: dict[str, object], code: str, path: str, sentence: str
+) -> None:
+    answer = make_feed(make_key(), content).json()
+    assert (answer.get("code"), answer.get("path")) == (code, path), answer
+    assert answer["error"].startswith(f"{path or 'The body'} {sentence}"), answer["error"]
+
+
+def test_feeds_of_logs_and_of_values_are_made_and_read() -> None:
+    key = make_key()
+    made = make_feed(key, BY_LOG).json()
+    assert made["on"] == ON_LOG
+    assert not {"every", "when"} & made.keys()
+    assert (made["nextDue"], made["lastValue"]) == (None, None)
+    assert ask(key, f"/feeds/{made['id']}").json()["batch"] == BY_LOG["batch"]
+    made = make_feed(key, BY_VALUE | {"batch": BATCH}).json()
+    assert (made["when"], made["nextDue"]) == (BY_VALUE["when"], "block:5186040")
+    by_hash = "Voted(uint256 indexed, bytes32 indexed)"
+    content = log_batch(BLOCK, "hash:$topic2", deliver=[]) | {"on": ON_LOG | {"event": by_hash}}
+    assert make_feed(key, content).status_code == 200
 
 
 @pytest.mark.parametrize(("change", "code", "path", "sentence"), REFUSALS)
@@ -198,7 +285,7 @@ def test_refusals_with_sentences_of_their_own() -> None:
     on_optimism = batch(destinationChainId="10", fee="0")
     answer = make_feed(key, FEED | on_optimism).json()
     assert (answer["code"], answer["path"]) == ("fee_too_low", "batch.fee")
-    answer = make_feed(key, {"every": {"blocks": 300}}).json()
+    answer = make_feed(key, {"every": "300 blocks"}).json()
     assert (answer["code"], answer["path"]) == ("missing_field", "batch")
 
 

@@ -1,0 +1,151 @@
+"""Read what feeds wait for on their source chains: the logs of contracts, and values.
+
+One request for logs, and one batch of calls for values, serve all feeds of a chain, once in
+`FEED_SECONDS`. Neither is proven: a node that lies about a value, or two about logs, can cause a
+run or prevent one, and what the run proves is what is true.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from django.db.models import F, Q, Value
+
+from accounts.http.errors import RefusalError
+from queries.chain.answers import FoundLog
+from queries.chain.client import ChainClient
+from queries.chain.errors import BlockUnknownError, ChainError
+from queries.config.routes import Routes
+from queries.database.clock import shared_now
+from queries.error_codes import FeedCode
+from queries.feeds.bodies import DueRun, one_block, scheduled_run
+from queries.feeds.run import can_run, ended, submit_found
+from queries.feeds.schedule import last_due
+from queries.feeds.triggers import batch_of, log_filter, watched_value
+from queries.models import ChainRecord, Feed
+from queries.schema.checked_batch import Selector
+from queries.schema.feed_bodies import HASH_KEY
+from queries.schema.feed_placeholders import log_values
+from queries.statuses import FeedState, Trigger
+
+log = logging.getLogger("tacitus.prover")
+
+
+def is_look_due(record: ChainRecord) -> bool:
+    """Whether feeds wait for logs of this chain, and it was not read for them a moment ago."""
+    feeds = Feed.objects.filter(state=FeedState.ACTIVE, source=record.chain, trigger=Trigger.LOGS)
+    last_look = record.feeds_read_at
+    return (last_look is None or last_look <= _earliest_look()) and feeds.exists()
+
+
+def _earliest_look() -> datetime:
+    return shared_now() - timedelta(seconds=settings.FEED_SECONDS)
+
+
+def look_for_feeds(source: ChainClient, routes: Routes) -> None:
+    """Read what the feeds of this chain wait for, unless that was done a moment ago."""
+    now, chain = shared_now(), source.chain.id
+    record = ChainRecord.objects.filter(chain=chain, recorded_at__isnull=False).first()
+    if record is None:
+        return
+    is_new = Q(trigger=Trigger.LOGS, due__lte=record.final_number)
+    is_new |= Q(trigger=Trigger.VALUE, due__lte=record.number)
+    feeds = Feed.objects.filter(can_run(now) & is_new, source=chain)
+    if not feeds.exists():
+        return
+    may_read = Q(feeds_read_at=None) | Q(feeds_read_at__lte=_earliest_look())
+    if not ChainRecord.objects.filter(may_read, chain=chain).update(feeds_read_at=now):
+        return
+    feeds.filter(until__lt=datetime.fromtimestamp(record.timestamp, UTC)).update(**ended())
+    rows = list(feeds)
+    try:
+        _look_at_values(source, [f for f in rows if f.trigger == Trigger.VALUE], record, routes)
+        _look_for_logs(source, [f for f in rows if f.trigger == Trigger.LOGS], record, routes)
+    except ChainError as error:
+        log.warning("Reading %s for feeds failed: %s", source.chain.name, error)
+
+
+def _look_for_logs(
+    source: ChainClient, feeds: list[Feed], record: ChainRecord, routes: Routes
+) -> None:
+    for group, first, last in _groups(
+        feeds, record.final_number, source.chain.limits.max_log_blocks
+    ):
+        filters = {feed.pk: log_filter(feed.request) for feed in group}
+        logs = source.ask_quorum(
+            ChainClient.logs,
+            addresses={wanted.address for wanted in filters.values()},
+            topics=[{wanted.event.topic for wanted in filters.values()}],
+            first=first,
+            last=last,
+        )
+        idle = []
+        for feed in group:
+            wanted = filters[feed.pk]
+            found = [
+                entry for entry in logs if entry.block >= feed.due and wanted.matches(entry.log)
+            ]
+            if not found:
+                idle.append(feed.pk)
+                continue
+            runs = [_run_of_log(source, feed, entry) for entry in found]
+            submit_found(feed, runs, last + 1, routes)
+        Feed.objects.filter(pk__in=idle, due__lte=last).update(due=last + 1)
+
+
+def _groups(
+    feeds: Iterable[Feed], final: int, max_blocks: int
+) -> Iterator[tuple[list[Feed], int, int]]:
+    """Feeds that are up to date, and those that were paused for long, with the blocks to read."""
+    recent = max(final - max_blocks + 1, 0)
+    for group in ([f for f in feeds if f.due >= recent], [f for f in feeds if f.due < recent]):
+        if group:
+            first = min(feed.due for feed in group)
+            last = min(first + max_blocks - 1, final)
+            yield [feed for feed in group if feed.due <= last], first, last
+
+
+def _run_of_log(source: ChainClient, feed: Feed, entry: FoundLog) -> DueRun:
+    """The run for a log, or with the error that it has."""
+    selector = Selector(entry.block)
+    try:
+        values = log_values(log_filter(feed.request).event, entry.log, entry.block)
+        _, key = one_block(batch_of(feed.request))
+        if match := HASH_KEY.fullmatch(key):
+            selector = Selector(_block_of_hash(source, str(values[match[1]])))
+    except RefusalError as error:
+        return DueRun(entry.block, selector, {}, log_index=entry.index, error=error)
+    return DueRun(entry.block, selector, values, log_index=entry.index)
+
+
+def _block_of_hash(source: ChainClient, text: str) -> int:
+    try:
+        return source.header_by_hash(bytes.fromhex(text.removeprefix("0x"))).number
+    except BlockUnknownError:
+        sentence = f"The nodes of {source.chain.name} know no block with the hash {text}."
+        raise RefusalError(FeedCode.FEED_MALFORMED, sentence, path="batch.data") from None
+
+
+def _look_at_values(
+    source: ChainClient, feeds: list[Feed], record: ChainRecord, routes: Routes
+) -> None:
+    """Read each feed's value at the last block that its interval divides."""
+    watched = {feed.pk: watched_value(feed.request) for feed in feeds}
+    blocks = {feed.pk: last_due(record.number, feed.interval) for feed in feeds}
+    facts = [(watched[feed.pk].account, watched[feed.pk].fact, blocks[feed.pk]) for feed in feeds]
+    idle = []
+    for feed, value in zip(feeds, source.numbers(facts), strict=True):
+        due, wanted = blocks[feed.pk], watched[feed.pk]
+        is_due = not feed.last_value or wanted.change.is_reached(int(feed.last_value, 16), value)
+        if wanted.heartbeat and feed.last_run_time is not None:
+            is_due |= record.timestamp >= feed.last_run_time + wanted.heartbeat
+        if is_due:
+            run = replace(scheduled_run(due), value=value, head_time=record.timestamp)
+            submit_found(feed, [run], due + feed.interval, routes)
+        else:
+            idle.append(feed.pk)
+    number = Value(record.number)
+    following = number - number % F("interval") + F("interval")
+    Feed.objects.filter(pk__in=idle, due__lte=record.number).update(due=following)

@@ -1,0 +1,79 @@
+"""What a feed waits for, as its request says."""
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from queries.proving.block_items import Log
+from queries.schema.feed_bodies import Change, LogTriggerBody, ValueTriggerBody
+from queries.schema.functions import ContractEvent
+from queries.schema.paths import WHOLE_BODY
+from queries.schema.placeholders import Placeholder, read_placeholder
+
+_CACHED_FEEDS = 5_000  # they are read for each look at a chain
+
+
+@dataclass(frozen=True, slots=True)
+class LogFilter:
+    """The logs of one event of a contract."""
+
+    address: str  # in lower case
+    event: ContractEvent
+    topics: tuple[frozenset[bytes] | None, ...]  # by position; None: any
+
+    def matches(self, log: Log) -> bool:
+        return (
+            f"0x{log.emitter.hex()}" == self.address
+            and len(log.topics) >= len(self.topics)
+            and all(
+                wanted is None or topic in wanted
+                for wanted, topic in zip(self.topics, log.topics, strict=False)
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedValue:
+    """A value, and the change of it that counts."""
+
+    account: str
+    fact: str  # BALANCE, NONCE or a slot
+    change: Change
+    heartbeat: int | None  # seconds
+
+
+@lru_cache(_CACHED_FEEDS)
+def log_filter(request: str) -> LogFilter:
+    """The filter of a stored request."""
+    body = LogTriggerBody.model_validate(json.loads(request)["on"])
+    return read_filter(body)
+
+
+def read_filter(body: LogTriggerBody) -> LogFilter:
+    others = (body.topics or [])[1:]
+    topics = (None if names is None else frozenset(map(_word, names)) for names in others)
+    return LogFilter(body.address.lower(), body.event, (frozenset({body.event.topic}), *topics))
+
+
+def _word(text: str) -> bytes:
+    return bytes.fromhex(text.removeprefix("0x"))
+
+
+@lru_cache(_CACHED_FEEDS)
+def watched_value(request: str) -> WatchedValue:
+    """The value that a stored request names."""
+    body = ValueTriggerBody.model_validate(json.loads(request)["when"])
+    name = named_fact(body.value)
+    heartbeat = body.heartbeat.count if body.heartbeat else None
+    return WatchedValue(name.account, name.fact, body.by, heartbeat)
+
+
+def named_fact(text: str) -> Placeholder:
+    """The account and fact that `0xACCOUNT.BALANCE` and the like name. Raises `RefusalError`."""
+    return read_placeholder(f"$value({text})", WHOLE_BODY.child("when").child("value"))
+
+
+def batch_of(request: str) -> dict[str, Any]:
+    """The batch of a stored request."""
+    return dict(json.loads(request)["batch"])

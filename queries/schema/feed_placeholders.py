@@ -1,0 +1,159 @@
+"""Placeholders in a feed's batch, such as `$topic1`: values of the run, filled in when it is due.
+
+`$keccak(A, B, …)` is the hash of 32-byte words. The slot of an entry of a Solidity mapping is
+`$keccak(KEY, SLOT)`, and that of a member of its struct `$keccak(KEY, SLOT)+1`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from eth_abi.abi import decode
+from eth_abi.exceptions import DecodingError
+from eth_abi.grammar import ABIType, BasicType, TupleType
+
+from accounts.http.errors import BodyCode, RefusalError
+from accounts.wording import quote_text
+from queries.error_codes import FeedCode, RequestCode
+from queries.proving.block_items import Log
+from queries.proving.keccak import keccak256
+from queries.schema.functions import ContractEvent
+
+DUE, LOG_BLOCK = "$due", "$log.block"
+_NAME = re.compile(r"(?<!\$)\$(?:due|log\.block|topic[0-9]+|data\[[0-9]+\])(?![A-Za-z0-9_])")
+_KECCAK = re.compile(r"(?<!\$)\$keccak\(([^()$]*)\)(?:\+([0-9]{1,9}))?")
+_HASH = re.compile("0x[0-9a-f]{64}")
+_WORD = re.compile("0x([0-9a-fA-F]{1,64})|([0-9]{1,77})")
+
+Values = Mapping[str, Any]  # JSON values by placeholder
+
+
+def fill_in(content: Any, values: Values, path: str = "") -> Any:
+    """The JSON with the placeholders' values, also in keys. Raises `RefusalError`."""
+    if isinstance(content, str):
+        return _fill_text(content, values, path)
+    if isinstance(content, list):
+        return [fill_in(item, values, f"{path}[{place}]") for place, item in enumerate(content)]
+    if not isinstance(content, dict):
+        return content
+    filled: dict[str, Any] = {}
+    for key, value in content.items():
+        place = f"{path}.{key}".removeprefix(".")
+        new_key = str(_fill_text(key, values, place))
+        if new_key in filled:
+            problem = f"is {quote_text(new_key)} in this run, which is there already."
+            raise RefusalError(BodyCode.DUPLICATE_KEY, f"{place} {problem}", path=place)
+        filled[new_key] = fill_in(value, values, place)
+    return filled
+
+
+def _fill_text(text: str, values: Values, path: str) -> Any:
+    """A text that is just a placeholder becomes its value, which may be a list or a bool."""
+    if "$" not in text:
+        return text
+    if _NAME.fullmatch(text):
+        value = _value(text, values, path)
+        # What a contract wrote is no placeholder.
+        return f"${value}" if isinstance(value, str) and value.startswith("$") else value
+    text = _NAME.sub(lambda match: _scalar(match[0], values, path), text)
+    while match := _KECCAK.search(text):
+        text = text[: match.start()] + _keccak(match, path) + text[match.end() :]
+    return text
+
+
+def _value(name: str, values: Values, path: str) -> Any:
+    if name not in values:
+        known = ", ".join(values)
+        raise _unknown(path, f"has {quote_text(name)}; this feed's placeholders are {known}")
+    return values[name]
+
+
+def _scalar(name: str, values: Values, path: str) -> str:
+    value = _value(name, values, path)
+    if not isinstance(value, str) or not _WORD.fullmatch(value):
+        raise _unknown(path, f"has {quote_text(name)} within a text, but it is not one word")
+    return value
+
+
+def _keccak(match: re.Match[str], path: str) -> str:
+    words = [_WORD.fullmatch(word.strip()) for word in match[1].split(",")]
+    if not all(words):
+        raise _unknown(
+            path, f"has {quote_text(match[0])}, but takes words: numbers, or 0x and hex digits"
+        )
+    numbers = [int(word[1], 16) if word[1] else int(word[2]) for word in words if word]
+    digest = keccak256(b"".join((number % 2**256).to_bytes(32) for number in numbers))
+    return f"0x{(int.from_bytes(digest) + int(match[2] or 0)) % 2**256:064x}"
+
+
+def _unknown(path: str, problem: str) -> RefusalError:
+    return RefusalError(RequestCode.UNKNOWN_PLACEHOLDER, f"{path} {problem}.", path=path)
+
+
+def log_values(event: ContractEvent, log: Log, block: int) -> dict[str, Any]:
+    """The values of a log. Raises `RefusalError` if it is not of this event's types."""
+    topics, indexed = log.topics[1:], event.indexed
+    try:
+        words = [_topic_value(*pair) for pair in zip(indexed, topics, strict=True)]
+        data = decode([kind.to_type_str() for kind in event.data], log.data)
+    except (DecodingError, ValueError):  # or there are more topics, or fewer
+        sentence = f"A log of {event.name} has other types than `on.event` says."
+        raise RefusalError(FeedCode.FEED_MALFORMED, sentence, path="on.event") from None
+    return _values(str(block), words, map(_json, data))
+
+
+def sample_values(event: ContractEvent, block: int) -> dict[str, Any]:
+    """Values with which a batch is checked before there is a log."""
+    kinds = [*event.indexed, *event.data]
+    samples = [_sample(kind, number) for number, kind in enumerate(kinds, 1)]
+    indexed = len(event.indexed)
+    return _values(str(block), samples[:indexed], samples[indexed:])
+
+
+def is_hash(value: Any) -> bool:
+    """Whether a value is 32 bytes."""
+    return isinstance(value, str) and _HASH.fullmatch(value) is not None
+
+
+def _values(block: str, topics: Iterable[Any], data: Iterable[Any]) -> dict[str, Any]:
+    return {
+        DUE: block,
+        LOG_BLOCK: block,
+        **{f"$topic{place}": value for place, value in enumerate(topics, 1)},
+        **{f"$data[{place}]": value for place, value in enumerate(data)},
+    }
+
+
+def _topic_value(kind: ABIType, topic: bytes) -> Any:
+    """The value, or the hash by which values that are not one word are indexed."""
+    is_word = isinstance(kind, BasicType) and not kind.is_array and not kind.is_dynamic
+    return _json(decode([kind.to_type_str()], topic)[0] if is_word else topic)
+
+
+def _json(value: Any) -> Any:
+    """A decoded value as a delivery's argument; numbers as hex digits, as slots are written."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return str(value) if value < 0 else hex(value)
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
+    return value if isinstance(value, str) else list(map(_json, value))
+
+
+def _sample(kind: ABIType, number: int) -> Any:
+    if kind.is_array:
+        length = (kind.arrlist or [()])[-1]
+        return [_sample(kind.item_type, number) for _ in range(length[0] if length else 0)]
+    if isinstance(kind, TupleType):
+        return [_sample(part, number) for part in kind.components]
+    if not isinstance(kind, BasicType):
+        raise TypeError(kind)
+    size = kind.sub if isinstance(kind.sub, int) else 0
+    samples = {
+        "address": f"0x{number:040x}",
+        "bool": False,
+        "bytes": f"0x{number:0{2 * size}x}" if size else "0x",
+        "string": "",
+    }
+    return samples.get(kind.base, hex(number))
