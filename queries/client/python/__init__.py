@@ -34,6 +34,7 @@ from queries.client.python.errors import (
     WebhookNotGenuineError,
 )
 from queries.client.python.facts import Event, Fact, ViewCall
+from queries.client.python.feeds import Feed, FeedRun
 from queries.client.python.layouts import Variable, find_variable
 from queries.client.python.positions import Position, mapping_key
 from queries.client.python.proofs import verify_proof
@@ -53,10 +54,11 @@ from queries.proving.keccak import keccak256
 
 __all__ = [
     "BatchNotDoneError", "BatchRejectedError", "BlockQuery", "CostEstimate", "Delivery",
-    "DeliveryFailedError", "DeliveryStatus", "Event", "Fact", "FactsLostError", "NotProvenError",
-    "Position", "RequestRefusedError", "Route", "ServerUnreachableError", "Status", "StepProgress",
-    "SubmittedBatch", "Tacitus", "TacitusError", "UnreadableResponseError", "UsageError",
-    "Variable", "ViewCall", "WaitTimeoutError", "WebhookNotGenuineError", "WitnessProof",
-    "__version__", "build_batch", "create2_address", "find_variable", "keccak256", "log_filter",
-    "main", "mapping_key", "verify_proof", "verify_webhook",
+    "DeliveryFailedError", "DeliveryStatus", "Event", "Fact", "FactsLostError", "Feed", "FeedRun",
+    "NotProvenError", "Position", "RequestRefusedError", "Route", "ServerUnreachableError",
+    "Status", "StepProgress", "SubmittedBatch", "Tacitus", "TacitusError",
+    "UnreadableResponseError", "UsageError", "Variable", "ViewCall", "WaitTimeoutError",
+    "WebhookNotGenuineError", "WitnessProof", "__version__", "build_batch", "create2_address",
+    "find_variable", "keccak256", "log_filter", "main", "mapping_key", "verify_proof",
+    "verify_webhook",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from queries.client.python.errors import UsageError
 from queries.client.python.positions import WORD, Position, parse_integer, parse_typed_key
@@ -58,9 +58,13 @@ class BlockQuery:
 
     source: Annotated[int | str, Doc("The source chain: its id, or an alias.")]
     _: dataclasses.KW_ONLY
-    block: Annotated[int | None, Doc("A block's number; or use `timestamp`.")] = None
+    block: Annotated[
+        int | Literal["$due"] | None,
+        Doc("A block's number; or use `timestamp`. $due in a feed that counts blocks."),
+    ] = None
     timestamp: Annotated[
-        int | None, Doc("Unix seconds: the last block at or before this time.")
+        int | Literal["$due"] | None,
+        Doc("Unix seconds: the last block at or before this time. $due in a feed of times."),
     ] = None
     accounts: Annotated[Sequence[str], Doc("Addresses, or ENS names.")] = ()
     props: Annotated[

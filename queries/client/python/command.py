@@ -7,17 +7,20 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from queries.client.python.batches import (
-    BlockQuery,
-    Delivery,
-    build_batch,
-    parse_argument,
-    parse_log,
+from queries.client.python.command_options import (
+    FILE_HELP,
+    add_batch_options,
+    add_block_options,
+    add_command,
+    configured_server,
+    read_json_file,
+    requested_batch,
+    server_url,
 )
 from queries.client.python.errors import (
     BatchRejectedError,
@@ -28,13 +31,12 @@ from queries.client.python.errors import (
     printable,
 )
 from queries.client.python.facts import ADDRESS_FIELDS, Fact
+from queries.client.python.feed_commands import add_feed_commands
 from queries.client.python.layouts import locate
 from queries.client.python.mcp_server import run_mcp_server
-from queries.client.python.positions import parse_integer
 from queries.client.python.proofs import read_proof, report_lines, trust_reasons, verify_proof
 from queries.client.python.responses import DeliveryStatus, Status, parse_status
-from queries.client.python.service import Tacitus
-from queries.client.python.terminal import ProgressOutput, progress_line
+from queries.client.python.terminal import ProgressOutput, print_stderr, print_table, progress_line
 from queries.client.python.version import __version__
 from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.beacon_chains import COMPARE_YOURSELF
@@ -54,6 +56,10 @@ Prove an entry of the mapping in slot 3, found by its key or by its name in a st
 Have a contract of yours called once the balance is proven:
   python tacitus.py submit --to 1 --block 23000000 --account 0xd8dA… --prop BALANCE \\
     --deliver 0xC0nt… 'update(uint256)' '$block' --gas 100000 --wait
+
+Have it called again with each new balance:
+  python tacitus.py feed create --every '4 hours' --to 1 --account 0xd8dA… --prop BALANCE \\
+    --deliver 0xC0nt… 'update(uint256)' '$block' --gas 100000 --fee 2000000000000000
 
 Verify a proof file without a server, from the hash of its block:
   python tacitus.py proof $ID --out proof.json
@@ -84,15 +90,6 @@ ADVICE = {
 }
 HELP_FORMATTER = argparse.RawDescriptionHelpFormatter  # keeps the line breaks of epilogs
 DESCRIPTION = "Request past blockchain state, wait, and print the proven facts."
-BLOCK_OPTIONS: tuple[tuple[str, Callable[[str], object], str], ...] = (
-    ("block", parse_integer, "a block's number"),
-    ("timestamp", parse_integer, "unix seconds: the last block at or before this time"),
-    ("account", str, "an address, or an ENS name"),
-    ("prop", str, "of the accounts: BALANCE, NONCE, STORAGE_ROOT or CODE_HASH"),
-    ("slot", parse_integer, "of the accounts: a storage slot, in decimal or 0x-hex"),
-    ("header", str, "a field of the block's header, such as PARENT_HASH"),
-    ("log", parse_log, "a log: TRANSACTION:INDEX in its receipt, or its index in the block"),
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -111,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_failure(error, options)
         return 2 if isinstance(error, UsageError) else 3 if error.retryable else 1
     except KeyboardInterrupt:
-        _print_stderr("Interrupted. A submitted batch continues; see `status` and `wait`.")
+        print_stderr("Interrupted. A submitted batch continues; see `status` and `wait`.")
         return 130
     return 0
 
@@ -119,18 +116,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _print_failure(error: TacitusError, options: argparse.Namespace) -> None:
     if options.json:
         body = {"error": error.sentence, "code": error.code, "path": error.path}
-        _print_stderr(json.dumps({**body, "retryable": error.retryable}))
+        print_stderr(json.dumps({**body, "retryable": error.retryable}))
         return
     path = f" (at {error.path})" if error.path and error.path not in error.sentence else ""
     step = f" It failed in {error.step}." if error.step else ""
     advice = ADVICE.get(error.code, "A retry may help." if error.retryable else "")
     if isinstance(error, RequestRefusedError | BatchRejectedError | DeliveryFailedError):
-        advice = f"{advice} See {_server_url(options)}/docs/status#{error.code}".strip()
-    _print_stderr(f"{error.sentence}{path}{step} {advice}".rstrip())
-
-
-def _print_stderr(text: str) -> None:
-    print(text, file=sys.stderr)
+        advice = f"{advice} See {server_url(options)}/docs/status#{error.code}".strip()
+    print_stderr(f"{error.sentence}{path}{step} {advice}".rstrip())
 
 
 def _argument_parser() -> argparse.ArgumentParser:
@@ -139,46 +132,25 @@ def _argument_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    estimate = _add_command(commands, "estimate", _run_estimate, "print a batch's fee, in wei")
-    submit = _add_command(commands, "submit", _run_submit, "submit a batch; prints its id")
+    estimate = add_command(commands, "estimate", _run_estimate, "print a batch's fee, in wei")
+    submit = add_command(commands, "submit", _run_submit, "submit a batch; prints its id")
     for command in (estimate, submit):
-        for name, parse, meaning in BLOCK_OPTIONS:
-            command.add_argument(
-                f"--{name}", action="append", default=[], type=parse, help=f"{meaning}; repeatable"
-            )
-        command.add_argument("--to", metavar="CHAIN", help="destination chain id")
-        command.add_argument("--from", metavar="CHAIN", help="source chain id (default: --to)")
-        command.add_argument(
-            "--deliver",
-            action="append",
-            default=[],
-            nargs="+",
-            metavar="TO FUNCTION ARG",
-            help="call a contract once the batch is DONE, such as 0x… 'update(uint256)' '$block'; "
-            "repeatable",
-        )
-        command.add_argument(
-            "--gas",
-            action="append",
-            default=[],
-            type=parse_integer,
-            help="that the contract may use; once, or once for each --deliver",
-        )
-        command.add_argument("--fee", default="0", help="maximum to spend, in wei (0)")
-        command.add_argument("--file", help="the whole batch as JSON instead; - for stdin")
+        add_block_options(command)
+        add_batch_options(command)
+        command.add_argument("--file", help=f"the whole batch instead: {FILE_HELP}")
     submit.add_argument(
         "--idempotency-key", default="", help="batches sent with the same key are stored once"
     )
     submit.add_argument("--wait", action="store_true", help="until it is DONE; prints the facts")
     wait_description = "wait until a batch is DONE and delivered; prints its facts and deliveries"
-    wait = _add_command(commands, "wait", _run_wait, wait_description)
-    status = _add_command(commands, "status", _run_status, "print a batch's status and facts")
+    wait = add_command(commands, "wait", _run_wait, wait_description)
+    status = add_command(commands, "status", _run_status, "print a batch's status and facts")
     routes_description = "list the server's routes, and whether registry addresses prove their code"
-    _add_command(commands, "routes", _run_routes, routes_description)
-    proof = _add_command(commands, "proof", _run_proof, "download a batch's proof file")
+    add_command(commands, "routes", _run_routes, routes_description)
+    proof = add_command(commands, "proof", _run_proof, "download a batch's proof file")
     proof.add_argument("--out", help="file to write (default: stdout)")
     mcp_description = "serve as an MCP server over stdio, for agents; needs the package mcp"
-    _add_command(commands, "mcp", _run_mcp, mcp_description)
+    add_command(commands, "mcp", _run_mcp, mcp_description)
     for command in (submit, wait):
         command.add_argument("--timeout", type=float, default=600, help="seconds (600)")
         command.add_argument(
@@ -186,21 +158,9 @@ def _argument_parser() -> argparse.ArgumentParser:
         )
     for command in (wait, status, proof):
         command.add_argument("id", help="the batch's id, as submit printed it")
+    add_feed_commands(commands)
     _add_verify_command(commands)
     _add_slot_command(commands)
-    return parser
-
-
-def _add_command(
-    commands: Any, name: str, run: Callable[[argparse.Namespace], None], description: str
-) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=description, description=description
-    )
-    parser.set_defaults(run=run)
-    parser.add_argument("--json", action="store_true", help="print JSON, errors too")
-    parser.add_argument("--server", help="its URL (default: TACITUS_URL)")
-    parser.add_argument("--key", help="API key; TACITUS_KEY is safer: process lists show options")
     return parser
 
 
@@ -243,89 +203,27 @@ def _add_slot_command(commands: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _server_url(options: argparse.Namespace) -> str:
-    url: str = options.server or os.environ.get("TACITUS_URL", "")
-    if not url:
-        raise UsageError("Name the server with --server or in TACITUS_URL.")
-    return url.rstrip("/")
-
-
-def _configured_server(options: argparse.Namespace) -> Tacitus:
-    key = options.key or os.environ.get("TACITUS_KEY", "")
-    return Tacitus(_server_url(options), key)
-
-
 def _run_estimate(options: argparse.Namespace) -> None:
-    estimate = _configured_server(options).estimate(_requested_batch(options))
+    estimate = configured_server(options).estimate(requested_batch(options))
     print(json.dumps(estimate.response) if options.json else estimate.fee_needed)
 
 
 def _run_submit(options: argparse.Namespace) -> None:
-    service = _configured_server(options)
-    batch = service.submit(_requested_batch(options), idempotency_key=options.idempotency_key)
+    service = configured_server(options)
+    batch = service.submit(requested_batch(options), idempotency_key=options.idempotency_key)
     for warning in batch.warnings:
-        _print_stderr(printable(warning))
+        print_stderr(printable(warning))
     if not options.wait:
         output = {"internalId": batch.id, "warnings": batch.warnings}
         print(json.dumps(output) if options.json else printable(batch.id))
         return
-    _print_stderr(f"{service.url}/explorer/query/{printable(batch.id)}")
+    print_stderr(f"{service.url}/explorer/query/{printable(batch.id)}")
     options.id = batch.id
     _run_wait(options)
 
 
-def _requested_batch(options: argparse.Namespace) -> Mapping[str, object]:
-    if options.file:
-        batch: Mapping[str, object] = _read_json(options.file)
-        return batch
-    if not options.to:
-        raise UsageError("Name the chain with --to and the values to prove, or use --file.")
-    blocks = [{"block": number} for number in options.block]
-    blocks += [{"timestamp": seconds} for seconds in options.timestamp]
-    if not blocks:
-        raise UsageError("Name a block with --block NUMBER or --timestamp SECONDS.")
-    queries = [
-        BlockQuery(
-            vars(options)["from"] or options.to,
-            accounts=options.account,
-            props=options.prop,
-            slots=options.slot,
-            header=options.header,
-            logs=options.log,
-            **block,
-        )
-        for block in blocks
-    ]
-    return build_batch(
-        options.to, *queries, fee=options.fee, deliver=_requested_deliveries(options)
-    )
-
-
-def _requested_deliveries(options: argparse.Namespace) -> list[Delivery]:
-    calls, limits = options.deliver, options.gas
-    if len(limits) == 1:
-        limits *= len(calls)
-    if len(limits) != len(calls):
-        raise UsageError("Name the gas of each delivery with --gas, or of all with one --gas.")
-    if any(len(call) == 1 for call in calls):
-        raise UsageError("A delivery is --deliver CONTRACT FUNCTION, and the function's arguments.")
-    return [
-        Delivery(to, function, list(map(parse_argument, arguments)), gas=gas)
-        for (to, function, *arguments), gas in zip(calls, limits, strict=True)
-    ]
-
-
-def _read_json(file: str) -> Any:
-    try:
-        return json.loads(sys.stdin.read() if file == "-" else Path(file).read_text("utf-8"))
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{file} is not JSON.") from error
-
-
 def _run_wait(options: argparse.Namespace) -> None:
-    service, output = _configured_server(options), ProgressOutput(sys.stderr)
+    service, output = configured_server(options), ProgressOutput(sys.stderr)
 
     def print_progress(status: Status) -> None:
         if not options.json:
@@ -349,7 +247,7 @@ def _run_wait(options: argparse.Namespace) -> None:
 
 
 def _run_status(options: argparse.Namespace) -> None:
-    service = _configured_server(options)
+    service = configured_server(options)
     body = service.status_response(options.id)
     if options.json:
         print(json.dumps(body))
@@ -363,7 +261,7 @@ def _run_status(options: argparse.Namespace) -> None:
 
 
 def _run_routes(options: argparse.Namespace) -> None:
-    for route in _configured_server(options).routes():
+    for route in configured_server(options).routes():
         if options.json:
             fields = dataclasses.asdict(route)
             fields["isGenuine"] = fields.pop("is_genuine")
@@ -397,8 +295,8 @@ def _print_result(facts: Sequence[Fact], status: Status, options: argparse.Names
         deliveries = list(map(dataclasses.asdict, status.deliveries))
         print(json.dumps(body | ({"deliveries": deliveries} if deliveries else {})))
         return
-    _print_table([_fact_row(fact) for fact in facts])
-    _print_table([_delivery_row(delivery) for delivery in status.deliveries])
+    print_table([_fact_row(fact) for fact in facts])
+    print_table([_delivery_row(delivery) for delivery in status.deliveries])
 
 
 def _fact_row(fact: Fact) -> tuple[str, ...]:
@@ -409,13 +307,6 @@ def _fact_row(fact: Fact) -> tuple[str, ...]:
 def _delivery_row(delivery: DeliveryStatus) -> tuple[str, ...]:
     detail = delivery.error or delivery.waits_for or delivery.transaction
     return delivery.state, delivery.to, delivery.function, detail
-
-
-def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
 
 
 def _json_facts(facts: Sequence[Fact]) -> list[dict[str, object]]:
@@ -441,7 +332,7 @@ def _format_value(fact: Fact) -> str:
 
 
 def _run_proof(options: argparse.Namespace) -> None:
-    content = _configured_server(options).proof(options.id)
+    content = configured_server(options).proof(options.id)
     if not options.out:
         sys.stdout.buffer.write(content)
         return
@@ -449,7 +340,7 @@ def _run_proof(options: argparse.Namespace) -> None:
         Path(options.out).write_bytes(content)
     except OSError as error:
         raise UsageError(f"{options.out} cannot be written ({error.strerror}).") from error
-    _print_stderr(f"Wrote {len(content):,} bytes to {options.out}.")
+    print_stderr(f"Wrote {len(content):,} bytes to {options.out}.")
 
 
 def _run_verify(options: argparse.Namespace) -> None:
@@ -469,11 +360,11 @@ def _run_verify(options: argparse.Namespace) -> None:
 
 
 def _run_mcp(options: argparse.Namespace) -> None:
-    run_mcp_server(_configured_server(options).url, lambda: _configured_server(options))
+    run_mcp_server(configured_server(options).url, lambda: configured_server(options))
 
 
 def _run_slot(options: argparse.Namespace) -> None:
-    layout = _read_json(options.layout) if options.layout else None
+    layout = read_json_file(options.layout) if options.layout else None
     variable = locate(options.variable, options.key, layout, options.contract)
     offset, size = variable.position.byte_offset, variable.size
     slot = f"0x{variable.position.word.hex()}"
@@ -484,6 +375,6 @@ def _run_slot(options: argparse.Namespace) -> None:
         return
     print(slot)
     if variable.type:
-        _print_stderr(f"{variable.type}: {size} bytes at byte {offset} from the slot's low end")
+        print_stderr(f"{variable.type}: {size} bytes at byte {offset} from the slot's low end")
     if data:
-        _print_stderr(f"Its elements, or the bytes of a long text, begin in slot {data}.")
+        print_stderr(f"Its elements, or the bytes of a long text, begin in slot {data}.")

@@ -1,7 +1,8 @@
 """An MCP server (modelcontextprotocol.io): tools with which agents request and read facts."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from itertools import islice
+from typing import Annotated, Any, Literal
 
 from queries.client.python.batches import BlockQuery, Delivery, Doc, build_batch
 from queries.client.python.errors import TacitusError, UsageError, WaitTimeoutError
@@ -16,13 +17,17 @@ INSTRUCTIONS = """\
 Tacitus proves past blockchain state to a registry contract on the destination chain: fields of
 accounts and headers, storage slots, logs, receipts and transactions. Call routes, then estimate,
 then submit, then status until it is DONE; each answer has the next step. slot computes slots.
-With `deliver`, it also calls contracts with what it has proven.
+With `deliver`, it also calls contracts with what it has proven. create_feed repeats a batch, such
+as every hour; feeds, feed and change_feed manage feeds.
 """
 MAX_FACTS = 100  # in an answer
+MAX_FEEDS, MAX_RUNS = 100, 20
 MAX_WAIT = 50  # seconds; clients give up on a tool after a minute
+FEED_CHANGES = {"pause": Tacitus.pause_feed, "resume": Tacitus.resume_feed, "end": Tacitus.end_feed}
 Deliveries = Annotated[
     Sequence[Delivery], Doc("Calls of contracts on the destination, once the batch is DONE.")
 ]
+FeedId = Annotated[str, Doc("As create_feed returned it.")]
 Destination = Annotated[int | str, Doc("The destination chain: its id, or an alias.")]
 
 
@@ -165,6 +170,65 @@ class AgentTools:
             "next": "Use it in `slots` of a query whose account is the contract.",
         }
 
+    def create_feed(
+        self,
+        destination: Destination,
+        query: BlockQuery,
+        schedule: Annotated[
+            dict[str, Any],
+            Doc(
+                "`every`: {blocks: 300}, with `block` $due in the query, or {seconds: 14400}, with "
+                "`timestamp` $due. Optional: `budget`, the maximum to spend in 24 hours, as text in "
+                "wei; `until`, the Unix time of its end; `catchUp`, the missed runs that it makes "
+                "up for, latest or all. /docs/deliver has more."
+            ),
+        ],
+        fee: Annotated[int | str, Doc("The maximum to spend on each run, in wei.")] = 0,
+        deliver: Deliveries = (),
+    ) -> dict[str, Any]:
+        """Make a feed: the same batch is submitted again whenever it is due, and delivered."""
+        batch = build_batch(destination, query, fee=fee, deliver=deliver)
+        feed = self._connect().create_feed({**schedule, "batch": batch})
+        return {**feed.response, "next": f"Call feed with this id after {feed.next_due}."}
+
+    def feeds(self) -> dict[str, Any]:
+        """List your feeds, newest first."""
+        feeds = [feed.response for feed in islice(self._connect().feeds(), MAX_FEEDS)]
+        return {"feeds": feeds, "next": "Call feed with an id, to see its batch and its runs."}
+
+    def feed(self, feed_id: FeedId) -> dict[str, Any]:
+        """Return a feed with its batch and its newest runs."""
+        body = self._connect().feed_response(feed_id, limit=MAX_RUNS)
+        step = (
+            "Call status with a run's batchQueryId. change_feed pauses, resumes or ends the feed."
+        )
+        return {**body, "next": step}
+
+    def change_feed(
+        self,
+        feed_id: FeedId,
+        change: Annotated[
+            Literal["pause", "resume", "end"] | None, Doc("An ended feed cannot be resumed.")
+        ] = None,
+        budget: Annotated[
+            int | str | None, Doc("The maximum to spend on all runs in 24 hours, in wei.")
+        ] = None,
+    ) -> dict[str, Any]:
+        """Pause, resume or end a feed, or change its budget."""
+        service = self._connect()
+        changes = {
+            "pause": service.pause_feed,
+            "resume": service.resume_feed,
+            "end": service.end_feed,
+        }
+        if change is None and budget is None:
+            raise UsageError("Name a change or a budget.")
+        if budget is not None:
+            feed = service.set_feed_budget(feed_id, budget)
+        if change is not None:
+            feed = changes[change](feed_id)
+        return {**feed.response, "next": "Call feed with this id, to see its runs."}
+
     def _delivery_entry(self, delivery: DeliveryStatus) -> dict[str, Any]:
         code = delivery.error_code or delivery.wait_code
         entry = {
@@ -253,6 +317,8 @@ def run_mcp_server(url: str, connect: Callable[[], Tacitus]) -> None:
     tools = AgentTools(url, connect)
     # At INFO it would log each refusal, which the agent reads anyway.
     server = Server("tacitus", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
-    for tool in (tools.routes, tools.estimate, tools.submit, tools.status, tools.slot):
+    batch_tools = (tools.routes, tools.estimate, tools.submit, tools.status, tools.slot)
+    feed_tools = (tools.create_feed, tools.feeds, tools.feed, tools.change_feed)
+    for tool in (*batch_tools, *feed_tools):
         server.add_tool(tool)
     server.run("stdio")

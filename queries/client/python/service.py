@@ -23,6 +23,7 @@ from queries.client.python.errors import (
     WaitTimeoutError,
 )
 from queries.client.python.facts import Fact, facts_in_query
+from queries.client.python.feeds import Feed, FeedRun, parse_feed, parse_feed_run
 from queries.client.python.responses import (
     CostEstimate,
     Status,
@@ -184,6 +185,50 @@ class Tacitus:
         """Yield your batches, newest first; each page is requested when it is needed."""
         return self._items("/batch-queries", "batches", status=status)
 
+    def create_feed(self, feed: Mapping[str, object]) -> Feed:
+        """Make a feed from the body of `POST /feeds`; its batch may come from `build_batch`.
+
+        Not sent again if the response is lost, as that could make a second feed.
+        """
+        return parse_feed(self._request_json("POST", "/feeds", json=feed, is_repeatable=False))
+
+    def feeds(self) -> Iterator[Feed]:
+        """Yield your feeds, newest first; each page is requested when it is needed."""
+        return map(parse_feed, self._items("/feeds", "feeds"))
+
+    def feed(self, feed_id: str) -> Feed:
+        return parse_feed(self.feed_response(feed_id))
+
+    def feed_response(self, feed_id: str, **options: int) -> dict[str, Any]:
+        """Return the feed with a page of its runs, as the server responds."""
+        return self._request_json("GET", _feed_path(feed_id), params=options)
+
+    def feed_runs(self, feed_id: str) -> Iterator[FeedRun]:
+        """Yield the feed's runs, newest first; each page is requested when it is needed."""
+        return map(parse_feed_run, self._items(_feed_path(feed_id), "runs"))
+
+    def pause_feed(self, feed_id: str) -> Feed:
+        return self._change_feed(feed_id, state="PAUSED")
+
+    def resume_feed(self, feed_id: str) -> Feed:
+        return self._change_feed(feed_id, state="ACTIVE")
+
+    def set_feed_budget(self, feed_id: str, wei: int | str) -> Feed:
+        """Set the maximum that the feed's runs may spend in 24 hours."""
+        return self._change_feed(feed_id, budget=str(wei))
+
+    def end_feed(self, feed_id: str) -> Feed:
+        """End the feed for good. Its batches stay."""
+        return parse_feed(self._request_json("DELETE", _feed_path(feed_id)))
+
+    def run_feed(self, feed_id: str) -> FeedRun:
+        """Run the feed now, and return the run. Not sent again if the response is lost."""
+        path = f"{_feed_path(feed_id)}/runs"
+        return parse_feed_run(self._request_json("POST", path, is_repeatable=False))
+
+    def _change_feed(self, feed_id: str, **changes: str) -> Feed:
+        return parse_feed(self._request_json("PATCH", _feed_path(feed_id), json=changes))
+
     def webhook_deliveries(self) -> Iterator[dict[str, Any]]:
         """Yield the webhook calls of your batches, newest first, with their attempts."""
         return self._items("/webhook-deliveries", "deliveries")
@@ -235,14 +280,24 @@ class Tacitus:
         return parse_object(self._request(method, path, **options))
 
     def _request(
-        self, method: str, path: str, *, deadline: float | None = None, **options: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        deadline: float | None = None,
+        is_repeatable: bool = True,
+        **options: Any,
     ) -> bytes:
-        """Send a request. Retry if that can help: a few times, or until `deadline`."""
+        """Send a request. Retry if that can help: a few times, or until `deadline`; unless
+        `is_repeatable`, only if the server has refused it.
+        """
         attempts = 1
         while True:
             try:
                 return self._request_once(method, path, **options)
             except TacitusError as error:
+                if not is_repeatable and not isinstance(error, RequestRefusedError):
+                    raise _lost_response(error) from error
                 back_off = FIRST_RETRY_PAUSE * 2 ** min(attempts - 1, 6) * _jitter()
                 pause = error.retry_after or back_off
                 is_late = deadline is not None and time.monotonic() + pause > deadline
@@ -290,6 +345,15 @@ class Tacitus:
         if not response.ok:
             raise _error_from_response(response, content)
         return content
+
+
+def _feed_path(feed_id: str) -> str:
+    return f"/feeds/{quote(feed_id, safe='')}"
+
+
+def _lost_response(error: TacitusError) -> TacitusError:
+    sentence = f"{error.sentence} It may have done this anyway: check before you repeat it."
+    return type(error)(sentence, code=error.code, retryable=False, http_status=error.http_status)
 
 
 def _read_body(response: "requests.Response", max_bytes: int, timeout: float) -> bytes:

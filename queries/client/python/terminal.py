@@ -1,11 +1,25 @@
-"""Show a batch's progress on a terminal."""
+"""Print lines, tables, and a batch's progress."""
 
 import contextlib
 import os
+import sys
 from collections.abc import Sequence
 from typing import TextIO
 
 from queries.client.python.responses import DeliveryStatus, Status, StepProgress
+
+
+def print_stderr(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def print_table(rows: Sequence[tuple[str, ...]]) -> None:
+    """Print rows with aligned columns; a column that is empty in all of them is left out."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width)
+        print("  ".join(cells).rstrip())
+
 
 # As the page of a batch says them.
 STEP_WORDS = {

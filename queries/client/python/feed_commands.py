@@ -1,0 +1,227 @@
+"""The commands of feeds: `tacitus.py feed …`."""
+
+import argparse
+import json
+import re
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Any
+
+from queries.client.python.command_options import (
+    FILE_HELP,
+    add_batch_options,
+    add_command,
+    batch_of_blocks,
+    configured_server,
+    parse_time,
+    read_body_file,
+)
+from queries.client.python.errors import RequestRefusedError, UsageError, printable
+from queries.client.python.feeds import Feed, FeedRun, parse_feed, parse_feed_run
+from queries.client.python.positions import parse_integer
+from queries.client.python.responses import member
+from queries.client.python.terminal import print_stderr, print_table
+
+FEED_CREATE_EPILOG = """\
+Have a contract of yours called with each new balance, every four hours:
+  feed create --every '4 hours' --to 1 --account 0xd8dA… --prop BALANCE \\
+    --deliver 0xC0nt… 'update(uint256)' '$block' --gas 100000 --fee 2000000000000000
+A feed in a file may have more, such as a webhook and conditions: see /docs/deliver of the server.
+It is the body of POST /feeds, as JSON or as TOML:
+  catchUp = "all"
+  every.seconds = 14400
+  [batch]
+  destinationChainId = "1"
+  fee = "2000000000000000"
+  [batch.data.1."timestamp:$due".accounts.0xd8dA…]
+  props = ["BALANCE"]
+  [[batch.deliver]]
+  to = "0xC0nt…"
+  function = "update(uint256)"
+  args = ["$block"]
+  gas = "100000"
+"""
+SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
+
+
+def add_feed_commands(commands: Any) -> None:
+    description = "make and manage feeds, which submit the same batch again whenever it is due"
+    group = commands.add_parser("feed", help=description, description=description)
+    feeds = group.add_subparsers(required=True, metavar="COMMAND")
+    _add_create_command(feeds)
+    add_command(feeds, "list", _run_feed_list, "list your feeds, newest first")
+    parsers = {
+        name: add_command(feeds, name, run, meaning)
+        for name, run, meaning in (
+            ("show", _run_feed_show, "print a feed and its newest runs"),
+            ("pause", _run_feed_pause, "pause a feed"),
+            ("resume", _run_feed_resume, "resume a paused feed; it makes up for missed runs"),
+            ("budget", _run_feed_budget, "set what a feed's runs may spend in 24 hours"),
+            ("end", _run_feed_end, "end a feed for good; its batches stay"),
+            ("run", _run_feed_now, "run a feed now; prints the batch's id"),
+        )
+    }
+    for parser in parsers.values():
+        parser.add_argument("id", help="the feed's id, as create printed it")
+    parsers["show"].add_argument("--runs", type=int, default=20, help="how many, at most 100 (20)")
+    parsers["budget"].add_argument("wei", type=parse_integer, help="of the destination chain")
+
+
+def _add_create_command(feeds: Any) -> None:
+    parser = add_command(feeds, "create", _run_feed_create, "make a feed; prints its id")
+    parser.epilog = FEED_CREATE_EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--every", help="how often, such as '4 hours', '1 week' or '300 blocks'")
+    source.add_argument("--file", help=f"the whole feed instead: {FILE_HELP}")
+    add_batch_options(parser)
+    parser.add_argument(
+        "--until", metavar="TIME", help="its end: Unix seconds, or UTC as in 2027-01-01T12:00"
+    )
+    parser.add_argument(
+        "--budget", type=parse_integer, metavar="WEI", help="that its runs may spend in 24 hours"
+    )
+    parser.add_argument(
+        "--catch-up",
+        choices=("latest", "all"),
+        help="which missed runs it makes up for after a pause (latest)",
+    )
+
+
+def _run_feed_create(options: argparse.Namespace) -> None:
+    feed = configured_server(options).create_feed(_requested_feed(options))
+    for warning in feed.warnings:
+        print_stderr(printable(warning))
+    print(json.dumps(feed.response) if options.json else feed.id)
+
+
+def _requested_feed(options: argparse.Namespace) -> dict[str, object]:
+    feed: dict[str, object] = {}
+    if options.file:
+        feed |= read_body_file(options.file)
+    else:
+        every = parse_interval(options.every)
+        selector = "block" if "blocks" in every else "timestamp"
+        feed = {"every": every, "batch": batch_of_blocks(options, {selector: "$due"})}
+    if options.until is not None:
+        feed["until"] = parse_time(options.until)
+    if options.budget is not None:
+        feed["budget"] = str(options.budget)
+    if options.catch_up:
+        feed["catchUp"] = options.catch_up
+    return feed
+
+
+def parse_interval(text: str) -> dict[str, int]:
+    """Read `4 hours`, `week` or `300 blocks` as the member `every` of a feed."""
+    match = re.fullmatch(r"(?:([0-9]{1,18}) *)?([a-z]+?)s?", text.strip())
+    number, unit = (int(match[1] or 1), match[2]) if match else (0, "")
+    if unit == "block":
+        return {"blocks": number}
+    if unit not in SECONDS:
+        units = ", ".join(f"{name}s" for name in SECONDS)
+        raise UsageError(f"{text} is not a number of blocks, {units}; write '4 hours' or '1 week'.")
+    return {"seconds": number * SECONDS[unit]}
+
+
+def _run_feed_list(options: argparse.Namespace) -> None:
+    feeds = configured_server(options).feeds()
+    if options.json:
+        for feed in feeds:
+            print(json.dumps(feed.response))
+        return
+    print_table([_feed_row(feed) for feed in feeds])
+
+
+def _run_feed_show(options: argparse.Namespace) -> None:
+    body = configured_server(options).feed_response(options.id, limit=options.runs)
+    if options.json:
+        print(json.dumps(body))
+        return
+    feed = parse_feed(body)
+    _print_feed(feed, options)
+    limits = []
+    if feed.budget is not None:
+        limits.append(("budget", f"{feed.budget:,} wei in 24 hours"))
+    if feed.until is not None:
+        limits.append(("until", _format_time(feed.until)))
+    print_table([*limits, ("catch-up", feed.catch_up)])
+    print_table([_run_row(parse_feed_run(run)) for run in member(body, "runs", list)])
+    if body.get("cursor"):
+        print_stderr("It has older runs; --runs 100 shows more.")
+
+
+def _run_feed_pause(options: argparse.Namespace) -> None:
+    _print_feed(configured_server(options).pause_feed(options.id), options)
+
+
+def _run_feed_resume(options: argparse.Namespace) -> None:
+    _print_feed(configured_server(options).resume_feed(options.id), options)
+
+
+def _run_feed_budget(options: argparse.Namespace) -> None:
+    _print_feed(configured_server(options).set_feed_budget(options.id, options.wei), options)
+
+
+def _run_feed_end(options: argparse.Namespace) -> None:
+    _print_feed(configured_server(options).end_feed(options.id), options)
+
+
+def _print_feed(feed: Feed, options: argparse.Namespace) -> None:
+    if options.json:
+        print(json.dumps(feed.response))
+    else:
+        print_table([_feed_row(feed)])
+
+
+def _run_feed_now(options: argparse.Namespace) -> None:
+    run = configured_server(options).run_feed(options.id)
+    if options.json:
+        print(json.dumps(run.response))
+    elif run.error:
+        raise RequestRefusedError(run.error, code=run.error_code)
+    else:
+        print(run.batch_id)
+
+
+def _feed_row(feed: Feed) -> tuple[str, ...]:
+    """Such as `01J…  ACTIVE  chain 1  every 300 blocks  next: block 5,186,100`."""
+    due = f"next: {_format_due(feed.next_due)}" if feed.next_due else ""
+    return (
+        feed.id,
+        feed.state,
+        f"chain {feed.source}",
+        _format_interval(feed.response.get("every")),
+        due,
+        feed.reason or feed.waits_for,
+    )
+
+
+def _run_row(run: FeedRun) -> tuple[str, ...]:
+    counts = Counter(run.deliveries).items()
+    deliveries = ", ".join(state if n == 1 else f"{n} {state}" for state, n in counts)
+    return _format_due(run.due), run.batch_id, run.status, deliveries, run.error
+
+
+def _format_interval(every: object) -> str:
+    """`every 4 hours`; empty if the feed has another trigger."""
+    interval = every if isinstance(every, dict) else {}
+    number, unit = interval.get("blocks"), "block"
+    if isinstance(seconds := interval.get("seconds"), int):
+        units = (name for name in reversed(SECONDS) if seconds % SECONDS[name] == 0)
+        unit = next(units)
+        number = seconds // SECONDS[unit]
+    if not isinstance(number, int):
+        return ""
+    return f"every {unit}" if number == 1 else f"every {number:,} {unit}s"
+
+
+def _format_due(selector: str) -> str:
+    kind, _, number = selector.partition(":")
+    if not number.isdecimal():
+        return selector
+    return _format_time(int(number)) if kind == "timestamp" else f"{kind} {int(number):,}"
+
+
+def _format_time(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
