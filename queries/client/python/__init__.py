@@ -26,6 +26,7 @@ from queries.client.python.errors import (
     FactsLostError,
     NotProvenError,
     RequestRefusedError,
+    ResponseLostError,
     ServerUnreachableError,
     TacitusError,
     UnreadableResponseError,
@@ -55,8 +56,8 @@ from queries.proving.keccak import keccak256
 __all__ = [
     "BatchNotDoneError", "BatchRejectedError", "BlockQuery", "CostEstimate", "Delivery",
     "DeliveryFailedError", "DeliveryStatus", "Event", "Fact", "FactsLostError", "Feed", "FeedRun",
-    "NotProvenError", "Position", "RequestRefusedError", "Route", "ServerUnreachableError",
-    "Status", "StepProgress", "SubmittedBatch", "Tacitus", "TacitusError",
+    "NotProvenError", "Position", "RequestRefusedError", "ResponseLostError", "Route",
+    "ServerUnreachableError", "Status", "StepProgress", "SubmittedBatch", "Tacitus", "TacitusError",
     "UnreadableResponseError", "UsageError", "Variable", "ViewCall", "WaitTimeoutError",
     "WebhookNotGenuineError", "WitnessProof", "__version__", "build_batch", "create2_address",
     "find_variable", "keccak256", "log_filter", "main", "mapping_key", "verify_proof",

@@ -51,6 +51,14 @@ class ServerUnreachableError(TacitusError):
     code, retryable = "unreachable", True
 
 
+class ResponseLostError(TacitusError):
+    """The server did not answer, or a proxy did, and may have carried out the request; it is one
+    that is not repeated.
+    """
+
+    code = "response_lost"
+
+
 class WaitTimeoutError(TacitusError):
     """The batch did not end within the timeout; the server continues to work on it."""
 

@@ -178,9 +178,9 @@ class AgentTools:
             dict[str, Any],
             Doc(
                 "`every`: {blocks: 300}, with `block` $due in the query, or {seconds: 14400}, with "
-                "`timestamp` $due. Optional: `budget`, the maximum to spend in 24 hours, as text in "
-                "wei; `until`, the Unix time of its end; `catchUp`, the missed runs that it makes "
-                "up for, latest or all. /docs/deliver has more."
+                "`timestamp` $due. Optional: `budget`, the maximum to spend in 24 hours, wei as "
+                "text; `until`, the Unix time of its end; `catchUp`, the missed runs to make up "
+                "for, latest or all. /docs/deliver has more."
             ),
         ],
         fee: Annotated[int | str, Doc("The maximum to spend on each run, in wei.")] = 0,

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from queries.client.python.errors import (
     BatchNotDoneError,
     RequestRefusedError,
+    ResponseLostError,
     ServerUnreachableError,
     TacitusError,
     UnreadableResponseError,
@@ -51,6 +52,7 @@ MAX_PAUSE = 120.0  # seconds; a longer Retry-After raises the error instead of w
 FIRST_POLL_INTERVAL, POLL_BACKOFF, MAX_POLL_INTERVAL = 0.5, 1.3, 5.0  # seconds; back-off factor
 RETRYABLE_PROXY_STATUSES = {429, 500, 502, 503, 504}  # of responses that are not Tacitus's own
 MAX_PAGES = 10_000
+REPEAT_ADVICE = "It may have carried out the request: check before you repeat it."
 
 
 class Tacitus:
@@ -188,7 +190,8 @@ class Tacitus:
     def create_feed(self, feed: Mapping[str, object]) -> Feed:
         """Make a feed from the body of `POST /feeds`; its batch may come from `build_batch`.
 
-        Not sent again if the response is lost, as that could make a second feed.
+        It is not sent again if the response is lost, as that could make a second feed: raises
+        ResponseLostError.
         """
         return parse_feed(self._request_json("POST", "/feeds", json=feed, is_repeatable=False))
 
@@ -222,7 +225,7 @@ class Tacitus:
         return parse_feed(self._request_json("DELETE", _feed_path(feed_id)))
 
     def run_feed(self, feed_id: str) -> FeedRun:
-        """Run the feed now, and return the run. Not sent again if the response is lost."""
+        """Run the feed now, and return the run. Raises as `create_feed` does."""
         path = f"{_feed_path(feed_id)}/runs"
         return parse_feed_run(self._request_json("POST", path, is_repeatable=False))
 
@@ -296,8 +299,13 @@ class Tacitus:
             try:
                 return self._request_once(method, path, **options)
             except TacitusError as error:
-                if not is_repeatable and not isinstance(error, RequestRefusedError):
-                    raise _lost_response(error) from error
+                if (
+                    not is_repeatable
+                    and error.retryable
+                    and not isinstance(error, RequestRefusedError)
+                ):
+                    sentence = f"{error.sentence} {REPEAT_ADVICE}"
+                    raise ResponseLostError(sentence, http_status=error.http_status) from error
                 back_off = FIRST_RETRY_PAUSE * 2 ** min(attempts - 1, 6) * _jitter()
                 pause = error.retry_after or back_off
                 is_late = deadline is not None and time.monotonic() + pause > deadline
@@ -349,11 +357,6 @@ class Tacitus:
 
 def _feed_path(feed_id: str) -> str:
     return f"/feeds/{quote(feed_id, safe='')}"
-
-
-def _lost_response(error: TacitusError) -> TacitusError:
-    sentence = f"{error.sentence} It may have done this anyway: check before you repeat it."
-    return type(error)(sentence, code=error.code, retryable=False, http_status=error.http_status)
 
 
 def _read_body(response: "requests.Response", max_bytes: int, timeout: float) -> bytes:

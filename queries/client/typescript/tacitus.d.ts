@@ -106,6 +106,7 @@ export type BlockEstimateResponse = {
     proven: ReadonlyArray<ProvenResponse>;
     price: PriceResponse | null;
 };
+export type CatchUp = "latest" | "all";
 export type ChainResponse = {
     name: string;
     /** Names that requests may use in place of the id. */
@@ -296,6 +297,107 @@ export type EventWitnessResponse = {
     facts: ReadonlyArray<VerifiedFactResponse>;
     gas: string;
 };
+export type EveryBody = {
+    /** A number of blocks of the source chain. Due are the blocks whose numbers it divides. */
+    blocks?: number;
+    /** A number of seconds, such as 14400 for four hours or 604800 for a week. Due are the Unix times that it divides: days begin at 0:00 UTC, and weeks on Thursday, as 1970 did. */
+    seconds?: number;
+};
+export type EveryResponse = {
+    blocks?: number | null;
+    seconds?: number | null;
+};
+export type FeedBatchBody = {
+    /** The id of the chain on which the facts are to be read, in decimal, or an alias that the operator gave it. */
+    destinationChainId: string;
+    /** The maximum that may be spent on the batch, in wei of the destination chain. Send "0" where proving is free; elsewhere POST /estimate returns a fee. */
+    fee: string;
+    /** The block to prove, by the id of its source chain. */
+    data: {
+        readonly [chain: string]: {
+            readonly [block: string]: BlockBody;
+        };
+    };
+    webhook?: WebhookBody;
+    /** Calls of contracts on the destination, once the batch is DONE. */
+    deliver?: ReadonlyArray<DeliveryBody>;
+    /** Whether facts are stored in a registry. false: headers and proofs are checked here and only delivered, to contracts that know block hashes by themselves. Then the chains need no route, and `deliver` must not be empty. */
+    prove?: boolean;
+    /** The contract that names the block whose selector is `block:$block`. It is asked once, when a prover takes the batch; then answers show the block by its number. */
+    block?: NamedBlockBody;
+};
+export type FeedDetailsResponse = {
+    id: string;
+    /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or had a delivery that FAILED; this is noticed when the next run is due. ENDED feeds stay so. */
+    state: FeedState;
+    /** Why it is paused or has ended. */
+    reason: string | null;
+    /** Why a run that is due waits. */
+    waitsFor: string | null;
+    originChainId: string;
+    every: EveryResponse;
+    /** The block or time of its next run; null once it has ended. */
+    nextDue: string | null;
+    /** The Unix time of the last run. */
+    until: number | null;
+    /** What its runs may spend in 24 hours, in wei. */
+    budget: string | null;
+    /** Which runs it makes up for after a pause. */
+    catchUp: CatchUp;
+    created: string;
+    /** The batch's body, without the webhook's headers. */
+    batch: {
+        readonly [name: string]: unknown;
+    };
+    /** A page of its runs, newest first. */
+    runs: ReadonlyArray<FeedRunResponse>;
+    /** The cursor of the next page of runs. */
+    cursor: string | null;
+};
+export type FeedRequest = {
+    /** How often: a number of blocks, or of seconds. */
+    every: EveryBody;
+    /** The body of a batch, with `$due` in place of its block's number or time. */
+    batch: FeedBatchBody;
+    /** The Unix time of the last run. */
+    until?: number;
+    /** The maximum that its runs may spend in 24 hours, in wei of the destination chain. A run reserves its fee until it has ended, with its deliveries. A run that does not fit waits. */
+    budget?: string;
+    /** The runs to make up for after a pause: the `latest` that was due, or `all`. */
+    catchUp?: "latest" | "all";
+};
+export type FeedResponse = {
+    id: string;
+    /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or had a delivery that FAILED; this is noticed when the next run is due. ENDED feeds stay so. */
+    state: FeedState;
+    /** Why it is paused or has ended. */
+    reason: string | null;
+    /** Why a run that is due waits. */
+    waitsFor: string | null;
+    originChainId: string;
+    every: EveryResponse;
+    /** The block or time of its next run; null once it has ended. */
+    nextDue: string | null;
+    /** The Unix time of the last run. */
+    until: number | null;
+    /** What its runs may spend in 24 hours, in wei. */
+    budget: string | null;
+    /** Which runs it makes up for after a pause. */
+    catchUp: CatchUp;
+    created: string;
+};
+export type FeedRunResponse = {
+    due: string;
+    submitted: string;
+    batchQueryId: string | null;
+    /** Of its batch. */
+    status: BatchStatus | null;
+    /** The states of the batch's deliveries, in their order. */
+    deliveries: ReadonlyArray<DeliveryState>;
+    /** Why no batch was submitted. */
+    error: RunErrorResponse | null;
+};
+export type FeedState = "ACTIVE" | "PAUSED" | "ENDED";
 export type LogBody = {
     /** The transaction's hash, or its index in the block. */
     transaction?: number | Hex;
@@ -313,6 +415,28 @@ export type NamedBlockBody = {
     from: Hex;
     /** The function: it takes no arguments, and returns one unsigned integer. */
     function: string;
+};
+export type NewFeedResponse = {
+    id: string;
+    /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or had a delivery that FAILED; this is noticed when the next run is due. ENDED feeds stay so. */
+    state: FeedState;
+    /** Why it is paused or has ended. */
+    reason: string | null;
+    /** Why a run that is due waits. */
+    waitsFor: string | null;
+    originChainId: string;
+    every: EveryResponse;
+    /** The block or time of its next run; null once it has ended. */
+    nextDue: string | null;
+    /** The Unix time of the last run. */
+    until: number | null;
+    /** What its runs may spend in 24 hours, in wei. */
+    budget: string | null;
+    /** Which runs it makes up for after a pause. */
+    catchUp: CatchUp;
+    created: string;
+    /** Those of its batch, as in the response to a submission. */
+    warnings: ReadonlyArray<WarningResponse>;
 };
 export type PriceResponse = {
     transactions: number;
@@ -389,6 +513,10 @@ export type RejectionResponse = {
     message: string;
     step: StepName | null;
     retryable: boolean;
+};
+export type RunErrorResponse = {
+    code: string;
+    message: string;
 };
 export type StatusResponse = {
     /** The status that existing clients read: DONE, REJECTED, or IN_PROGRESS for the rest. */
@@ -2403,6 +2531,11 @@ export declare class ServerUnreachableError extends TacitusError {
     readonly code = "unreachable";
     readonly retryable = true;
 }
+/** The server did not answer, and may have carried out the request; it is one that is not repeated. */
+export declare class ResponseLostError extends TacitusError {
+    readonly name = "ResponseLostError";
+    readonly code = "response_lost";
+}
 /** The batch did not end within the timeout; the server continues to work on it. */
 export declare class WaitTimeoutError extends TacitusError {
     readonly name = "WaitTimeoutError";
@@ -2425,7 +2558,7 @@ export declare class UsageError extends TacitusError {
     readonly code = "invalid_usage";
 }
 /** Every error of this client; `name` tells them apart in a `switch`. */
-export type AnyTacitusError = RequestRefusedError | BatchRejectedError | DeliveryFailedError | BatchNotDoneError | FactsLostError | ServerUnreachableError | WaitTimeoutError | UnreadableResponseError | WebhookNotGenuineError | UsageError;
+export type AnyTacitusError = RequestRefusedError | BatchRejectedError | DeliveryFailedError | BatchNotDoneError | FactsLostError | ServerUnreachableError | ResponseLostError | WaitTimeoutError | UnreadableResponseError | WebhookNotGenuineError | UsageError;
 /** Whether the error is one of this client, and not an abort or a bug. */
 export declare function isTacitusError(error: unknown): error is AnyTacitusError;
 export type Hex = `0x${string}`;
@@ -2466,7 +2599,10 @@ export interface Variable {
 }
 /** Find a variable such as `points[4].y` in solc's storageLayout. */
 export declare function findVariable({ storage, types }: any, expression: string): Variable;
-/** The facts to prove of a block of the chain `source` (an id or alias): by number, or the last one until `timestamp`. */
+/**
+ * The facts to prove of a block of the chain `source` (an id or alias): by number, or the last one until `timestamp`.
+ * In a feed, `$due` stands for the number or time.
+ */
 export type BlockQuery = Omit<BlockBody, "accounts"> & {
     source: bigint | number | string;
     /** Addresses, or ENS names; `props` and `slots` are those of each. */
@@ -2474,10 +2610,10 @@ export type BlockQuery = Omit<BlockBody, "accounts"> & {
     props?: AccountBody["props"];
     slots?: readonly (Hex | bigint | number | Position)[];
 } & ({
-    block: bigint | number;
+    block: bigint | number | "$due";
     timestamp?: never;
 } | {
-    timestamp: bigint | number;
+    timestamp: bigint | number | "$due";
     block?: never;
 });
 /** An argument of a call: lists for arrays and tuples; a text such as `$block` is filled in when it is known. */
@@ -2656,6 +2792,26 @@ export declare class Tacitus {
     }): AsyncGenerator<BatchResponse, void, void>;
     /** Iterate over the webhooks of your batches, newest first, with their attempts. */
     webhookDeliveries(options?: PageOptions): AsyncGenerator<WebhookDeliveryResponse, void, void>;
+    /** Feeds: the same batch is submitted again whenever it is due. */
+    readonly feeds: {
+        /** Make a feed; its batch may come from `buildBatch`. If the response is lost, it throws a ResponseLostError. */
+        create: (feed: FeedRequest, { signal }?: CallOptions) => Promise<NewFeedResponse>;
+        /** Iterate over your feeds, newest first; each page is requested when it is needed. */
+        list: (options?: PageOptions) => AsyncGenerator<FeedResponse, void, void>;
+        /** Return a feed with its batch and its newest runs. */
+        get: (id: string, { signal }?: CallOptions) => Promise<FeedDetailsResponse>;
+        /** Iterate over a feed's runs, newest first; each page is requested when it is needed. */
+        runs: (id: string, options?: PageOptions) => AsyncGenerator<FeedRunResponse, void, void>;
+        pause: (id: string, { signal }?: CallOptions) => Promise<FeedResponse>;
+        /** Resume a paused feed. It makes up for missed runs by its `catchUp`. */
+        resume: (id: string, { signal }?: CallOptions) => Promise<FeedResponse>;
+        /** Set the maximum that the feed's runs may spend in 24 hours, in wei. */
+        setBudget: (id: string, budget: bigint | number | string, { signal }?: CallOptions) => Promise<FeedResponse>;
+        /** End the feed for good. Its batches stay. */
+        end: (id: string, { signal }?: CallOptions) => Promise<FeedResponse>;
+        /** Run the feed now, and return the run. If the response is lost, it throws a ResponseLostError. */
+        runNow: (id: string, { signal }?: CallOptions) => Promise<FeedRunResponse>;
+    };
     /** Return the server's routes with their registries. */
     routes({ signal }?: CallOptions): Promise<readonly ConnectionResponse[]>;
     /**

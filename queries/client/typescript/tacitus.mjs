@@ -357,6 +357,11 @@ export class ServerUnreachableError extends TacitusError {
     code = "unreachable";
     retryable = true;
 }
+/** The server did not answer, and may have carried out the request; it is one that is not repeated. */
+export class ResponseLostError extends TacitusError {
+    name = "ResponseLostError";
+    code = "response_lost";
+}
 /** The batch did not end within the timeout; the server continues to work on it. */
 export class WaitTimeoutError extends TacitusError {
     name = "WaitTimeoutError";
@@ -905,6 +910,26 @@ export class Tacitus {
     webhookDeliveries(options = {}) {
         return this.#items("/webhook-deliveries", "deliveries", options);
     }
+    /** Feeds: the same batch is submitted again whenever it is due. */
+    feeds = {
+        /** Make a feed; its batch may come from `buildBatch`. If the response is lost, it throws a ResponseLostError. */
+        create: async (feed, { signal } = {}) => this.#send("POST", "/feeds", { body: feed, isUnique: true, signal }),
+        /** Iterate over your feeds, newest first; each page is requested when it is needed. */
+        list: (options = {}) => this.#items("/feeds", "feeds", options),
+        /** Return a feed with its batch and its newest runs. */
+        get: async (id, { signal } = {}) => this.#send("GET", feedPath(id), { signal }),
+        /** Iterate over a feed's runs, newest first; each page is requested when it is needed. */
+        runs: (id, options = {}) => this.#items(feedPath(id), "runs", options),
+        pause: async (id, { signal } = {}) => this.#send("PATCH", feedPath(id), { body: { state: "PAUSED" }, signal }),
+        /** Resume a paused feed. It makes up for missed runs by its `catchUp`. */
+        resume: async (id, { signal } = {}) => this.#send("PATCH", feedPath(id), { body: { state: "ACTIVE" }, signal }),
+        /** Set the maximum that the feed's runs may spend in 24 hours, in wei. */
+        setBudget: async (id, budget, { signal } = {}) => this.#send("PATCH", feedPath(id), { body: { budget: `${budget}` }, signal }),
+        /** End the feed for good. Its batches stay. */
+        end: async (id, { signal } = {}) => this.#send("DELETE", feedPath(id), { signal }),
+        /** Run the feed now, and return the run. If the response is lost, it throws a ResponseLostError. */
+        runNow: async (id, { signal } = {}) => this.#send("POST", `${feedPath(id)}/runs`, { isUnique: true, signal }),
+    };
     /** Return the server's routes with their registries. */
     async routes({ signal } = {}) {
         return list((await this.#send("GET", "/chain-connections", { signal })).connections);
@@ -956,6 +981,10 @@ export class Tacitus {
             catch (error) {
                 if (!(error instanceof TacitusError) || !error.retryable)
                     throw error;
+                if (options.isUnique && !(error instanceof RequestRefusedError)) {
+                    const sentence = `${error.message} It may have carried out the request: check before you repeat it.`;
+                    throw new ResponseLostError(sentence, { ...error.details, retryable: false }, error);
+                }
                 const backOff = FIRST_RETRY_PAUSE * 2 ** Math.min(attempts - 1, 6) * jitter();
                 const seconds = error.details.retryAfter || backOff;
                 const isLast = options.deadline === undefined
@@ -996,6 +1025,9 @@ export class Tacitus {
             throw new ServerUnreachableError(`${this.url} does not answer. Check that it is running.`, {}, cause);
         }
     }
+}
+function feedPath(id) {
+    return `/feeds/${encodeURIComponent(id)}`;
 }
 function errorOfResponse({ status: httpStatus, headers }, content) {
     const retryAfter = Number(/^[0-9]{1,6}$/.exec(headers.get("retry-after") ?? "")) || undefined; // seconds

@@ -110,6 +110,8 @@ export type BlockEstimateResponse = {
   price: PriceResponse | null;
 };
 
+export type CatchUp = "latest" | "all";
+
 export type ChainResponse = {
   name: string;
   /** Names that requests may use in place of the id. */
@@ -310,6 +312,109 @@ export type EventWitnessResponse = {
   gas: string;
 };
 
+export type EveryBody = {
+  /** A number of blocks of the source chain. Due are the blocks whose numbers it divides. */
+  blocks?: number;
+  /** A number of seconds, such as 14400 for four hours or 604800 for a week. Due are the Unix times that it divides: days begin at 0:00 UTC, and weeks on Thursday, as 1970 did. */
+  seconds?: number;
+};
+
+export type EveryResponse = {
+  blocks?: number | null;
+  seconds?: number | null;
+};
+
+export type FeedBatchBody = {
+  /** The id of the chain on which the facts are to be read, in decimal, or an alias that the operator gave it. */
+  destinationChainId: string;
+  /** The maximum that may be spent on the batch, in wei of the destination chain. Send "0" where proving is free; elsewhere POST /estimate returns a fee. */
+  fee: string;
+  /** The block to prove, by the id of its source chain. */
+  data: { readonly [chain: string]: { readonly [block: string]: BlockBody } };
+  webhook?: WebhookBody;
+  /** Calls of contracts on the destination, once the batch is DONE. */
+  deliver?: ReadonlyArray<DeliveryBody>;
+  /** Whether facts are stored in a registry. false: headers and proofs are checked here and only delivered, to contracts that know block hashes by themselves. Then the chains need no route, and `deliver` must not be empty. */
+  prove?: boolean;
+  /** The contract that names the block whose selector is `block:$block`. It is asked once, when a prover takes the batch; then answers show the block by its number. */
+  block?: NamedBlockBody;
+};
+
+export type FeedDetailsResponse = {
+  id: string;
+  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or had a delivery that FAILED; this is noticed when the next run is due. ENDED feeds stay so. */
+  state: FeedState;
+  /** Why it is paused or has ended. */
+  reason: string | null;
+  /** Why a run that is due waits. */
+  waitsFor: string | null;
+  originChainId: string;
+  every: EveryResponse;
+  /** The block or time of its next run; null once it has ended. */
+  nextDue: string | null;
+  /** The Unix time of the last run. */
+  until: number | null;
+  /** What its runs may spend in 24 hours, in wei. */
+  budget: string | null;
+  /** Which runs it makes up for after a pause. */
+  catchUp: CatchUp;
+  created: string;
+  /** The batch's body, without the webhook's headers. */
+  batch: { readonly [name: string]: unknown };
+  /** A page of its runs, newest first. */
+  runs: ReadonlyArray<FeedRunResponse>;
+  /** The cursor of the next page of runs. */
+  cursor: string | null;
+};
+
+export type FeedRequest = {
+  /** How often: a number of blocks, or of seconds. */
+  every: EveryBody;
+  /** The body of a batch, with `$due` in place of its block's number or time. */
+  batch: FeedBatchBody;
+  /** The Unix time of the last run. */
+  until?: number;
+  /** The maximum that its runs may spend in 24 hours, in wei of the destination chain. A run reserves its fee until it has ended, with its deliveries. A run that does not fit waits. */
+  budget?: string;
+  /** The runs to make up for after a pause: the `latest` that was due, or `all`. */
+  catchUp?: "latest" | "all";
+};
+
+export type FeedResponse = {
+  id: string;
+  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or had a delivery that FAILED; this is noticed when the next run is due. ENDED feeds stay so. */
+  state: FeedState;
+  /** Why it is paused or has ended. */
+  reason: string | null;
+  /** Why a run that is due waits. */
+  waitsFor: string | null;
+  originChainId: string;
+  every: EveryResponse;
+  /** The block or time of its next run; null once it has ended. */
+  nextDue: string | null;
+  /** The Unix time of the last run. */
+  until: number | null;
+  /** What its runs may spend in 24 hours, in wei. */
+  budget: string | null;
+  /** Which runs it makes up for after a pause. */
+  catchUp: CatchUp;
+  created: string;
+};
+
+export type FeedRunResponse = {
+  due: string;
+  submitted: string;
+  batchQueryId: string | null;
+  /** Of its batch. */
+  status: BatchStatus | null;
+  /** The states of the batch's deliveries, in their order. */
+  deliveries: ReadonlyArray<DeliveryState>;
+  /** Why no batch was submitted. */
+  error: RunErrorResponse | null;
+};
+
+export type FeedState = "ACTIVE" | "PAUSED" | "ENDED";
+
 export type LogBody = {
   /** The transaction's hash, or its index in the block. */
   transaction?: number | Hex;
@@ -328,6 +433,29 @@ export type NamedBlockBody = {
   from: Hex;
   /** The function: it takes no arguments, and returns one unsigned integer. */
   function: string;
+};
+
+export type NewFeedResponse = {
+  id: string;
+  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or had a delivery that FAILED; this is noticed when the next run is due. ENDED feeds stay so. */
+  state: FeedState;
+  /** Why it is paused or has ended. */
+  reason: string | null;
+  /** Why a run that is due waits. */
+  waitsFor: string | null;
+  originChainId: string;
+  every: EveryResponse;
+  /** The block or time of its next run; null once it has ended. */
+  nextDue: string | null;
+  /** The Unix time of the last run. */
+  until: number | null;
+  /** What its runs may spend in 24 hours, in wei. */
+  budget: string | null;
+  /** Which runs it makes up for after a pause. */
+  catchUp: CatchUp;
+  created: string;
+  /** Those of its batch, as in the response to a submission. */
+  warnings: ReadonlyArray<WarningResponse>;
 };
 
 export type PriceResponse = {
@@ -411,6 +539,11 @@ export type RejectionResponse = {
   message: string;
   step: StepName | null;
   retryable: boolean;
+};
+
+export type RunErrorResponse = {
+  code: string;
+  message: string;
 };
 
 export type StatusResponse = {

@@ -3,14 +3,17 @@ import { UsageError } from "./errors.ts";
 import type { Hex } from "./keccak.ts";
 import { Position } from "./positions.ts";
 
-/** The facts to prove of a block of the chain `source` (an id or alias): by number, or the last one until `timestamp`. */
+/**
+ * The facts to prove of a block of the chain `source` (an id or alias): by number, or the last one until `timestamp`.
+ * In a feed, `$due` stands for the number or time.
+ */
 export type BlockQuery = Omit<BlockBody, "accounts"> & {
   source: bigint | number | string;
   /** Addresses, or ENS names; `props` and `slots` are those of each. */
   accounts?: readonly string[];
   props?: AccountBody["props"];
   slots?: readonly (Hex | bigint | number | Position)[];
-} & ({ block: bigint | number; timestamp?: never } | { timestamp: bigint | number; block?: never });
+} & ({ block: bigint | number | "$due"; timestamp?: never } | { timestamp: bigint | number | "$due"; block?: never });
 
 /** An argument of a call: lists for arrays and tuples; a text such as `$block` is filled in when it is known. */
 export type Argument = string | bigint | number | boolean | readonly Argument[];

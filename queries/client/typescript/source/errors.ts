@@ -59,6 +59,12 @@ export class ServerUnreachableError extends TacitusError {
   override readonly retryable = true;
 }
 
+/** The server did not answer, and may have carried out the request; it is one that is not repeated. */
+export class ResponseLostError extends TacitusError {
+  override readonly name = "ResponseLostError";
+  override readonly code = "response_lost";
+}
+
 /** The batch did not end within the timeout; the server continues to work on it. */
 export class WaitTimeoutError extends TacitusError {
   override readonly name = "WaitTimeoutError";
@@ -87,7 +93,8 @@ export class UsageError extends TacitusError {
 /** Every error of this client; `name` tells them apart in a `switch`. */
 export type AnyTacitusError =
   | RequestRefusedError | BatchRejectedError | DeliveryFailedError | BatchNotDoneError | FactsLostError
-  | ServerUnreachableError | WaitTimeoutError | UnreadableResponseError | WebhookNotGenuineError | UsageError;
+  | ServerUnreachableError | ResponseLostError | WaitTimeoutError | UnreadableResponseError | WebhookNotGenuineError
+  | UsageError;
 
 /** Whether the error is one of this client, and not an abort or a bug. */
 export function isTacitusError(error: unknown): error is AnyTacitusError {

@@ -1,12 +1,12 @@
 import type {
   BatchRequest, BatchResponse, ConnectionListResponse, ConnectionResponse, DeliveryResponse, ErrorResponse,
-  EstimateRequest, EstimateResponse, ProofResponse, StatusResponse, SubmissionResponse, WitnessListResponse,
-  WebhookDeliveryResponse, WitnessResponse,
+  EstimateRequest, EstimateResponse, FeedDetailsResponse, FeedRequest, FeedResponse, FeedRunResponse, NewFeedResponse,
+  ProofResponse, StatusResponse, SubmissionResponse, WebhookDeliveryResponse, WitnessListResponse, WitnessResponse,
 } from "./api.ts";
 import { beaconChains, codeHashes, create2Prefix, maxCommitteeAge, registryContracts } from "./constants.ts";
 import {
-  BatchNotDoneError, BatchRejectedError, DeliveryFailedError, RequestRefusedError, ServerUnreachableError,
-  TacitusError, UnreadableResponseError, UsageError, WaitTimeoutError,
+  BatchNotDoneError, BatchRejectedError, DeliveryFailedError, RequestRefusedError, ResponseLostError,
+  ServerUnreachableError, TacitusError, UnreadableResponseError, UsageError, WaitTimeoutError,
 } from "./errors.ts";
 import { type Fact, factsOfQuery } from "./facts.ts";
 import { hashHex, type Hex, toWord } from "./keccak.ts";
@@ -36,6 +36,8 @@ interface SendOptions extends TimeoutOptions {
   headers?: Record<string, string>;
   /** Retry until this time of `performance.now()`, in place of a few times. */
   deadline?: number;
+  /** Whether a second request could do it twice: then retry only what the server has refused. */
+  isUnique?: boolean;
 }
 
 const jitter = () => 0.8 + 0.4 * Math.random(); // spreads out clients that started at the same time
@@ -182,6 +184,47 @@ export class Tacitus {
     return this.#items("/webhook-deliveries", "deliveries", options);
   }
 
+  /** Feeds: the same batch is submitted again whenever it is due. */
+  readonly feeds = {
+    /** Make a feed; its batch may come from `buildBatch`. If the response is lost, it throws a ResponseLostError. */
+    create: async (feed: FeedRequest, { signal }: CallOptions = {}): Promise<NewFeedResponse> =>
+      this.#send("POST", "/feeds", { body: feed, isUnique: true, signal }),
+
+    /** Iterate over your feeds, newest first; each page is requested when it is needed. */
+    list: (options: PageOptions = {}): AsyncGenerator<FeedResponse, void, void> =>
+      this.#items("/feeds", "feeds", options),
+
+    /** Return a feed with its batch and its newest runs. */
+    get: async (id: string, { signal }: CallOptions = {}): Promise<FeedDetailsResponse> =>
+      this.#send("GET", feedPath(id), { signal }),
+
+    /** Iterate over a feed's runs, newest first; each page is requested when it is needed. */
+    runs: (id: string, options: PageOptions = {}): AsyncGenerator<FeedRunResponse, void, void> =>
+      this.#items(feedPath(id), "runs", options),
+
+    pause: async (id: string, { signal }: CallOptions = {}): Promise<FeedResponse> =>
+      this.#send("PATCH", feedPath(id), { body: { state: "PAUSED" }, signal }),
+
+    /** Resume a paused feed. It makes up for missed runs by its `catchUp`. */
+    resume: async (id: string, { signal }: CallOptions = {}): Promise<FeedResponse> =>
+      this.#send("PATCH", feedPath(id), { body: { state: "ACTIVE" }, signal }),
+
+    /** Set the maximum that the feed's runs may spend in 24 hours, in wei. */
+    setBudget: async (
+      id: string,
+      budget: bigint | number | string,
+      { signal }: CallOptions = {},
+    ): Promise<FeedResponse> => this.#send("PATCH", feedPath(id), { body: { budget: `${budget}` }, signal }),
+
+    /** End the feed for good. Its batches stay. */
+    end: async (id: string, { signal }: CallOptions = {}): Promise<FeedResponse> =>
+      this.#send("DELETE", feedPath(id), { signal }),
+
+    /** Run the feed now, and return the run. If the response is lost, it throws a ResponseLostError. */
+    runNow: async (id: string, { signal }: CallOptions = {}): Promise<FeedRunResponse> =>
+      this.#send("POST", `${feedPath(id)}/runs`, { isUnique: true, signal }),
+  };
+
   /** Return the server's routes with their registries. */
   async routes({ signal }: CallOptions = {}): Promise<readonly ConnectionResponse[]> {
     return list((await this.#send<ConnectionListResponse>("GET", "/chain-connections", { signal })).connections);
@@ -234,6 +277,10 @@ export class Tacitus {
         return (await this.#sendOnce(method, path, options)) as Content;
       } catch (error) {
         if (!(error instanceof TacitusError) || !error.retryable) throw error;
+        if (options.isUnique && !(error instanceof RequestRefusedError)) {
+          const sentence = `${error.message} It may have carried out the request: check before you repeat it.`;
+          throw new ResponseLostError(sentence, { ...error.details, retryable: false }, error);
+        }
         const backOff = FIRST_RETRY_PAUSE * 2 ** Math.min(attempts - 1, 6) * jitter();
         const seconds = error.details.retryAfter || backOff;
         const isLast = options.deadline === undefined
@@ -269,6 +316,10 @@ export class Tacitus {
       throw new ServerUnreachableError(`${this.url} does not answer. Check that it is running.`, {}, cause);
     }
   }
+}
+
+function feedPath(id: string): string {
+  return `/feeds/${encodeURIComponent(id)}`;
 }
 
 function errorOfResponse({ status: httpStatus, headers }: Response, content: string): TacitusError {
