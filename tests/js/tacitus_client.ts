@@ -85,6 +85,17 @@ const listed: string[] = [];
 for await (const { internalId } of service.batches({ limit: 1 })) {
   if (listed.push(internalId) === 2) break;
 }
+const feed = await service.feeds.create({
+  every: { seconds: 604_800 },
+  batch: buildBatch(chain, { source: chain, timestamp: "$due", accounts: [account], props: ["BALANCE"] }),
+});
+const feeds: string[] = [];
+for await (const { id } of service.feeds.list({ limit: 1 })) if (id === feed.id) feeds.push("listed");
+for await (const { due } of service.feeds.runs(feed.id)) feeds.push(due);
+feeds.push((await service.feeds.pause(feed.id)).state, (await service.feeds.resume(feed.id)).state);
+feeds.push((await service.feeds.setBudget(feed.id, 2n ** 70n)).budget ?? "", (await service.feeds.end(feed.id)).state);
+const { batch: repeated } = await service.feeds.get(feed.id);
+
 const cancelled = await service.cancel(ahead.internalId);
 await service.wait(ahead.internalId).catch((error: Error) => reasons.push(error.name));
 const rejected = await service.batches({ status: "REJECTED" }).next();
@@ -104,6 +115,8 @@ console.log(
     isRejected: rejected.value?.internalId === ahead.internalId,
     refusals,
     reasons,
+    feeds,
+    repeated: Object.keys(repeated),
     cancelled: cancelled.rejection?.code,
     kind: connection.kind,
     delivered: deliveries?.map(({ state }) => state),

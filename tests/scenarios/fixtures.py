@@ -183,6 +183,7 @@ def shared_service(
         installation(template, tmp_path_factory.mktemp("shared")) as service,
     ):
         chain.mine(12)
+        service.settings["FEED_SECONDS"] = "1"  # feeds may run every few blocks
         with proving(service, chain) as running:
             yield running
 

@@ -154,20 +154,20 @@ def read_body_file(file: str) -> dict[str, Any]:
 
 
 def read_json_file(file: str) -> Any:
+    text = _read_text_file(file)
     try:
-        return json.loads(_read_text_file(file))
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{file} is not JSON.") from error
 
 
 def _read_toml_file(file: str) -> Any:
     """Read it as JSON would be: times become Unix seconds."""
+    text = _read_text_file(file)
     try:
-        return json.loads(json.dumps(tomllib.loads(_read_text_file(file)), default=_unix_seconds))
-    except tomllib.TOMLDecodeError as error:
+        return json.loads(json.dumps(tomllib.loads(text), default=_unix_seconds))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{file} is not TOML: {error}.") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{file} cannot be sent as JSON: {error}.") from error
 
 
 def _read_text_file(file: str) -> str:

@@ -4,6 +4,7 @@ import argparse
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,7 +20,7 @@ from queries.client.python.command_options import (
 from queries.client.python.errors import RequestRefusedError, UsageError, printable
 from queries.client.python.feeds import Feed, FeedRun, parse_feed, parse_feed_run
 from queries.client.python.positions import parse_integer
-from queries.client.python.responses import member
+from queries.client.python.responses import member, text_member
 from queries.client.python.terminal import print_stderr, print_table
 
 FEED_CREATE_EPILOG = """\
@@ -191,7 +192,7 @@ def _feed_row(feed: Feed) -> tuple[str, ...]:
         feed.id,
         feed.state,
         f"chain {feed.source}",
-        _format_interval(feed.response.get("every")),
+        _format_trigger(feed.response),
         due,
         feed.reason or feed.waits_for,
     )
@@ -203,13 +204,18 @@ def _run_row(run: FeedRun) -> tuple[str, ...]:
     return _format_due(run.due), run.batch_id, run.status, deliveries, run.error
 
 
-def _format_interval(every: object) -> str:
-    """`every 4 hours`; empty if the feed has another trigger."""
-    interval = every if isinstance(every, dict) else {}
-    number, unit = interval.get("blocks"), "block"
-    if isinstance(seconds := interval.get("seconds"), int):
-        units = (name for name in reversed(SECONDS) if seconds % SECONDS[name] == 0)
-        unit = next(units)
+def _format_trigger(feed: Mapping[str, Any]) -> str:
+    """Such as `every 4 hours`, `on Transfer` or `when 0x….BALANCE changes`."""
+    if event := text_member(feed.get("on"), "event"):
+        return f"on {event.partition('(')[0]}"
+    if value := text_member(feed.get("when"), "value"):
+        return f"when {value} changes"
+    every = feed.get("every")
+    if not isinstance(every, dict):
+        return f"every {text}" if (text := text_member(feed, "every")) else ""
+    number, unit = every.get("blocks"), "block"
+    if isinstance(seconds := every.get("seconds"), int):
+        unit = next(name for name in reversed(SECONDS) if seconds % SECONDS[name] == 0)
         number = seconds // SECONDS[unit]
     if not isinstance(number, int):
         return ""

@@ -16,7 +16,7 @@ from tests.commands import run_program
 from tests.queries.contracts.holder import NESTED, NESTED_VALUE
 from tests.rigs.agents import converse
 from tests.rigs.anvil import call_data
-from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service, polls
 
 pytestmark = pytest.mark.either_database
 CHAIN_ID = 31337
@@ -61,7 +61,10 @@ def test_an_agent_proves_facts_and_reads_them_on_chain(
 
     async def conversation(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert sorted(tools) == ["estimate", "routes", "slot", "status", "submit"]
+        assert {*tools} == {
+            "routes", "estimate", "submit", "status", "slot",
+            "create_feed", "feeds", "feed", "change_feed",
+        }  # fmt: skip
         assert all(tool.description for tool in tools.values())
         check_shapes(tools["submit"].input_schema)
 
@@ -137,6 +140,44 @@ def test_an_agent_has_a_contract_called(shared_service: Service, target: str, bl
         assert int.from_bytes(shared_service.chain.call(target, "balance()")) == gas_limit
         missing = await refusal(client, "submit", **batch | {"deliver": [{"to": target}]})
         assert "deliver" in missing
+
+    talk(shared_service, conversation)
+
+
+def test_an_agent_makes_follows_and_ends_a_feed(shared_service: Service, target: str) -> None:
+    arguments = [HOLDER, "$block", f"$value({HOLDER}.BALANCE)"]
+    function = "onBalance(address,uint256,uint256)"
+    call = {"to": target, "function": function, "args": arguments, "gas": GAS}
+    query = {"source": CHAIN_ID, "block": "$due", "accounts": [HOLDER], "props": ["BALANCE"]}
+    feed: dict[str, Any] = {
+        "destination": CHAIN_ID,
+        "query": query,
+        "schedule": {"every": {"blocks": 5}, "budget": "1000"},
+        "deliver": [call],
+    }
+
+    async def conversation(client: Client) -> None:
+        made = await answer(client, "create_feed", **feed)
+        assert made["nextDue"] in made["next"]
+        due = int(made["nextDue"].removeprefix("block:"))
+        shared_service.chain.mine(due + 3 - shared_service.chain.head)
+        runs: list[Any] = []
+        for _ in polls(60):
+            runs = (await answer(client, "feed", feed_id=made["id"]))["runs"]
+            if runs and runs[-1]["deliveries"] == ["DELIVERED"]:
+                break
+        done = await answer(client, "status", batch_id=runs[-1]["batchQueryId"])
+        assert done["facts"][0]["number"] == str(HOLDER_BALANCE)
+        listed = await answer(client, "feeds")
+        assert made["id"] in [entry["id"] for entry in listed["feeds"]]
+        change = {"feed_id": made["id"]}
+        paused = await answer(client, "change_feed", **change, change="pause", budget=5000)
+        assert (paused["state"], paused["budget"]) == ("PAUSED", "5000")
+        for name, state in (("resume", "ACTIVE"), ("end", "ENDED")):
+            assert (await answer(client, "change_feed", **change, change=name))["state"] == state
+        assert "feed_ended" in await refusal(client, "change_feed", **change, change="resume")
+        text = await refusal(client, "create_feed", **feed | {"schedule": {}})
+        assert "every" in text
 
     talk(shared_service, conversation)
 

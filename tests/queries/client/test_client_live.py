@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from queries.client.python import (
 )
 from tests.commands import run_program
 from tests.queries.contracts.holder import NESTED, NESTED_VALUE
-from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service, wait_until
 from tests.rigs.terminal import run_in_terminal, shown_lines
 
 pytestmark = pytest.mark.either_database
@@ -219,6 +220,110 @@ def test_a_program_delivers_lists_and_large_numbers(
     assert int.from_bytes(shared_service.chain.call(target, "balance()")) == 2**255
 
 
+def create_feed(target: str, *options: str) -> list[str]:
+    """The arguments that make a feed of HOLDER's balance."""
+    function = "onBalance(address,uint256,uint256)"
+    deliver = ("--deliver", target, function, HOLDER, "$block", f"$value({HOLDER}.BALANCE)")
+    facts = ("--account", HOLDER, "--prop", "BALANCE")
+    chain = ("--to", f"{CHAIN_ID}")
+    return ["feed", "create", *chain, *facts, *deliver, "--gas", "300000", *options]
+
+
+def test_the_command_makes_follows_changes_and_ends_a_feed(
+    shared_service: Service, target: str
+) -> None:
+    def rows(*arguments: str) -> list[list[str]]:
+        ended = run(shared_service, "feed", *arguments)
+        assert ended.returncode == 0, ended.stderr
+        return [re.split("  +", line) for line in ended.stdout.splitlines()]
+
+    limits = ("--budget", "1000", "--catch-up", "all", "--until", "2030-01-01")
+    created = run(shared_service, *create_feed(target, "--every", "5 blocks", *limits))
+    assert created.returncode == 0, created.stderr
+    feed = created.stdout.strip()
+    ((_, state, chain, every, due),) = [row for row in rows("list") if row[0] == feed]
+    assert (state, chain, every) == ("ACTIVE", f"chain {CHAIN_ID}", "every 5 blocks")
+    first = int(due.removeprefix("next: block "))
+    shared_service.chain.mine(first + 8 - shared_service.chain.head)
+    dues = [f"block {first + 5}", f"block {first}"]
+
+    def runs() -> list[list[str]]:
+        return [row for row in rows("show", feed)[4:] if row[0] in dues]
+
+    wait_until(lambda: [row[2:] for row in runs()] == [["DONE", "DELIVERED"]] * 2)
+    shown = rows("show", feed)
+    assert [row[0] for row in runs()] == dues
+    assert shown[1:4] == [
+        ["budget", "1,000 wei in 24 hours"],
+        ["until", "2030-01-01 00:00:00 UTC"],
+        ["catch-up", "all"],
+    ]
+    assert "BALANCE" in run(shared_service, "wait", runs()[0][1]).stdout
+    assert int.from_bytes(shared_service.chain.call(target, "balance()")) == HOLDER_BALANCE
+    last = run(shared_service, "feed", "show", feed, "--runs", "1")
+    assert last.stderr == "It has older runs; --runs 100 shows more.\n"
+    assert rows("pause", feed)[0][1::4] == ["PAUSED", "Its owner paused it."]
+    assert rows("resume", feed)[0][1] == "ACTIVE"
+    assert rows("budget", feed, "2000")[0][1] == "ACTIVE"
+    body = json.loads(run(shared_service, "feed", "show", feed, "--json").stdout)
+    assert (body["budget"], body["catchUp"], body["batch"]["fee"]) == ("2000", "all", "0")
+    assert rows("end", feed)[0][1::3] == ["ENDED", "Its owner ended it."]
+    listed = run(shared_service, "feed", "list", "--json").stdout.splitlines()
+    assert feed in [json.loads(line)["id"] for line in listed]
+    refused = run(shared_service, "feed", "resume", feed)
+    assert (refused.returncode, "has ended" in refused.stderr) == (1, True)
+
+
+FEED_TOML = f"""
+every.seconds = 604800
+until = 2030-01-01T00:00:00Z
+[batch]
+destinationChainId = "{CHAIN_ID}"
+fee = "0"
+[batch.data.{CHAIN_ID}."timestamp:$due".accounts.{HOLDER}]
+props = ["BALANCE"]
+"""
+
+
+def test_a_feed_in_a_file_is_json_or_toml(shared_service: Service, tmp_path: Path) -> None:
+    file = tmp_path / "feed.toml"
+    file.write_text(FEED_TOML)
+    made = run(shared_service, "feed", "create", "--file", str(file), "--budget", "7", "--json")
+    assert made.returncode == 0, made.stderr
+    body = json.loads(made.stdout)
+    assert (body["until"], body["budget"]) == (1_893_456_000, "7")
+    content = run(shared_service, "feed", "show", body["id"], "--json").stdout
+    copy = {"every": body["every"], "batch": json.loads(content)["batch"]}
+    again = run(shared_service, "feed", "create", "--file", "-", input=json.dumps(copy))
+    assert again.returncode == 0, again.stderr
+    for feed in (body["id"], again.stdout.strip()):
+        assert "every week" in run(shared_service, "feed", "end", feed).stdout
+    file.write_text("every.seconds = ")
+    refused = run(shared_service, "feed", "create", "--file", str(file))
+    assert (refused.returncode, f"{file} is not TOML" in refused.stderr) == (2, True)
+
+
+def test_a_program_makes_follows_and_ends_a_feed(client: Tacitus) -> None:
+    query = BlockQuery(CHAIN_ID, timestamp="$due", accounts=[HOLDER], props=["BALANCE"])
+    batch = build_batch(CHAIN_ID, query)
+    feed = client.create_feed({"every": {"seconds": 604_800}, "batch": batch | {"label": "x"}})
+    assert (feed.state, feed.source, feed.budget, feed.catch_up) == (
+        "ACTIVE",
+        CHAIN_ID,
+        None,
+        "latest",
+    )
+    assert "label" in feed.warnings[0]
+    assert feed.next_due.startswith("timestamp:")
+    assert feed.id in [listed.id for listed in client.feeds()]
+    assert client.set_feed_budget(feed.id, 2**70).budget == 2**70
+    assert client.pause_feed(feed.id).reason == "Its owner paused it."
+    assert client.resume_feed(feed.id).state == client.feed(feed.id).state == "ACTIVE"
+    assert list(client.feed_runs(feed.id)) == []
+    ended = client.end_feed(feed.id)
+    assert (ended.state, ended.next_due) == ("ENDED", "")
+
+
 def test_closed_output_is_no_error_in_the_command(shared_service: Service) -> None:
     """As by `| head`, which closes the pipe after its lines."""
     reader, writer = os.pipe()
@@ -267,6 +372,10 @@ def test_a_downloaded_proof_verifies_without_the_server(
         (["status", "x", "--server", "127.0.0.1"], 2, "The server must be a URL such as"),
         (["status", "x", "--server", "http://127.0.0.1:1"], 3, "does not answer"),
         (["submit"], 2, "Name the chain with --to and the values to prove"),
+        (["feed", "create", "--every", "week"], 2, "Name the chain with --to"),
+        (create_feed(HOLDER, "--every", "2 years"), 2, "2 years is not a number of blocks, sec"),
+        (create_feed(HOLDER, "--every", "week", "--until", "soon"), 2, "soon is not a time"),
+        (["feed", "show", "x"], 1, "You have no feed"),
         (["slot", "1", "--key", "dai"], 2, "string:dai"),
         (["slot", "a", "--layout", "/nowhere.json"], 2, "cannot be read"),
     ],

@@ -13,6 +13,7 @@ from queries.client.python import (
     DeliveryFailedError,
     FactsLostError,
     RequestRefusedError,
+    ResponseLostError,
     ServerUnreachableError,
     Tacitus,
     TacitusError,
@@ -85,6 +86,16 @@ def test_only_retryable_failures_are_retried_and_a_few_times(
     assert len(odd.requests) == attempts
     assert raised.value.retryable is (attempts > 1)
     assert type(raised.value) is kind
+
+
+@pytest.mark.parametrize("response", [hang_up, respond(b"<html>", 504)])
+def test_a_feed_is_not_made_twice_if_the_response_is_lost(response: Response) -> None:
+    busy = refuse("unavailable", 503, retryable=True)
+    with odd_server(busy, response) as odd, pytest.raises(ResponseLostError) as raised:
+        Tacitus(odd.address).create_feed({"every": {"blocks": 300}, "batch": BATCH})
+    assert len(odd.requests) == 2
+    assert not raised.value.retryable
+    assert "check before you repeat it" in raised.value.sentence
 
 
 def test_waiting_outlasts_an_outage_of_the_server() -> None:

@@ -237,6 +237,8 @@ def test_a_program_uses_all_of_the_client(
         "step": "COMPLETED",
         "refusals": ["batch_ended", "batch_unknown", "fee_malformed", "key_unknown", "UsageError"],
         "reasons": ["TimeoutError", "WaitTimeoutError", "BatchRejectedError"],
+        "feeds": ["listed", "PAUSED", "ACTIVE", str(2**70), "ENDED"],
+        "repeated": ["destinationChainId", "fee", "data"],
         "cancelled": "cancelled",
         "kind": "native",
         "delivered": ["DELIVERED"],
