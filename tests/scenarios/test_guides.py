@@ -233,7 +233,7 @@ def test_the_integration_works_as_it_is_written(live: Service, tmp_path: Path) -
         env=server["env"] | {"TACITUS_KEY": live.keys[0]},
     )
     tools = converse(command, _tools)
-    assert {f"`{name}`" for name in tools} <= {*re.findall("`[a-z]+`", page)}
+    assert {f"`{name}`" for name in tools} <= {*re.findall("`[a-z_]+`", page)}
 
 
 def test_a_delivery_works_as_it_is_written(live: Service, tmp_path: Path) -> None:
@@ -256,7 +256,9 @@ def test_a_delivery_works_as_it_is_written(live: Service, tmp_path: Path) -> Non
         "HOLDER": HOLDER,
         "BLOCK": f"{block}",
     }
-    *_, balance, number = run("sh", "".join(commands), tmp_path, **variables).splitlines()
+    printed = run("sh", "".join(commands), tmp_path, **variables).splitlines()
+    *_, balance, number, feed, catch_up = printed
+    assert ("every 4 hours" in feed, catch_up.split()) == (True, ["catch-up", "latest"])
     assert balance.split()[0] == f"{live.chain.balance(HOLDER, block)}"
     assert number.split()[0] == f"{block}"
 

@@ -189,7 +189,8 @@ class AgentTools:
         """Make a feed: the same batch is submitted again whenever it is due, and delivered."""
         batch = build_batch(destination, query, fee=fee, deliver=deliver)
         feed = self._connect().create_feed({**schedule, "batch": batch})
-        return {**feed.response, "next": f"Call feed with this id after {feed.next_due}."}
+        moment = f" after {feed.next_due}" if feed.next_due else ""
+        return {**feed.response, "next": f"Call feed with this id{moment}, to see its runs."}
 
     def feeds(self) -> dict[str, Any]:
         """List your feeds, newest first."""
