@@ -238,14 +238,14 @@ def test_the_command_makes_follows_changes_and_ends_a_feed(
         return [re.split("  +", line) for line in ended.stdout.splitlines()]
 
     limits = ("--budget", "1000", "--catch-up", "all", "--until", "2030-01-01")
-    created = run(shared_service, *create_feed(target, "--every", "5 blocks", *limits))
+    created = run(shared_service, *create_feed(target, "--every", "20 blocks", *limits))
     assert created.returncode == 0, created.stderr
     feed = created.stdout.strip()
     ((_, state, chain, every, due),) = [row for row in rows("list") if row[0] == feed]
-    assert (state, chain, every) == ("ACTIVE", f"chain {CHAIN_ID}", "every 5 blocks")
-    first = int(due.removeprefix("next: block "))
-    shared_service.chain.mine(first + 8 - shared_service.chain.head)
-    dues = [f"block {first + 5}", f"block {first}"]
+    assert (state, chain, every) == ("ACTIVE", f"chain {CHAIN_ID}", "every 20 blocks")
+    first = int(due.removeprefix("next: block ").replace(",", ""))
+    shared_service.chain.mine(first + 23 - shared_service.chain.head)
+    dues = [f"block {first + 20:,}", f"block {first:,}"]
 
     def runs() -> list[list[str]]:
         return [row for row in rows("show", feed)[4:] if row[0] in dues]
