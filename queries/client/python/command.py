@@ -65,7 +65,7 @@ Verify a proof file without a server, from the hash of its block:
   python tacitus.py proof $ID --out proof.json
   python tacitus.py verify proof.json --hash 0x…
 
-Serve an agent, which gets the tools routes, estimate, submit, status and slot:
+Serve an agent, which gets tools for batches, feeds and slots:
   uv run --with 'mcp>=2.3,<3' tacitus.py mcp
 
 Exit codes: 0 done, 1 refused or rejected, 2 wrong usage, 3 a retry may help, 130 interrupted,
