@@ -86,7 +86,7 @@ for await (const { internalId } of service.batches({ limit: 1 })) {
   if (listed.push(internalId) === 2) break;
 }
 const feed = await service.feeds.create({
-  every: { seconds: 604_800 },
+  every: "1 week",
   batch: buildBatch(chain, { source: chain, timestamp: "$due", accounts: [account], props: ["BALANCE"] }),
 });
 const feeds: string[] = [];

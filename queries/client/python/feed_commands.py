@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,7 +16,7 @@ from queries.client.python.command_options import (
     parse_time,
     read_body_file,
 )
-from queries.client.python.errors import RequestRefusedError, UsageError, printable
+from queries.client.python.errors import RequestRefusedError, printable
 from queries.client.python.feeds import Feed, FeedRun, parse_feed, parse_feed_run
 from queries.client.python.positions import parse_integer
 from queries.client.python.responses import member, text_member
@@ -29,8 +28,8 @@ Have a contract of yours called with each new balance, every four hours:
     --deliver 0xC0nt… 'update(uint256)' '$block' --gas 100000 --fee 2000000000000000
 A feed in a file may have more, such as a webhook and conditions: see /docs/deliver of the server.
 It is the body of POST /feeds, as JSON or as TOML:
+  every = "4 hours"
   catchUp = "all"
-  every.seconds = 14400
   [batch]
   destinationChainId = "1"
   fee = "2000000000000000"
@@ -42,7 +41,6 @@ It is the body of POST /feeds, as JSON or as TOML:
   args = ["$block"]
   gas = "100000"
 """
-SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 
 
 def add_feed_commands(commands: Any) -> None:
@@ -101,9 +99,8 @@ def _requested_feed(options: argparse.Namespace) -> dict[str, object]:
     if options.file:
         feed |= read_body_file(options.file)
     else:
-        every = parse_interval(options.every)
-        selector = "block" if "blocks" in every else "timestamp"
-        feed = {"every": every, "batch": batch_of_blocks(options, {selector: "$due"})}
+        selector = "block" if "block" in options.every else "timestamp"
+        feed = {"every": options.every, "batch": batch_of_blocks(options, {selector: "$due"})}
     if options.until is not None:
         feed["until"] = parse_time(options.until)
     if options.budget is not None:
@@ -111,18 +108,6 @@ def _requested_feed(options: argparse.Namespace) -> dict[str, object]:
     if options.catch_up:
         feed["catchUp"] = options.catch_up
     return feed
-
-
-def parse_interval(text: str) -> dict[str, int]:
-    """Read `4 hours`, `week` or `300 blocks` as the member `every` of a feed."""
-    match = re.fullmatch(r"(?:([0-9]{1,18}) *)?([a-z]+?)s?", text.strip())
-    number, unit = (int(match[1] or 1), match[2]) if match else (0, "")
-    if unit == "block":
-        return {"blocks": number}
-    if unit not in SECONDS:
-        units = ", ".join(f"{name}s" for name in SECONDS)
-        raise UsageError(f"{text} is not a number of blocks, {units}; write '4 hours' or '1 week'.")
-    return {"seconds": number * SECONDS[unit]}
 
 
 def _run_feed_list(options: argparse.Namespace) -> None:
@@ -210,16 +195,7 @@ def _format_trigger(feed: Mapping[str, Any]) -> str:
         return f"on {event.partition('(')[0]}"
     if value := text_member(feed.get("when"), "value"):
         return f"when {value} changes"
-    every = feed.get("every")
-    if not isinstance(every, dict):
-        return f"every {text}" if (text := text_member(feed, "every")) else ""
-    number, unit = every.get("blocks"), "block"
-    if isinstance(seconds := every.get("seconds"), int):
-        unit = next(name for name in reversed(SECONDS) if seconds % SECONDS[name] == 0)
-        number = seconds // SECONDS[unit]
-    if not isinstance(number, int):
-        return ""
-    return f"every {unit}" if number == 1 else f"every {number:,} {unit}s"
+    return f"every {every}" if (every := text_member(feed, "every")) else ""
 
 
 def _format_due(selector: str) -> str:

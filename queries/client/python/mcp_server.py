@@ -177,10 +177,10 @@ class AgentTools:
         schedule: Annotated[
             dict[str, Any],
             Doc(
-                "`every`: {blocks: 300}, with `block` $due in the query, or {seconds: 14400}, with "
-                "`timestamp` $due. Optional: `budget`, the maximum to spend in 24 hours, wei as "
-                "text; `until`, the Unix time of its end; `catchUp`, the missed runs to make up "
-                "for, latest or all. /docs/deliver has more."
+                "`every`: 300 blocks, with `block` $due in the query, or 4 hours, with `timestamp` "
+                "$due; or `on` logs or `when` a value changes: see /docs/deliver. Optional: "
+                "`budget`, the maximum to spend in 24 hours, wei as text; `until`, the Unix time "
+                "of its end; `catchUp`, the missed runs to make up for, latest or all."
             ),
         ],
         fee: Annotated[int | str, Doc("The maximum to spend on each run, in wei.")] = 0,

@@ -152,7 +152,7 @@ def test_an_agent_makes_follows_and_ends_a_feed(shared_service: Service, target:
     feed: dict[str, Any] = {
         "destination": CHAIN_ID,
         "query": query,
-        "schedule": {"every": {"blocks": 20}, "budget": "1000"},
+        "schedule": {"every": "20 blocks", "budget": "1000"},
         "deliver": [call],
     }
 

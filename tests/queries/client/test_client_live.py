@@ -262,6 +262,8 @@ def test_the_command_makes_follows_changes_and_ends_a_feed(
     assert int.from_bytes(shared_service.chain.call(target, "balance()")) == HOLDER_BALANCE
     last = run(shared_service, "feed", "show", feed, "--runs", "1")
     assert last.stderr == "It has older runs; --runs 100 shows more.\n"
+    extra = run(shared_service, "feed", "run", feed).stdout.strip()
+    assert "DELIVERED" in run(shared_service, "wait", extra).stdout
     assert rows("pause", feed)[0][1::4] == ["PAUSED", "Its owner paused it."]
     assert rows("resume", feed)[0][1] == "ACTIVE"
     assert rows("budget", feed, "2000")[0][1] == "ACTIVE"
@@ -275,7 +277,7 @@ def test_the_command_makes_follows_changes_and_ends_a_feed(
 
 
 FEED_TOML = f"""
-every.seconds = 604800
+every = "1 week"
 until = 2030-01-01T00:00:00Z
 [batch]
 destinationChainId = "{CHAIN_ID}"
@@ -297,8 +299,8 @@ def test_a_feed_in_a_file_is_json_or_toml(shared_service: Service, tmp_path: Pat
     again = run(shared_service, "feed", "create", "--file", "-", input=json.dumps(copy))
     assert again.returncode == 0, again.stderr
     for feed in (body["id"], again.stdout.strip()):
-        assert "every week" in run(shared_service, "feed", "end", feed).stdout
-    file.write_text("every.seconds = ")
+        assert "every 1 week" in run(shared_service, "feed", "end", feed).stdout
+    file.write_text("every = ")
     refused = run(shared_service, "feed", "create", "--file", str(file))
     assert (refused.returncode, f"{file} is not TOML" in refused.stderr) == (2, True)
 
@@ -306,7 +308,7 @@ def test_a_feed_in_a_file_is_json_or_toml(shared_service: Service, tmp_path: Pat
 def test_a_program_makes_follows_and_ends_a_feed(client: Tacitus) -> None:
     query = BlockQuery(CHAIN_ID, timestamp="$due", accounts=[HOLDER], props=["BALANCE"])
     batch = build_batch(CHAIN_ID, query)
-    feed = client.create_feed({"every": {"seconds": 604_800}, "batch": batch | {"label": "x"}})
+    feed = client.create_feed({"every": "1 week", "batch": batch | {"label": "x"}})
     assert (feed.state, feed.source, feed.budget, feed.catch_up) == (
         "ACTIVE",
         CHAIN_ID,
@@ -372,9 +374,9 @@ def test_a_downloaded_proof_verifies_without_the_server(
         (["status", "x", "--server", "127.0.0.1"], 2, "The server must be a URL such as"),
         (["status", "x", "--server", "http://127.0.0.1:1"], 3, "does not answer"),
         (["submit"], 2, "Name the chain with --to and the values to prove"),
-        (["feed", "create", "--every", "week"], 2, "Name the chain with --to"),
-        (create_feed(HOLDER, "--every", "2 years"), 2, "2 years is not a number of blocks, sec"),
-        (create_feed(HOLDER, "--every", "week", "--until", "soon"), 2, "soon is not a time"),
+        (["feed", "create", "--every", "1 week"], 2, "Name the chain with --to"),
+        (create_feed(HOLDER, "--every", "2 years"), 1, 'every is "2 years"'),
+        (create_feed(HOLDER, "--every", "1 week", "--until", "soon"), 2, "soon is not a time"),
         (["feed", "show", "x"], 1, "You have no feed"),
         (["slot", "1", "--key", "dai"], 2, "string:dai"),
         (["slot", "a", "--layout", "/nowhere.json"], 2, "cannot be read"),

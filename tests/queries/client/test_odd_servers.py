@@ -92,7 +92,7 @@ def test_only_retryable_failures_are_retried_and_a_few_times(
 def test_a_feed_is_not_made_twice_if_the_response_is_lost(response: Response) -> None:
     busy = refuse("unavailable", 503, retryable=True)
     with odd_server(busy, response) as odd, pytest.raises(ResponseLostError) as raised:
-        Tacitus(odd.address).create_feed({"every": {"blocks": 300}, "batch": BATCH})
+        Tacitus(odd.address).create_feed({"every": "300 blocks", "batch": BATCH})
     assert len(odd.requests) == 2
     assert not raised.value.retryable
     assert "check before you repeat it" in raised.value.sentence
