@@ -237,7 +237,7 @@ def test_the_command_makes_follows_changes_and_ends_a_feed(
         assert ended.returncode == 0, ended.stderr
         return [re.split("  +", line) for line in ended.stdout.splitlines()]
 
-    limits = ("--budget", "1000", "--catch-up", "all", "--until", "2030-01-01")
+    limits = ("--budget", f"{10**18}", "--catch-up", "all", "--until", "2030-01-01")
     created = run(shared_service, *create_feed(target, "--every", "20 blocks", *limits))
     assert created.returncode == 0, created.stderr
     feed = created.stdout.strip()
@@ -254,7 +254,7 @@ def test_the_command_makes_follows_changes_and_ends_a_feed(
     shown = rows("show", feed)
     assert [row[0] for row in runs()] == dues
     assert shown[1:4] == [
-        ["budget", "1,000 wei in 24 hours"],
+        ["budget", f"{10**18:,} wei in 24 hours"],
         ["until", "2030-01-01 00:00:00 UTC"],
         ["catch-up", "all"],
     ]
@@ -262,8 +262,10 @@ def test_the_command_makes_follows_changes_and_ends_a_feed(
     assert int.from_bytes(shared_service.chain.call(target, "balance()")) == HOLDER_BALANCE
     last = run(shared_service, "feed", "show", feed, "--runs", "1")
     assert last.stderr == "It has older runs; --runs 100 shows more.\n"
-    extra = run(shared_service, "feed", "run", feed).stdout.strip()
-    assert "DELIVERED" in run(shared_service, "wait", extra).stdout
+    now = run(shared_service, "feed", "run", feed)
+    assert now.returncode == 0, now.stderr
+    shared_service.chain.mine(3)  # its block was the newest
+    assert "DELIVERED" in run(shared_service, "wait", now.stdout.strip()).stdout
     assert rows("pause", feed)[0][1::4] == ["PAUSED", "Its owner paused it."]
     assert rows("resume", feed)[0][1] == "ACTIVE"
     assert rows("budget", feed, "2000")[0][1] == "ACTIVE"
