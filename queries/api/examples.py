@@ -59,7 +59,7 @@ _BODIES: dict[str, dict[str, dict[str, Any]]] = {
     "EstimateRequest": {"One balance": {"destinationChainId": DESTINATION, "data": BALANCE}},
     "FeedRequest": {
         "One balance every 300 blocks": {
-            "every": {"blocks": 300},
+            "every": "300 blocks",
             "batch": {
                 "destinationChainId": DESTINATION,
                 "fee": FEE,
@@ -67,7 +67,7 @@ _BODIES: dict[str, dict[str, dict[str, Any]]] = {
             },
         },
         "One balance each week": {
-            "every": {"seconds": 604_800},
+            "every": "1 week",
             "batch": {
                 "destinationChainId": DESTINATION,
                 "fee": FEE,

@@ -102,7 +102,10 @@ class Feed:
             is_over = all(run["deliveries"] == [state] for run in runs)
             return runs if len(runs) >= count and is_over else []
 
-        return wait_until(if_ended, what=lambda: str((self.runs, self.service.status(self.runs[0]["batchQueryId"]))))
+        return wait_until(
+            if_ended,
+            what=lambda: str((self.runs, self.service.status(self.runs[0]["batchQueryId"]))),
+        )
 
     def wait_for_more_than(self, count: int) -> None:
         wait_until(lambda: len(self.runs) > count, what=lambda: str(self.read()))

@@ -83,7 +83,7 @@ def existing_objects(node: LocalNode) -> Iterator[ExistingObjects]:
         words = CHAIN_ID, service.routes.registries[route].address, (1, HOLDER, block, 1, 0)
         lookup = f"0x{(SELECTOR + encode(ARGUMENT_TYPES, words)).hex()}"
         feed = {
-            "every": {"seconds": 3_600},
+            "every": "1 hour",
             "batch": body | {"data": {str(CHAIN_ID): {DUE_TIME: {"accounts": accounts}}}},
         }
         event = WebhookDelivery.objects.values_list("pk", flat=True).get()

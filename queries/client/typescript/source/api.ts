@@ -203,7 +203,7 @@ export type ErrorResponse = {
   /** A sentence for people. */
   error: string;
   /** The error's code, for programs. */
-  code: "account_disabled" | "account_malformed" | "argument_malformed" | "attestation_contradicted" | "attestation_malformed" | "attestation_untrusted" | "attestation_unwanted" | "bad_request" | "batch_ended" | "batch_exceeds_daily_limit" | "batch_not_done" | "batch_rejected" | "batch_unknown" | "block_beyond_head" | "body_too_large" | "chain_unavailable" | "chain_unsupported" | "content_type_unsupported" | "delivery_malformed" | "delivery_unknown" | "duplicate_key" | "empty_request" | "estimates_busy" | "event_malformed" | "fact_not_provable" | "fee_malformed" | "fee_missing" | "fee_too_low" | "feed_ended" | "feed_malformed" | "feed_unknown" | "function_malformed" | "head_unknown" | "host_unknown" | "https_needed" | "idempotency_key_malformed" | "idempotency_key_reused" | "internal_error" | "key_missing" | "key_revoked" | "key_unknown" | "list_too_long" | "lookup_unavailable" | "method_not_allowed" | "missing_field" | "nested_too_deeply" | "not_found" | "not_json" | "not_provable" | "not_provable_now" | "number_malformed" | "parameter_malformed" | "proof_unavailable" | "proofs_busy" | "question_unknown" | "registry_unknown" | "route_unsupported" | "selector_malformed" | "slot_malformed" | "text_not_storable" | "too_many_accounts" | "too_many_attestations" | "too_many_blocks" | "too_many_estimates" | "too_many_events" | "too_many_facts" | "too_many_feeds" | "too_many_replays" | "too_many_requests" | "too_many_slots" | "too_many_webhook_headers" | "transaction_signed" | "unavailable" | "unknown_field" | "unknown_header_field" | "unknown_placeholder" | "unknown_prop" | "webhook_headers_too_large" | "webhook_malformed" | "wrong_type";
+  code: "account_disabled" | "account_malformed" | "argument_malformed" | "attestation_contradicted" | "attestation_malformed" | "attestation_untrusted" | "attestation_unwanted" | "bad_request" | "batch_ended" | "batch_exceeds_daily_limit" | "batch_not_done" | "batch_rejected" | "batch_unknown" | "block_beyond_head" | "body_too_large" | "chain_unavailable" | "chain_unsupported" | "content_type_unsupported" | "delivery_malformed" | "delivery_unknown" | "duplicate_key" | "empty_request" | "estimates_busy" | "event_malformed" | "fact_not_provable" | "fee_malformed" | "fee_missing" | "fee_too_low" | "feed_ended" | "feed_malformed" | "feed_not_runnable" | "feed_unknown" | "function_malformed" | "head_unknown" | "host_unknown" | "https_needed" | "idempotency_key_malformed" | "idempotency_key_reused" | "internal_error" | "key_missing" | "key_revoked" | "key_unknown" | "list_too_long" | "lookup_unavailable" | "method_not_allowed" | "missing_field" | "nested_too_deeply" | "not_found" | "not_json" | "not_provable" | "not_provable_now" | "number_malformed" | "parameter_malformed" | "proof_unavailable" | "proofs_busy" | "question_unknown" | "registry_unknown" | "route_unsupported" | "selector_malformed" | "slot_malformed" | "text_not_storable" | "too_many_accounts" | "too_many_attestations" | "too_many_blocks" | "too_many_estimates" | "too_many_events" | "too_many_facts" | "too_many_feeds" | "too_many_replays" | "too_many_requests" | "too_many_slots" | "too_many_webhook_headers" | "transaction_signed" | "unavailable" | "unknown_field" | "unknown_header_field" | "unknown_placeholder" | "unknown_prop" | "webhook_headers_too_large" | "webhook_malformed" | "wrong_type";
   /** The value in the request that is at fault. */
   path: string;
   /** Whether sending the same request again may help. */
@@ -312,18 +312,6 @@ export type EventWitnessResponse = {
   gas: string;
 };
 
-export type EveryBody = {
-  /** A number of blocks of the source chain. Due are the blocks whose numbers it divides. */
-  blocks?: number;
-  /** A number of seconds, such as 14400 for four hours or 604800 for a week. Due are the Unix times that it divides: days begin at 0:00 UTC, and weeks on Thursday, as 1970 did. */
-  seconds?: number;
-};
-
-export type EveryResponse = {
-  blocks?: number | null;
-  seconds?: number | null;
-};
-
 export type FeedBatchBody = {
   /** The id of the chain on which the facts are to be read, in decimal, or an alias that the operator gave it. */
   destinationChainId: string;
@@ -349,9 +337,15 @@ export type FeedDetailsResponse = {
   /** Why a run that is due waits. */
   waitsFor: string | null;
   originChainId: string;
-  every: EveryResponse;
-  /** The block or time of its next run; null once it has ended. */
+  every?: string | null;
+  /** As in the request. */
+  on?: { readonly [name: string]: unknown } | null;
+  /** As in the request. */
+  when?: { readonly [name: string]: unknown } | null;
+  /** The block or time of its next run, or of its next look at the value; null if it runs for logs or has ended. */
   nextDue: string | null;
+  /** With `when`, the value for which it ran last, as a decimal number. */
+  lastValue: string | null;
   /** The Unix time of the last run. */
   until: number | null;
   /** What its runs may spend in 24 hours, in wei. */
@@ -368,15 +362,19 @@ export type FeedDetailsResponse = {
 };
 
 export type FeedRequest = {
-  /** How often: a number of blocks, or of seconds. */
-  every: EveryBody;
+  /** How often: a number of blocks of the source, or a time. Due are the block numbers, or the Unix times, that it divides: days begin at 0:00 UTC, and weeks on Thursday, as 1970 did. */
+  every?: string;
+  /** One run for each log, once its block is final. */
+  on?: LogTriggerBody;
+  /** A run when the value has changed. */
+  when?: ValueTriggerBody;
   /** The body of a batch, with `$due` in place of its block's number or time. */
   batch: FeedBatchBody;
   /** The Unix time of the last run. */
   until?: number;
   /** The maximum that its runs may spend in 24 hours, in wei of the destination chain. A run reserves its fee until it has ended, with its deliveries. A run that does not fit waits. */
   budget?: string;
-  /** The runs to make up for after a pause: the `latest` that was due, or `all`. */
+  /** The runs to make up for after a pause: the `latest` that was due, or `all`. Of a pause's logs, `latest` leaves out all. */
   catchUp?: "latest" | "all";
 };
 
@@ -389,9 +387,15 @@ export type FeedResponse = {
   /** Why a run that is due waits. */
   waitsFor: string | null;
   originChainId: string;
-  every: EveryResponse;
-  /** The block or time of its next run; null once it has ended. */
+  every?: string | null;
+  /** As in the request. */
+  on?: { readonly [name: string]: unknown } | null;
+  /** As in the request. */
+  when?: { readonly [name: string]: unknown } | null;
+  /** The block or time of its next run, or of its next look at the value; null if it runs for logs or has ended. */
   nextDue: string | null;
+  /** With `when`, the value for which it ran last, as a decimal number. */
+  lastValue: string | null;
   /** The Unix time of the last run. */
   until: number | null;
   /** What its runs may spend in 24 hours, in wei. */
@@ -403,6 +407,8 @@ export type FeedResponse = {
 
 export type FeedRunResponse = {
   due: string;
+  /** The index within the block of the log that it ran for. */
+  logIndex: number | null;
   submitted: string;
   batchQueryId: string | null;
   /** Of its batch. */
@@ -428,6 +434,15 @@ export type LogBody = {
   topics?: ReadonlyArray<null | Hex | ReadonlyArray<Hex>>;
 };
 
+export type LogTriggerBody = {
+  /** The contract. */
+  address: Hex;
+  /** The event as in Solidity, with `indexed`. `$topic1` to `$topic3` are its indexed parameters, `$data[0]` and so on the others. */
+  event: string;
+  /** By position, as in eth_getLogs; null matches any topic. The first one is the event's, so null stands there. */
+  topics?: ReadonlyArray<null | Hex | ReadonlyArray<Hex>>;
+};
+
 export type NamedBlockBody = {
   /** The contract's address on the destination. */
   from: Hex;
@@ -444,9 +459,15 @@ export type NewFeedResponse = {
   /** Why a run that is due waits. */
   waitsFor: string | null;
   originChainId: string;
-  every: EveryResponse;
-  /** The block or time of its next run; null once it has ended. */
+  every?: string | null;
+  /** As in the request. */
+  on?: { readonly [name: string]: unknown } | null;
+  /** As in the request. */
+  when?: { readonly [name: string]: unknown } | null;
+  /** The block or time of its next run, or of its next look at the value; null if it runs for logs or has ended. */
   nextDue: string | null;
+  /** With `when`, the value for which it ran last, as a decimal number. */
+  lastValue: string | null;
   /** The Unix time of the last run. */
   until: number | null;
   /** What its runs may spend in 24 hours, in wei. */
@@ -608,6 +629,17 @@ export type SubmissionResponse = {
   internalId: string;
 };
 
+export type ValueTriggerBody = {
+  /** The value: `0xACCOUNT.BALANCE`, `0xACCOUNT.NONCE` or `0xACCOUNT.0xSLOT`. */
+  value: string;
+  /** The least change since the last run: hundredths of a percent of the value then, such as `50 bp`, or an amount. Without it, any change counts. */
+  by?: string;
+  /** How often it is read. */
+  every: string;
+  /** The run comes after so long in any case. */
+  heartbeat?: string;
+};
+
 export type VerifiedFactResponse = {
   block: string;
   account: Hex | null;
@@ -632,7 +664,9 @@ export type WebhookBody = {
 export type WebhookDeliveryResponse = {
   event: string;
   corrects: string | null;
-  batchQueryId: string;
+  batchQueryId: string | null;
+  /** The feed that was paused. */
+  feed: string | null;
   url: string;
   state: WebhookDeliveryState;
   created: string;
