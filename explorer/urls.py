@@ -25,6 +25,7 @@ from explorer.pages import (
     docs,
     downloads,
     facts,
+    feeds,
     new_batch,
     registries,
     search,
@@ -112,6 +113,7 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
             for form in downloads.WRITERS
         ),
         get_page(f"explorer/{query}", batches.query, {}, "query"),
+        page("feed/<str:feed_id>", feeds.feed, "feed"),
         page(fact, facts.fact, "fact"),
         page(f"{fact}/check", facts.check, "fact-check"),
         card(f"explorer/{fact}/card.png", cards.fact_card, links, "fact-card"),
@@ -131,6 +133,16 @@ def account_pages(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
         get_page("dashboard", dashboard.dashboard, links, "dashboard"),
         get_page("dashboard/batches", dashboard.own_batches, links, "own-batches"),
         path(f"{batch}/cancel", dashboard.cancel_batch, name="cancel-own-batch"),
+        get_page("dashboard/feeds", feeds.own_feeds, links, "own-feeds"),
+        *(
+            path(
+                f"dashboard/feeds/<str:feed_id>/{action}",
+                feeds.change_own_feed,
+                {"action": action},
+                name=f"{action}-own-feed",
+            )
+            for action in feeds.CHANGES
+        ),
         get_page("dashboard/keys", dashboard.own_keys, {}, "own-keys"),
         get_page("dashboard/webhooks", dashboard.own_webhooks, links, "own-webhooks"),
         get_page("dashboard/usage", dashboard.own_usage, links, "own-usage"),

@@ -33,6 +33,7 @@ from queries.reading.batches import BatchView, QueryView
 from queries.reading.deliveries import DeliveryView, read_deliveries
 from queries.reading.fact_proof import FactProof, read_fact_proof
 from queries.reading.facts import FactView
+from queries.reading.feeds import feed_of_batch
 from queries.reading.figures import route_figures
 from queries.statuses import OPEN_DELIVERIES, BatchStatus, StepName, StepStatus
 from queries.webhooks.log import BatchWebhook
@@ -205,6 +206,7 @@ class BatchPage(BatchState):
     block_time: datetime | None  # if there is a single block, once it is known
     proof: FactProof | None  # of the first fact, if there is a single query
     picture: ProofPicture | None  # of the proof, if there is a single fact
+    feed: str  # the id of the feed of which it is a run, or empty
 
     @property
     def can_be_cancelled(self) -> bool:
@@ -244,7 +246,7 @@ class BatchPage(BatchState):
 def read_batch_state(
     batch: BatchView, links: PageLinks, *, is_owner: bool, webhook: BatchWebhook | None
 ) -> BatchState:
-    progress, shares = batch_progress(batch), transaction_shares(batch.id)
+    progress, shares = batch_progress(batch), tuple(transaction_shares([batch.id])[batch.id])
     hint = wait_hint(batch, progress, links, timezone.now())
     deliveries = tuple(read_deliveries([batch.id])[batch.id]) if batch.delivery_count else ()
     return BatchState(batch, progress, shares, hint, is_owner, webhook, deliveries)
@@ -287,6 +289,7 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
         block_time=datetime_from_unix(block_time) if block_time else None,
         proof=proof,
         picture=picture,
+        feed=feed_of_batch(batch.id),
     )
 
 

@@ -225,14 +225,24 @@ def ended_batches_chart(days: Mapping[date, PeriodTotals]) -> Chart:
 def balance_chart(balances: Sequence[ListLine], currency: str) -> Chart | None:
     """An account's balance at its proven blocks, newest first; None if all are equal."""
     points = [(line.block, int.from_bytes(line.word)) for line in reversed(balances)]
+    return value_chart("balance", points, currency)
+
+
+def value_chart(name: str, points: Sequence[tuple[int, int]], currency: str) -> Chart | None:
+    """A value by block, oldest first; None if all are equal. Without a currency it is a number.
+
+    `name`: of the value, such as `slot 2`.
+    """
     runs = [list(run) for _, run in groupby(points, lambda point: point[1])]
     if not runs[1:]:
         return None
     *_, (old_block, old), (_, new) = (run[-1] for run in runs)
     old_text, new_text = _distinct_amounts(old, new, currency)
     bottom, top, step = _axis([amount for _, amount in points])
-    digits = next((n for n in (UNIT_DIGITS, GWEI_DIGITS) if step >= 10 ** (n - 3)), 0)
-    unit = {UNIT_DIGITS: currency, GWEI_DIGITS: "gwei", 0: "wei"}[digits]
+    digits, unit = 0, name
+    if currency:
+        digits = next((n for n in (UNIT_DIGITS, GWEI_DIGITS) if step >= 10 ** (n - 3)), 0)
+        unit = {UNIT_DIGITS: currency, GWEI_DIGITS: "gwei", 0: "wei"}[digits]
     ticks = range(bottom, top + 1, step)
     grid = [
         Text(_tick(amount, digits), 0, _height(amount - bottom, top - bottom)) for amount in ticks
@@ -241,7 +251,7 @@ def balance_chart(balances: Sequence[ListLine], currency: str) -> Chart | None:
     first, last, width = points[0][0], points[-1][0], 100 - MARGIN - left
     dots = {  # by block
         block: Dot(
-            f"Block {block:,}: {exact_amount(amount, currency)}",
+            f"Block {block:,}: {_exact(amount, currency)}",
             left + width * (block - first) / (last - first),
             _height(amount - bottom, top - bottom),
             is_striking=block >= runs[-1][0][0],
@@ -252,7 +262,7 @@ def balance_chart(balances: Sequence[ListLine], currency: str) -> Chart | None:
     rows = (
         (
             _block_range(run[0][0], run[-1][0]),
-            exact_amount(run[0][1], currency),
+            _exact(run[0][1], currency),
             quantity(len(run), "block"),
         )
         for run in runs
@@ -260,10 +270,10 @@ def balance_chart(balances: Sequence[ListLine], currency: str) -> Chart | None:
     value = Text(new_text, dots[last].x, dots[last].y - DOT_DISTANCE)
     tick_texts = [Text(line.text, line.x, line.y + TICK_OFFSET) for line in grid]
     return Chart(
-        name="balance",
+        name=name.replace(" ", "-"),
         title=f"{new_text} at block {last:,}, {old_text} at block {old_block:,}",
         unit=f"{unit}, by block number",
-        heads=("Blocks", "Balance", "Proven in"),
+        heads=("Blocks", name.capitalize(), "Proven in"),
         rows=tuple(rows),
         grid=tuple(grid),
         bars=(),
@@ -306,9 +316,13 @@ def _tick(amount: int, digits: int) -> str:
 
 def _distinct_amounts(old: int, new: int, currency: str) -> tuple[str, str]:
     """With six decimals, or all if the two differ only in later ones."""
-    if 0 < old // SHORT_AMOUNT_UNIT == new // SHORT_AMOUNT_UNIT:
-        return exact_amount(old, currency), exact_amount(new, currency)
+    if not currency or 0 < old // SHORT_AMOUNT_UNIT == new // SHORT_AMOUNT_UNIT:
+        return _exact(old, currency), _exact(new, currency)
     return short_amount(old, currency), short_amount(new, currency)
+
+
+def _exact(number: int, currency: str) -> str:
+    return exact_amount(number, currency) if currency else intcomma(number)
 
 
 def _block_range(first: int, last: int) -> str:

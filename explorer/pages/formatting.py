@@ -6,13 +6,14 @@ from accounts.wording import DAY, HOUR, MINUTE
 MARKS = {
     "IN_PROGRESS": "moving", "COMPLETED": "proven", "DONE": "proven", "REJECTED": "rejected",
     "SENT": "moving", "DELIVERED": "proven", "SKIPPED": "proven", "FAILED": "rejected",
+    "ACTIVE": "proven",
 }  # fmt: skip
 PRECISE_SECONDS = 10  # shorter durations have a decimal
 UNITS = ((365 * DAY, "year"), (30 * DAY, "month"), (DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
 
 
 def status_mark(status: str | None) -> str:
-    """CSS class for the status of a batch, a step or a delivery."""
+    """CSS class for the status of a batch, a step, a delivery or a feed."""
     return MARKS.get(str(status), "waiting")
 
 

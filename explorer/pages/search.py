@@ -1,11 +1,11 @@
-"""The search for batches, blocks, accounts, transactions, registries and chains.
+"""The search for batches, feeds, blocks, accounts, transactions, registries and chains.
 
 Only text that looks like an id, hash, number, name or time, or like an abbreviation of one, is
 looked up.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import unquote, urlencode, urlsplit
@@ -16,12 +16,14 @@ from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
 from accounts.wording import format_timestamp
+from explorer.pages.feeds import feed_sentences
 from explorer.pages.links import PageLinks, account_url
 from explorer.pages.sentences import batch_sentences, block_name
 from explorer.pages.times import parse_utc
 from queries.config.registries import lookup_address, verifier_address
 from queries.ids import is_ulid
 from queries.reading import search
+from queries.reading.feeds import public_feed
 from queries.reading.pagination import MAX_BIGINT
 
 MAX_LENGTH = 300
@@ -70,7 +72,8 @@ def find_meanings(text: str, links: PageLinks) -> Iterator[Meaning]:
         yield Meaning("a fact", [Hit("Fact", match[0], match[0])])
     batch_id = term.upper().translate(_LOOKALIKES)
     if is_ulid(batch_id):
-        yield Meaning("the id of a batch", _batch_hits([batch_id], links))
+        hits = [*_batch_hits([batch_id], links), *_feed_hits([batch_id], links)]
+        yield Meaning("the id of a batch or of a feed", hits)
     if match := _HASH.fullmatch(lower):
         chain_ids = search.chains_of_transaction(f"0x{match[1]}")
         hits = [_transaction_hit(chain, f"0x{match[1]}", links) for chain in chain_ids]
@@ -108,9 +111,11 @@ def _abbreviation_meanings(term: str, links: PageLinks) -> Iterator[Meaning]:
     if term.isdigit():
         return
     if match := _BATCH_ENDS.fullmatch(term.upper()):
-        ids = search.batches_with_prefix(match[1], match[2] or "")
-        if ids:
-            yield Meaning("the beginning of a batch's id", _batch_hits(ids, links))
+        ends = (match[1], match[2] or "")
+        hits = _batch_hits(search.batches_with_prefix(*ends), links)
+        hits += _feed_hits(search.feeds_with_prefix(*ends), links)
+        if hits:
+            yield Meaning("the beginning of the id of a batch or of a feed", hits)
     if match := _HEX_ENDS.fullmatch(term.lower()):
         ends = (match[1], match[2] or "")
         hits = [_account_hit(address) for address in search.accounts_with_prefix(*ends)]
@@ -217,6 +222,14 @@ def _batch_hits(ids: Sequence[str], links: PageLinks) -> list[Hit]:
         Hit("Batch", str(sentences[batch_id]), reverse("batch", args=[batch_id]))
         for batch_id in ids
         if batch_id in sentences
+    ]
+
+
+def _feed_hits(ids: Iterable[str], links: PageLinks) -> list[Hit]:
+    feeds = filter(None, map(public_feed, ids))
+    return [
+        Hit("Feed", str(sentence), reverse("feed", args=[feed_id]))
+        for feed_id, sentence in feed_sentences(feeds, links).items()
     ]
 
 

@@ -101,7 +101,7 @@ def store_batch(
     refuse_blocks_beyond_head(request.blocks, routes.limits)
     batch = _new_batch(owner, request, idempotency_key, digest)
     queries = list(build_queries(batch, request.blocks))
-    _set_counts(batch, queries)
+    set_counts(batch, queries)
     _check_daily_limit(batch.fact_count)
     batch.turn = next_turn(owner, batch.submitted_at, len(queries))
     insert_queries = prepare_insert(queries)
@@ -119,7 +119,7 @@ def store_batch(
     return batch
 
 
-def _set_counts(batch: Batch, queries: Sequence[Query]) -> None:
+def set_counts(batch: Batch, queries: Sequence[Query]) -> None:
     """Set the counts that lists of batches show."""
     batch.query_count = len(queries)
     batch.source_count = len({query.source for query in queries})

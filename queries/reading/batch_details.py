@@ -178,11 +178,11 @@ class TransactionShare:
         return self.reserved_fee if self.paid_fee is None else self.paid_fee
 
 
-def transaction_shares(batch_id: str) -> tuple[TransactionShare, ...]:
-    """The batch's shares, oldest first, read in two statements."""
+def transaction_shares(batch_ids: Collection[str]) -> Mapping[str, Sequence[TransactionShare]]:
+    """The shares of these batches, oldest first, read in two statements."""
     deliveries = Delivery.objects.filter(transaction=OuterRef("transaction"))
     shares = list(
-        Share.objects.filter(batch=batch_id)
+        Share.objects.filter(batch__in=batch_ids)
         .annotate(is_delivery=Exists(deliveries))
         .select_related("transaction")
         .defer("transaction__raw")
@@ -192,7 +192,11 @@ def transaction_shares(batch_id: str) -> tuple[TransactionShare, ...]:
     sharing = Share.objects.filter(transaction__in=[share.transaction_id for share in shares])
     for transaction, amount in sharing.values_list("transaction", "max_cost"):
         reserved_fees[transaction].append(int(amount, 16))
-    return tuple(_transaction_share(share, reserved_fees[share.transaction_id]) for share in shares)
+    batch_shares: dict[str, list[TransactionShare]] = {batch_id: [] for batch_id in batch_ids}
+    for share in shares:
+        view = _transaction_share(share, reserved_fees[share.transaction_id])
+        batch_shares[share.batch_id].append(view)
+    return batch_shares
 
 
 def _transaction_share(share: Share, all_reserved_fees: Sequence[int]) -> TransactionShare:
@@ -267,12 +271,13 @@ def batch_summaries(batch_ids: Collection[str]) -> Mapping[str, BatchSummary]:
         )
     words = read_words(row for row in rows if row.batch.fact_count == 1)
     groups = groupby(rows, attrgetter("batch"))
-    return {batch.pk: _batch_summary(batch, group, words) for batch, group in groups}
+    return {batch.pk: batch_summary(batch, group, words) for batch, group in groups}
 
 
-def _batch_summary(
+def batch_summary(
     batch: Batch, rows: Iterable[Query], words: Mapping[RowKey, StoredWord]
 ) -> BatchSummary:
+    """The summary of a batch, whose rows need not be stored."""
     names = {field.name for field in fields(BatchSummary)} - {"queries"}
     counts = {name: getattr(batch, name) for name in names}
     is_done = batch.status == BatchStatus.DONE

@@ -1,18 +1,38 @@
-"""An account's feeds, and the runs of one."""
+"""Feeds and their runs: an account's own for the API, and anybody's for pages."""
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import Case, F, When
+from django.db.models.fields.json import KT
+
+from accounts.http.errors import RefusalError
 from accounts.models import Account
+from accounts.wording import DAY
+from queries.config.routes import Routes
+from queries.database.clock import shared_now
+from queries.feeds.bodies import run_body
+from queries.feeds.run import IS_OPEN
 from queries.feeds.schedule import due_selector
 from queries.ids import is_ulid
-from queries.models import Delivery, Feed, FeedRun
+from queries.intake.submit import batch_limits, build_queries, set_counts
+from queries.models import Batch, Delivery, Feed, FeedRun, Query
+from queries.reading.batch_details import (
+    BatchSummary,
+    TransactionShare,
+    batch_summary,
+    transaction_shares,
+)
+from queries.reading.deliveries import DeliveryView, read_deliveries
+from queries.reading.facts import FactView, query_facts, read_words
 from queries.reading.pagination import Cursor, Page, read_page
-from queries.schema.checked_batch import Selector
+from queries.schema.batch_checks import read_batch
+from queries.schema.checked_batch import CheckedDelivery, Selector
+from queries.schema.feed_bodies import DUE_TIME
 from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState, Trigger
 from queries.wait_reasons import Reason
 
@@ -109,3 +129,115 @@ def feed_view(row: Feed) -> FeedView:
         created_at=row.created_at,
         batch=batch,
     )
+
+
+# Pages
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedBatch:
+    """What each run of a feed asks for."""
+
+    destination: int
+    fee: int  # wei
+    summary: BatchSummary
+    deliveries: Sequence[CheckedDelivery]
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetails:
+    """A run with its value, its deliveries and its costs."""
+
+    run: FeedRunView
+    value: FactView | None  # the first fact that it asks for, once that is proven
+    deliveries: Sequence[DeliveryView]
+    shares: Sequence[TransactionShare]  # of transactions
+    destination: int | None  # of its batch
+    spent: int  # wei
+
+
+def public_feed(feed_id: str) -> FeedView | None:
+    """The feed, whoever owns it."""
+    feed = Feed.objects.filter(pk=feed_id).first() if is_ulid(feed_id) else None
+    return feed_view(feed) if feed else None
+
+
+def owns_feed(account: Account, feed_id: str) -> bool:
+    return Feed.objects.filter(pk=feed_id, owner=account).exists()
+
+
+def feed_of_batch(batch_id: str) -> str:
+    """The feed of which this batch is a run; empty if it is not one."""
+    runs = FeedRun.objects.filter(batch=batch_id)
+    return runs.values_list("feed_id", flat=True).first() or ""
+
+
+def repeated_batch(feed: FeedView, routes: Routes) -> RepeatedBatch | None:
+    """The feed's batch; None if this server no longer accepts it."""
+    ((_, blocks),) = feed.batch["data"].items()
+    body = run_body(feed.batch, Selector(1, is_time=DUE_TIME in blocks))
+    try:
+        request = read_batch(body, routes, batch_limits())
+    except RefusalError:
+        return None
+    batch = Batch(destination=request.destination, block_count=1)
+    queries = list(build_queries(batch, request.blocks))
+    set_counts(batch, queries)
+    for query in queries:  # as in summaries of stored batches
+        query.slots = query.slots if query.slot_count == 1 else []
+    summary = batch_summary(batch, queries, {})
+    return RepeatedBatch(request.destination, request.fee, summary, request.deliveries)
+
+
+def newest_runs(feed_id: str, limit: int) -> Sequence[FeedRunView]:
+    """The feed's newest runs, newest first."""
+    return run_page(Feed.objects.get(pk=feed_id), cursor=None, limit=limit).rows
+
+
+def run_details_page(feed_id: str, *, cursor: Cursor | None, limit: int) -> Page[RunDetails]:
+    """A page of the feed's runs, newest first."""
+    page = run_page(Feed.objects.get(pk=feed_id), cursor=cursor, limit=limit)
+    ids = [run.batch for run in page.rows if run.batch]
+    batches = Batch.objects.in_bulk(ids)
+    values, deliveries, shares = _first_values(ids), read_deliveries(ids), transaction_shares(ids)
+    return page.with_rows(
+        RunDetails(
+            run=run,
+            value=values.get(run.batch or ""),
+            deliveries=deliveries.get(run.batch or "", ()),
+            shares=shares.get(run.batch or "", ()),
+            destination=batches[run.batch].destination if run.batch else None,
+            spent=int(batches[run.batch].spent, 16) if run.batch else 0,
+        )
+        for run in page.rows
+    )
+
+
+def _first_values(batch_ids: Collection[str]) -> Mapping[str, FactView]:
+    """The first fact of each batch that is DONE."""
+    queries = Query.objects.filter(
+        batch__in=batch_ids, batch__status=BatchStatus.DONE, position=0, failed=False
+    )
+    # Not all slots, of which there may be thousands.
+    rows = list(
+        queries.select_related("batch")
+        .defer("slots", "event_names", "spelling")
+        .annotate(first_slot=KT("slots__0"), first_event=KT("event_names__0"))
+    )
+    for row in rows:
+        row.slots = list(filter(None, [vars(row)["first_slot"]]))
+        row.event_names = list(filter(None, [vars(row)["first_event"]]))
+    words, values = read_words(rows), dict[str, FactView]()
+    for row in rows:
+        facts = query_facts(row, row.batch.destination, words, is_proven=True)
+        if value := next((fact for fact in facts if fact.word and not fact.is_time), None):
+            values[row.batch_id] = value
+    return values
+
+
+def reserved_in_a_day(feed_id: str) -> int:
+    """What the runs of the last 24 hours have spent or reserve, in wei."""
+    since = shared_now() - timedelta(seconds=DAY)
+    runs = FeedRun.objects.filter(feed=feed_id, batch__submitted_at__gt=since)
+    cost = Case(When(IS_OPEN, then=F("batch__fee")), default=F("batch__spent"))
+    return sum(int(wei, 16) for wei in runs.annotate(cost=cost).values_list("cost", flat=True))

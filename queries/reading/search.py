@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from ulid import ULID
 
-from queries.models import Batch, BlockJob, FactMention, Query, SentHash, Token
+from queries.models import Batch, BlockJob, FactMention, Feed, Query, SentHash, Token
 
 MAX_HITS = 50  # of one kind
 MAX_SUGGESTIONS = 10
@@ -64,6 +64,12 @@ def blocks_with_number(number: int, chains: Iterable[int]) -> list[BlockKey]:
 def batches_with_prefix(prefix: str, suffix: str = "") -> list[str]:
     """Ids of batches, newest first."""
     ids = _in_range(Batch.objects.all(), "pk", prefix).order_by("-pk").values_list("pk", flat=True)
+    return [id_ for id_ in ids[:MAX_ROWS_IN_RANGE] if id_.endswith(suffix)][:MAX_SUGGESTIONS]
+
+
+def feeds_with_prefix(prefix: str, suffix: str = "") -> list[str]:
+    """Ids of feeds, newest first."""
+    ids = _in_range(Feed.objects.all(), "pk", prefix).order_by("-pk").values_list("pk", flat=True)
     return [id_ for id_ in ids[:MAX_ROWS_IN_RANGE] if id_.endswith(suffix)][:MAX_SUGGESTIONS]
 
 

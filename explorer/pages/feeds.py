@@ -1,0 +1,303 @@
+"""The page of a feed, an account's own feeds, and the forms that change one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from accounts.http.errors import RefusalError
+from accounts.keys.check import count_form
+from accounts.sign_in.sessions import signed_in_account
+from accounts.views import signed_in_post
+from accounts.wording import DAY, HOUR, MINUTE, datetime_from_unix, format_count, format_timestamp
+from explorer.pages.charts import Chart, value_chart
+from explorer.pages.decoding import PLAUSIBLE_ADDRESSES, DecodedValue, decode_fact
+from explorer.pages.deliveries import DeliverySummary, summarize_deliveries
+from explorer.pages.formatting import rough_duration
+from explorer.pages.links import PageLinks
+from explorer.pages.lists import cursor_of, parse_ulid
+from explorer.pages.sentences import Sentence, batch_sentence, field_name
+from queries.feeds.manage import change_feed, end_feed
+from queries.proving.facts import FactKind
+from queries.reading import feeds as reading
+from queries.reading.chain_heads import HeadView, chain_heads
+from queries.reading.facts import FactView
+from queries.reading.feeds import FeedRunView, FeedView, RepeatedBatch, RunDetails
+from queries.reading.pagination import Page
+from queries.statuses import OPEN_DELIVERIES, BatchStatus, DeliveryState, FeedState
+
+RUNS_PER_PAGE = 30  # the newest are those that are summed up
+FEEDS_PER_PAGE, LISTED_OUTCOMES = 20, 10
+MAX_LISTED_DELIVERIES = 3  # of a run
+MONTH = 30 * DAY
+INTERVALS = {"week": 7 * DAY, "day": DAY, "hour": HOUR, "minute": MINUTE, "second": 1}
+SUCCESS, FAILURE, OPEN = "proven", "rejected", "moving"  # CSS classes of marks
+OUTCOME_WORDS = {SUCCESS: "succeeded", FAILURE: "failed", OPEN: "goes on"}
+NUMBERS = {  # fields that a chart can show
+    FactKind.ACCOUNT_FIELD: {"BALANCE", "NONCE"},
+    FactKind.HEADER_FIELD: {
+        "BLOCK_NUMBER", "DIFFICULTY", "GAS_LIMIT", "GAS_USED", "BASE_FEE_PER_GAS", "BLOB_GAS_USED",
+        "EXCESS_BLOB_GAS",
+    },
+}  # fmt: skip
+AMOUNTS = {"BALANCE", "BASE_FEE_PER_GAS"}  # of these, in wei
+
+
+@dataclass(frozen=True, slots=True)
+class NextRun:
+    """When a feed runs next."""
+
+    moment: datetime | None  # None if it is a block
+    block: int | None
+    remaining_text: str  # such as `79 blocks left, about 16 minutes`; empty if not known
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run in the table."""
+
+    run: FeedRunView
+    details: RunDetails
+    due: str  # the block's number, or the time
+    mark: str  # CSS class of its outcome
+    value: DecodedValue | None
+    delivery_summary: DeliverySummary | None
+
+    @property
+    def gas(self) -> int:
+        return sum(share.gas or 0 for share in self.details.shares)
+
+    @property
+    def transactions(self) -> Sequence[str]:
+        """The hashes of its deliveries' first transactions."""
+        hashes = (delivery.transaction_hash for delivery in self.details.deliveries)
+        return list(filter(None, hashes))[:MAX_LISTED_DELIVERIES]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """How the newest runs went."""
+
+    marks: Sequence[tuple[str, str]]  # CSS classes and words, the oldest first
+
+    @property
+    def success_count(self) -> int:
+        return sum(mark == SUCCESS for mark, _ in self.marks)
+
+    @property
+    def ended_count(self) -> int:
+        return sum(mark != OPEN for mark, _ in self.marks)
+
+
+@dataclass(frozen=True, slots=True)
+class RunCosts:
+    """What the newest runs that have ended cost."""
+
+    gas: int  # on average
+    spent: int  # wei, on average
+    month: int | None  # wei at that pace; None: not known
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPage:
+    feed: FeedView
+    repeated: RepeatedBatch | None
+    sentence: Sentence
+    frequency: str
+    next_run: NextRun | None
+    runs: Page[RunRow]
+    outcomes: Outcomes
+    newest: RunRow | None  # the newest run with a value
+    chart: Chart | None
+    costs: RunCosts | None
+    reserved: int  # wei in the last 24 hours
+    destination: int | None
+    is_free: bool  # the operator pays
+    is_owner: bool
+
+
+def frequency(feed: FeedView) -> str:
+    """How often it runs: such as `every 300 blocks`, `every hour` or `every 90 minutes`."""
+    if not feed.next.is_time:
+        return f"every {_count(feed.interval, 'block')}"
+    unit, seconds = next(pair for pair in INTERVALS.items() if feed.interval % pair[1] == 0)
+    return f"every {_count(feed.interval // seconds, unit)}"
+
+
+def _count(number: int, unit: str) -> str:
+    return unit if number == 1 else format_count(number, unit)
+
+
+def feed_sentence(feed: FeedView, repeated: RepeatedBatch | None, links: PageLinks) -> Sentence:
+    """What is repeated and how often: `balance of 0xd8dA…6045 · Demo A, every 300 blocks`."""
+    subject = batch_sentence(repeated.summary, links).subject if repeated else "a batch"
+    return Sentence(subject, f"{links.chain_name(feed.source)}, {frequency(feed)}")
+
+
+def feed_sentences(feeds: Iterable[FeedView], links: PageLinks) -> Mapping[str, Sentence]:
+    return {
+        feed.id: feed_sentence(feed, reading.repeated_batch(feed, links.routes), links)
+        for feed in feeds
+    }
+
+
+def next_run(feed: FeedView, head: HeadView | None) -> NextRun | None:
+    """None unless the feed is active."""
+    if feed.state is not FeedState.ACTIVE:
+        return None
+    if feed.next.is_time:
+        return NextRun(datetime_from_unix(feed.next.number), None, "")
+    text, blocks_left = "", feed.next.number - head.number if head else 0
+    if head and blocks_left > 0:
+        text = f"{format_count(blocks_left, 'block')} left"
+        if head.block_seconds:
+            text += f", about {rough_duration(blocks_left * head.block_seconds)}"
+    return NextRun(None, feed.next.number, text)
+
+
+def _runs_in_a_month(feed: FeedView, head: HeadView | None) -> float | None:
+    """None if it is not known how long a block takes."""
+    block_seconds = 1 if feed.next.is_time else head.block_seconds if head else None
+    return MONTH / (feed.interval * block_seconds) if block_seconds else None
+
+
+def outcome_mark(run: FeedRunView) -> str:
+    """CSS class: it has succeeded, with its deliveries; has failed; or goes on."""
+    is_refused = run.error or run.status == BatchStatus.REJECTED
+    if is_refused or DeliveryState.FAILED in run.deliveries:
+        return FAILURE
+    is_delivering = any(state in OPEN_DELIVERIES for state in run.deliveries)
+    return OPEN if is_delivering or run.status != BatchStatus.DONE else SUCCESS
+
+
+def _outcomes(runs: Iterable[FeedRunView]) -> Outcomes:
+    """`runs`: the newest first."""
+    marks = [(outcome_mark(run), run) for run in runs]
+    return Outcomes([(mark, f"{_due(run)} {OUTCOME_WORDS[mark]}") for mark, run in marks[::-1]])
+
+
+def _due(run: FeedRunView) -> str:
+    number = run.selector.number
+    return format_timestamp(number) if run.selector.is_time else f"{number:,}"
+
+
+def feed(request: HttpRequest, feed_id: str, links: PageLinks) -> HttpResponse:
+    view = reading.public_feed(feed_id)
+    if view is None:
+        raise Http404
+    account = signed_in_account(request) if request.user.is_authenticated else None
+    is_owner = account is not None and reading.owns_feed(account, feed_id)
+    cursor = cursor_of(request, parse_ulid)
+    newest_runs = reading.run_details_page(feed_id, cursor=None, limit=RUNS_PER_PAGE)
+    runs = newest_runs
+    if cursor is not None:
+        runs = reading.run_details_page(feed_id, cursor=cursor, limit=RUNS_PER_PAGE)
+    newest_rows = [_run_row(details, links) for details in newest_runs.rows]
+    repeated = reading.repeated_batch(view, links.routes)
+    head = chain_heads([view.source]).get(view.source)
+    destination = _destination(repeated, newest_runs.rows)
+    chain = links.routes.chains.get(destination or 0)
+    page = FeedPage(
+        feed=view,
+        repeated=repeated,
+        sentence=feed_sentence(view, repeated, links),
+        frequency=frequency(view),
+        next_run=next_run(view, head),
+        runs=runs.with_rows(_run_row(details, links) for details in runs.rows),
+        outcomes=_outcomes(row.run for row in newest_rows),
+        newest=next((row for row in newest_rows if row.value), None),
+        chart=_values_chart([row.details.value for row in newest_rows if row.details.value], links),
+        costs=_costs(newest_rows, _runs_in_a_month(view, head)),
+        reserved=reading.reserved_in_a_day(feed_id),
+        destination=destination,
+        is_free=bool(chain and chain.free),
+        is_owner=is_owner,
+    )
+    return render(request, "feed.html", {"page": page})
+
+
+def _destination(repeated: RepeatedBatch | None, runs: Iterable[RunDetails]) -> int | None:
+    """None if this server no longer accepts the batch, and none was submitted."""
+    if repeated:
+        return repeated.destination
+    return next((run.destination for run in runs if run.destination is not None), None)
+
+
+def _run_row(details: RunDetails, links: PageLinks) -> RunRow:
+    run, value = details.run, details.value
+    decoded = decode_fact(value, links.currency(value.source)) if value else None
+    summary = summarize_deliveries(run.deliveries) if run.status == BatchStatus.DONE else None
+    return RunRow(run, details, _due(run), outcome_mark(run), decoded, summary)
+
+
+def _values_chart(values: Sequence[FactView], links: PageLinks) -> Chart | None:
+    """The chart of a fact by block; None unless its values are numbers that differ."""
+    numbers = {value.block: int(value.word, 16) for value in values}
+    if not numbers:
+        return None
+    fact = values[0]
+    is_number = fact.name in NUMBERS.get(fact.kind, ())
+    if fact.kind is FactKind.STORAGE_SLOT:
+        is_number = max(numbers.values()) < PLAUSIBLE_ADDRESSES.start
+    currency = links.currency(fact.source) if fact.name in AMOUNTS else ""
+    return (
+        value_chart(field_name(fact.name), sorted(numbers.items()), currency) if is_number else None
+    )
+
+
+def _costs(rows: Iterable[RunRow], runs_in_a_month: float | None) -> RunCosts | None:
+    """None if no run has ended."""
+    ended_runs = [row for row in rows if row.run.batch and row.mark != OPEN]
+    if not ended_runs:
+        return None
+    spent = sum(row.details.spent for row in ended_runs)
+    month = round(spent * runs_in_a_month / len(ended_runs)) if runs_in_a_month else None
+    gas = sum(row.gas for row in ended_runs) // len(ended_runs)
+    return RunCosts(gas, spent // len(ended_runs), month)
+
+
+@login_required
+def own_feeds(request: HttpRequest, links: PageLinks) -> HttpResponse:
+    cursor = cursor_of(request, parse_ulid)
+    page = reading.feed_page(signed_in_account(request), cursor=cursor, limit=FEEDS_PER_PAGE)
+    heads = chain_heads({feed.source for feed in page.rows})
+    context = {
+        "feeds": page,
+        "sentences": feed_sentences(page.rows, links),
+        "next_runs": {feed.id: next_run(feed, heads.get(feed.source)) for feed in page.rows},
+        "outcomes": {
+            feed.id: _outcomes(reading.newest_runs(feed.id, LISTED_OUTCOMES)) for feed in page.rows
+        },
+        "max_feeds": settings.FEEDS_PER_ACCOUNT,
+    }
+    return render(request, "own_feeds.html", context)
+
+
+# By action: the sentence that says what has happened.
+CHANGES = {
+    "pause": "The feed is paused.",
+    "resume": "The feed is active again.",
+    "end": "The feed has ended. Its batches stay.",
+}
+
+
+@signed_in_post
+def change_own_feed(request: HttpRequest, feed_id: str, action: str) -> HttpResponse:
+    account = signed_in_account(request)
+    try:
+        count_form(account)
+        if action == "end":
+            end_feed(account, feed_id)
+        else:
+            state = FeedState.PAUSED if action == "pause" else FeedState.ACTIVE
+            change_feed(account, feed_id, {"state": state.value})
+    except RefusalError as refusal:
+        messages.error(request, refusal.sentence)
+        return redirect("own-feeds")
+    messages.success(request, CHANGES[action])
+    return redirect("feed", feed_id)
