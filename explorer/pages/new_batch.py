@@ -1,4 +1,4 @@
-"""The page of a new batch: its form, the estimate, and submitting.
+"""The page of a new batch, or of a feed that repeats it: the form, the estimate, and submitting.
 
 The same functions check, estimate and submit for the API, so both have the same rules.
 """
@@ -8,7 +8,7 @@ import re
 import shlex
 import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
@@ -30,11 +30,21 @@ from accounts.sign_in.sessions import signed_in_account
 from explorer.pages.errors import batch_too_large
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
-from explorer.pages.new_batch_form import NewBatch, form_from_batch, form_from_link, read_form
+from explorer.pages.new_batch_form import (
+    BLOCKS,
+    DEFAULT_COUNTS,
+    UNITS,
+    NewBatch,
+    form_from_batch,
+    form_from_link,
+    read_form,
+)
 from queries.config.measured_costs import account_cost
 from queries.config.registries import Registry
 from queries.config.routes import Chain
 from queries.facts import fact_count
+from queries.feeds.bodies import run_body
+from queries.feeds.manage import create_feed
 from queries.intake.submit import submit_batch
 from queries.planning import on_request
 from queries.planning.estimate import BatchEstimate, BlockEstimate
@@ -44,7 +54,9 @@ from queries.reading.batch_details import stored_request
 from queries.reading.chain_heads import HeadView, chain_heads
 from queries.reading.figures import RouteFigures, route_figures
 from queries.schema.batch_checks import BatchLimits, read_batch
-from queries.schema.checked_batch import CheckedBatch
+from queries.schema.bodies import read_body
+from queries.schema.checked_batch import CheckedBatch, Selector
+from queries.schema.feed_bodies import FeedRequest
 from queries.schema.strict_json import read_json
 from queries.statuses import Readiness
 
@@ -63,6 +75,11 @@ FORM_SENTENCES = {
         "the estimate shows how much is needed."
     ),
 }
+# By field, for a text that the API wants as a number.
+NUMBER_SENTENCES = {
+    "repeat-count": "Enter a whole number.",
+    "until": "Enter a time in UTC, such as 2027-01-31 or 2027-01-31 18:00.",
+}
 POLL_SECONDS = 15  # of an estimate that waits for the block
 MAX_WARNINGS = 5  # on the page that follows a submission
 MAX_ARGUMENT_LENGTH = 100_000  # characters; shells limit the length of an argument
@@ -73,6 +90,8 @@ def form_sentence(refusal: RefusalError, name: str, line: str = "") -> str:
     sentence = FORM_SENTENCES.get((refusal.code, name))
     if refusal.code == "idempotency_key_reused":
         return f"This form {refusal.problem} Submit it again for a new one."
+    if name in NUMBER_SENTENCES and refusal.problem.startswith("must be a whole number"):
+        sentence = NUMBER_SENTENCES[name]
     if sentence or not refusal.problem or name in {"", "json"}:
         return sentence or refusal.sentence
     label = "One of these" if name in {"props", "slots", "header"} else line or "This"
@@ -99,6 +118,7 @@ class NewBatchPage:
     props: ClassVar = tuple(AccountField.__members__)
     header_fields: ClassVar = tuple(HeaderField.__members__)
     poll_seconds: ClassVar = POLL_SECONDS
+    units: ClassVar = (BLOCKS, *UNITS)
     max_upload_bytes: ClassVar = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
     @cached_property
@@ -222,6 +242,8 @@ class NewBatchPage:
         destination = _valid_choice(self.form.destination, self.destinations)
         page = replace(self, form=replace(self.form, destination=destination))
         form, source = page.form, _valid_choice(page.form.source, page.sources)
+        if form.repeats and not form.repeat_count.strip():
+            form = replace(form, repeat_count=DEFAULT_COUNTS.get(form.repeat, "1"))
         if not page.chosen_key:
             form = replace(form, key=page.keys[0].row.id if page.keys else "")
         is_same = source == form.source and (form.block or form.filled_block)
@@ -311,6 +333,36 @@ def _form_response(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
 
 
 def _check_or_estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
+    """The checks of the request, and the estimate of the batch or of a run of the feed."""
+    if not page.form.makes_feed:
+        return _estimate(request, page)
+    try:
+        read_body(FeedRequest, page.body)
+    except RefusalError as refusal:
+        return page.add_refusal(refusal)
+    run_form = _form_of_run(page)
+    if run_form is None:
+        return page
+    run_page, form = _estimate(request, replace(page, form=run_form)), page.form
+    if not form.json:
+        form = replace(form, fee=run_page.form.fee, filled_fee=run_page.form.filled_fee)
+    return replace(run_page, form=form)
+
+
+def _form_of_run(page: NewBatchPage) -> NewBatch | None:
+    """The form of a batch with the newest final block for that of each run; None if not known."""
+    if not page.form.json:
+        return replace(page.form, repeat="", block=str(page.head.final)) if page.head else None
+    batch = json.loads(page.form.json)["batch"]
+    chains = [(chain, len(blocks)) for chain, blocks in batch["data"].items()]
+    if len(chains) != 1 or chains[0][1] != 1:  # refused when it is submitted
+        return None
+    head = page.heads.get(page.links.chains_by_name().get(chains[0][0].lower(), 0))
+    content = run_body(batch, Selector(head.final)) if head else {}
+    return replace(page.form, json=json.dumps(content)) if head else None
+
+
+def _estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
     """The result of POST /estimate; only the checks of the request if the user has no key."""
     routes, limits = page.links.routes, page.limits
     try:
@@ -328,12 +380,20 @@ def _submit(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     form, routes = page.form, page.links.routes
     try:
         key = count_request(signed_in_account(request), form.key)
+        if form.makes_feed:
+            feed, first_batch = create_feed(key.owner, page.body, routes, page.limits)
+            _show_warnings(request, [warning.sentence for warning in first_batch.warnings])
+            return redirect("feed", feed.id)
         batch = submit_batch(key.owner, page.body, form.idempotency_key, routes, page.limits)
     except RefusalError as refusal:
         # The idempotency key is malformed or belongs to another batch: give the form a new one.
         if refusal.code.startswith("idempotency_key"):
             page = replace(page, form=replace(form, idempotency_key=_new_idempotency_key()))
         return _form_response(request, page.add_refusal(refusal))
-    for warning in batch.warnings[:MAX_WARNINGS]:
-        messages.warning(request, warning["sentence"])
+    _show_warnings(request, [warning["sentence"] for warning in batch.warnings])
     return redirect("batch", batch.id)
+
+
+def _show_warnings(request: HttpRequest, sentences: Sequence[str]) -> None:
+    for sentence in sentences[:MAX_WARNINGS]:
+        messages.warning(request, sentence)

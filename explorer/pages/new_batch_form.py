@@ -1,8 +1,8 @@
 """The form of a new batch, and the JSON that POST /submit-batch-query takes.
 
-Nothing is validated here: the API refuses invalid JSON with its own sentence, and `field_of`
-returns the form's field that the sentence is about. What the form cannot hold, such as a batch of
-several blocks, is edited as JSON.
+If the batch is to be repeated, it is the JSON of POST /feeds. Nothing is validated here: the API
+refuses invalid JSON with its own sentence, and `field_of` returns the form's field that the
+sentence is about. What the form cannot hold, such as a batch of several blocks, is edited as JSON.
 """
 
 import json
@@ -14,19 +14,24 @@ from typing import Any
 from django.http import QueryDict
 from eth_utils.address import to_checksum_address
 
-from accounts.wording import datetime_from_unix, format_utc
+from accounts.wording import DAY, HOUR, MINUTE, datetime_from_unix, format_utc
 from explorer.pages.links import PageLinks
 from explorer.pages.times import parse_utc
 from queries.reading.batch_details import StoredRequest
 from queries.schema.bodies import ADDRESS
+from queries.schema.feed_bodies import DUE_BLOCK, DUE_TIME
 from queries.schema.paths import WHOLE_BODY
 
 DEFAULT_PROPS = ("BALANCE",)
 ANY_TOPIC = "*"
 MAX_SLOTS = 100  # in a link
 LISTS = ("props", "header")
+BLOCKS = "blocks"
+UNITS = {"minutes": MINUTE, "hours": HOUR, "days": DAY, "weeks": 7 * DAY}  # of an interval of time
+DEFAULT_COUNTS = {BLOCKS: "300"}  # the others have 1
 
 _INDEX = re.compile("[0-9]{1,5}")
+_COUNT = re.compile("[0-9]{1,12}")
 _GROUPED_NUMBER = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
 _SEPARATORS = re.compile(r"[\s,;\"']+")
 _DECIMAL_SLOT = re.compile("[0-9]{1,20}")
@@ -45,6 +50,10 @@ class NewBatch:
     slots: str = ""
     header: tuple[str, ...] = ()
     logs: str = ""  # lines: a transaction and a log's index in it, or an emitter and topics
+    repeat: str = ""  # the unit of the interval; empty: never
+    repeat_count: str = ""
+    until: str = ""
+    budget: str = ""
     webhook: str = ""
     fee: str = ""
     filled_fee: str = ""  # the fee that the server filled in
@@ -64,10 +73,47 @@ class NewBatch:
 
     @property
     def selector(self) -> str:
+        if self.repeats:
+            return DUE_BLOCK if self.repeat == BLOCKS else DUE_TIME
         return selector_from_input(self.block)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the fields ask for a feed."""
+        return self.repeat in {BLOCKS, *UNITS}
+
+    @property
+    def makes_feed(self) -> bool:
+        """Whether the request is one for a feed; as JSON, if it has a `batch`."""
+        if not self.json:
+            return self.repeats
+        try:
+            content = json.loads(self.json)
+        except (ValueError, RecursionError):
+            return False
+        return isinstance(content, dict) and "batch" in content
 
     def content(self) -> dict[str, object]:
         """The request of the fields."""
+        if not self.repeats:
+            return self._batch()
+        until = parse_utc(self.until)
+        feed = {
+            "every": self._every(),
+            "batch": self._batch(),
+            "until": self.until.strip() if until is None else until,
+            "budget": self.budget.strip(),
+        }
+        return {name: value for name, value in feed.items() if value != ""}
+
+    def _every(self) -> dict[str, object]:
+        text = self.repeat_count.strip()
+        count = int(text) if _COUNT.fullmatch(text) else None
+        if self.repeat == BLOCKS:
+            return {"blocks": text if count is None else count}
+        return {"seconds": text if count is None else count * UNITS[self.repeat]}
+
+    def _batch(self) -> dict[str, object]:
         block: dict[str, object] = {"header": list(self.header)} if self.header else {}
         if logs := [_log_from_line(line) for line in self.logs.splitlines() if line.strip()]:
             block["logs"] = logs
@@ -96,6 +142,9 @@ class NewBatch:
         if self.json:
             return "key" if path == "api-key" else "json"
         names = {"api-key": "key", "fee": "fee", "webhook": "webhook"}
+        if self.repeats:
+            path = path.removeprefix("batch.")
+            names |= {"every": "repeat-count", "until": "until", "budget": "budget"}
         chain = WHOLE_BODY.child("data").child(self.source)
         block = chain.child(self.selector)
         names |= {"destinationChainId": "destination", chain.text: "source"}
@@ -109,7 +158,11 @@ class NewBatch:
         return names.get(max(ancestors, key=len, default=""), "")
 
     def line_of(self, path: str) -> str:
-        """Such as `Line 3`, or `The index of the log in line 3`, if the path is that of a log."""
+        """Such as `Line 3`, or `The index of the log in line 3`, if the path is that of a log; and
+        `The interval in seconds` if it is that.
+        """
+        if path == "every.seconds":
+            return "The interval in seconds"
         lines = [number for number, line in enumerate(self.logs.splitlines(), 1) if line.strip()]
         match = re.search(r"\.logs\[([0-9]+)\](\.log)?", path)
         if match is None or self.json:
@@ -150,7 +203,7 @@ def read_form(form: QueryDict) -> NewBatch:
 
 
 def form_from_link(link: QueryDict, links: PageLinks) -> tuple[NewBatch, str]:
-    """The form for `?source=&block=&timestamp=&account=&slot=&logs=&to=`, and a notice about it.
+    """The form for `?source=&block=&timestamp=&account=&slot=&logs=&to=&repeat=`, and a notice.
 
     `slot` may stand several times. Values that no chain or fact has are left to the form's checks.
     """
@@ -166,6 +219,7 @@ def form_from_link(link: QueryDict, links: PageLinks) -> tuple[NewBatch, str]:
         props=() if slots else DEFAULT_PROPS,
         slots="\n".join(slots),
         logs=link.get("logs", ""),
+        repeat=link.get("repeat", ""),
     )
     if source and (source, form.destination) not in routes:
         where = f" to chain {link['to']}" if link.get("to") else ""

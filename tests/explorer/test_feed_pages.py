@@ -1,6 +1,10 @@
-"""The page of a feed, the account's own feeds, and the forms that change one."""
+"""The page of a feed, own feeds, and the forms that change and make one."""
 
+import html
+import json
+import re
 import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,11 +13,20 @@ from django.test import Client
 from queries.database.clock import shared_now
 from queries.feeds.run import submit_due_runs
 from queries.models import Batch, ChainRecord, Feed, FeedRun
-from queries.statuses import DeliveryState
-from tests.explorer.batch_form import signed_in
-from tests.explorer.page_text import page_text, visible_text
-from tests.explorer.stored_batches import ADDRESS, prove, send_delivery, set_delivery
-from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, made_feed, make_key, record_head
+from queries.statuses import DeliveryState, FeedState
+from tests.explorer.batch_form import check, field_error, send, signed_in
+from tests.explorer.page_text import page_text, textarea, visible_text
+from tests.explorer.stored_batches import ADDRESS, prove, send_delivery, set_delivery, set_word
+from tests.queries.api.served_api import (
+    HERE,
+    OTHER_WALLET,
+    ROUTES,
+    SEPOLIA,
+    WALLET,
+    made_feed,
+    make_key,
+    record_head,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -81,9 +94,9 @@ def test_a_feed_says_what_it_repeats_and_when_it_runs_next() -> None:
     assert "delivers update(uint256) of 0x1111…1111" in words
     assert "It has not run yet." in words
     for client in (Client(), signed_in()):
-        html = client.get(f"/explorer/feed/{feed}").text
-        assert "hook.example" not in html
-        assert "hunter2" not in html
+        text = client.get(f"/explorer/feed/{feed}").text
+        assert "hook.example" not in text
+        assert "hunter2" not in text
 
 
 @pytest.mark.parametrize(
@@ -110,19 +123,190 @@ def test_runs_are_listed_with_values_deliveries_and_costs() -> None:
     words = page(feed)
     assert "newest value at block 5,186,040" in words
     assert "1 of 2 runs succeeded of the newest" in words.replace(
-        "runs succeeded of the newest 1 of 2", "1 of 2 runs succeeded of the newest"
+        "of the newest runs succeeded 1 of 2", "1 of 2 runs succeeded of the newest"
     )
-    html = Client().get(f"/explorer/feed/{feed}").text
-    rows = [visible_text(row) for row in html.partition("feed-runs")[2].split("<tr>")[2:]]
+    text = Client().get(f"/explorer/feed/{feed}").text
+    rows = [visible_text(row) for row in text.partition("feed-runs")[2].split("<tr>")[2:]]
     assert rows[0].startswith("5,186,050 RECEIVED")
     assert rows[1].startswith("5,186,040 DONE 40 ETH")
     assert " delivery failed " in rows[1]
     assert rows[2].startswith("5,186,030 DONE 30 ETH")
     assert " delivered 0x0000…0007" in rows[2]
     assert " 45,210 0.000045 ETH " in rows[2]
-    assert f'href="/explorer/transaction/{SEPOLIA}/{hash_}"' in html
-    assert f'href="/explorer/query/{third}"' in html
+    assert f'href="/explorer/transaction/{SEPOLIA}/{hash_}"' in text
+    assert f'href="/explorer/query/{third}"' in text
     assert (
         f'a run of <a href="/explorer/feed/{feed}">'
         in Client().get(f"/explorer/query/{first}").text
     )
+
+
+def test_a_run_without_a_batch_says_why() -> None:
+    feed = made_feed(make_key(), feed_body())
+    run(feed)
+    FeedRun.objects.update(batch=None, error_code="too_many_facts", error_sentence="Too many <b>.")
+    assert "5,186,030 refused Too many <b>. too_many_facts" in page(feed)
+    assert "of the newest runs succeeded 0 of 1" in page(feed)
+
+
+def test_values_are_drawn_by_block_and_older_runs_are_on_the_next_page() -> None:
+    feed = made_feed(make_key(), feed_body({"header": ["GAS_USED"]}, batch={"deliver": []}))
+    for number, batch_id in enumerate(run(feed, 32)):
+        prove(batch_id)
+        set_word(batch_id, "GAS_USED", 21_000 + number)
+    text = Client().get(f"/explorer/feed/{feed}").text
+    assert "21,031 at block 5,186,340, 21,030 at block 5,186,330" in text
+    assert text.count('<circle class="dot') == 30
+    assert "of the newest runs succeeded 30 of 30" in visible_text(text)
+    (older,) = re.findall(r'href="(\?before=[^"]*)" rel="next"', text)
+    words = page_text(f"/explorer/feed/{feed}{older}")
+    assert "5,186,040 DONE" in words
+    assert "5,186,050 DONE" not in words
+
+
+def test_the_budget_counts_what_the_last_24_hours_reserve_and_have_spent() -> None:
+    feed = made_feed(make_key(), feed_body(budget="250000"))
+    first, *_ = run(feed, 2)
+    assert "budget 0.0002 gwei of 0.00025 gwei spent or reserved" in page(feed)
+    run(feed)
+    assert "ACTIVE, waits" in page(feed)
+    assert "Its runs of the last 24 hours have spent or reserve 200000 wei" in page(feed)
+    Batch.objects.filter(pk=first).update(submitted_at=shared_now() - timedelta(days=2))
+    assert "budget 0.0001 gwei of 0.00025 gwei" in page(feed)
+
+
+def test_a_month_at_the_pace_of_the_feed() -> None:
+    feed = made_feed(make_key(), feed_body())
+    for nonce, batch_id in enumerate(run(feed, 2)):
+        succeed(batch_id, nonce + 1)
+    words = page(feed)
+    assert "a run on average · 0.000045 ETH 45,210 gas" in words
+    # 21,600 runs in 30 days
+    assert "in 30 days at this pace, paid by this server 0.976536 ETH" in words
+
+
+def test_the_owner_pauses_resumes_and_ends_a_feed() -> None:
+    feed, owner = made_feed(make_key(), feed_body()), signed_in()
+    for words in ("Pause", "End it for good"):
+        assert words in page(feed, owner)
+        assert words not in page(feed)
+        assert words not in page(feed, signed_in(OTHER_WALLET))
+    steps = [
+        ("pause", "PAUSED", "The feed is paused."),
+        ("resume", "ACTIVE", "The feed is active again."),
+        ("end", "ENDED", "The feed has ended. Its batches stay."),
+    ]
+    for action, state, message in steps:
+        answer = owner.post(f"/dashboard/feeds/{feed}/{action}", follow=True)
+        assert answer.redirect_chain == [(f"/explorer/feed/{feed}", 302)]
+        assert message in visible_text(answer.text)
+        assert Feed.objects.get(pk=feed).state == state
+    assert "End it for good" not in page(feed, owner)
+    refused = owner.post(f"/dashboard/feeds/{feed}/resume", follow=True)
+    assert "This feed has ended: Its owner ended it." in visible_text(refused.text)
+
+
+def test_nobody_else_changes_a_feed() -> None:
+    feed = made_feed(make_key(), feed_body())
+    for action in ("pause", "end"):
+        answer = signed_in(OTHER_WALLET).post(f"/dashboard/feeds/{feed}/{action}", follow=True)
+        assert f'You have no feed "{feed}".' in visible_text(answer.text)
+    assert Feed.objects.get(pk=feed).state == FeedState.ACTIVE
+
+
+def test_own_feeds_are_listed() -> None:
+    client = signed_in()
+    assert "You have no feed yet." in page_text("/dashboard/feeds", client)
+    feed = made_feed(make_key(), feed_body())
+    made_feed(make_key(OTHER_WALLET), feed_body(every={"seconds": 3_600}))
+    first, _ = run(feed, 2)
+    succeed(first, nonce=1)
+    words = page_text("/dashboard/feeds", client)
+    assert "ACTIVE balance of 0xd8dA…6045 Sepolia, every 10 blocks block 5,186,050" in words
+    assert "1 of 1 succeeded" in words
+    assert "every hour" not in words
+
+
+def test_a_feed_whose_route_is_gone_keeps_its_page() -> None:
+    feed = made_feed(make_key(), feed_body())
+    run(feed)
+    body = json.loads(Feed.objects.get(pk=feed).body) | {"destinationChainId": "5"}
+    Feed.objects.update(body=json.dumps(body))
+    assert "a batch · Sepolia, every 10 blocks ACTIVE" in page(feed)
+
+
+def test_unknown_feeds_have_the_page_of_unknown_addresses() -> None:
+    for feed in (UNKNOWN_ID, "x"):
+        assert Client().get(f"/explorer/feed/{feed}").status_code == 404
+
+
+def test_the_search_finds_a_feed_by_its_id() -> None:
+    feed = made_feed(make_key(), feed_body())
+    for text in (feed, feed.lower(), feed[:12], f"https://tacitus.example/explorer/feed/{feed}"):
+        answer: Any = Client().get("/search", {"q": text})
+        assert (answer.status_code, answer.get("Location")) == (302, f"/explorer/feed/{feed}"), text
+
+
+# The form
+
+
+def test_the_form_makes_a_feed() -> None:
+    make_key()
+    client = signed_in()
+    answer = send(client, repeat="hours", repeat__count="4", until="2100-01-01", budget="7", fee="5")
+    feed = Feed.objects.get()
+    assert answer.headers["Location"] == f"/explorer/feed/{feed.pk}"
+    assert (feed.interval, int(feed.budget, 16)) == (14_400, 7)
+    assert feed.until
+    assert feed.until.year == 2100
+    block = {"accounts": {WALLET: {"props": ["BALANCE"]}}}
+    batch = {
+        "destinationChainId": str(SEPOLIA),
+        "fee": "5",
+        "data": {str(SEPOLIA): {"timestamp:$due": block}},
+    }
+    assert json.loads(feed.body) == batch
+    assert Batch.objects.count() == 0
+
+
+def test_the_form_makes_a_feed_of_json_too() -> None:
+    make_key()
+    client = signed_in()
+    answer = send(client, "json", repeat="blocks", repeat__count="300")
+    body = json.loads(textarea(answer, "json"))
+    assert body["every"] == {"blocks": 300}
+    body["batch"]["deliver"] = [UPDATE]
+    send(client, json=json.dumps(body))
+    assert json.loads(Feed.objects.get().body)["deliver"] == [UPDATE]
+
+
+@pytest.mark.parametrize(
+    ("field", "changes", "sentence"),
+    [
+        ("repeat-count", {"repeat__count": "0"}, "This is 0, but must be a whole number from 1 to"),
+        ("repeat-count", {"repeat__count": "x"}, "Enter a whole number."),
+        ("repeat-count", {"repeat__count": "2"}, "This is 2, but must be at least 5: a feed may"),
+        ("until", {"until": "soon"}, "Enter a time in UTC, such as 2027-01-31"),
+        ("until", {"until": "2001-01-01"}, "This is 2001-01-01 00:00:00 UTC, before the first"),
+        ("budget", {"budget": "1", "fee": "10"}, "This is 1 wei, but one run may spend its fee,"),
+        ("account", {"account": "0x1"}, "This is not an account: an address has 40 hex digits"),
+        ("webhook", {"webhook": "ftp://x"}, "This must be a full"),
+    ],
+)
+def test_errors_of_a_feed_stand_at_their_fields(
+    field: str, changes: dict[str, str], sentence: str
+) -> None:
+    make_key()
+    answer = send(signed_in(), **{"repeat": "blocks", "repeat__count": "300"} | changes)
+    assert answer.status_code == 200
+    assert field_error(answer, field).startswith(f"Wrong: {sentence}")
+    assert Feed.objects.count() == 0
+    assert "the block of each run" in visible_text(answer.text)
+
+
+def test_a_repeat_is_checked_while_the_user_types() -> None:
+    make_key()
+    answer = check(signed_in(), repeat="weeks", repeat__count="x")
+    assert field_error(answer, "repeat-count").endswith("Enter a whole number.")
+    assert '"timestamp:$due"' in html.unescape(answer.text)
+    assert "/feeds -d" in answer.text
