@@ -253,7 +253,9 @@ def test_the_search_finds_a_feed_by_its_id() -> None:
 def test_the_form_makes_a_feed() -> None:
     make_key()
     client = signed_in()
-    answer = send(client, repeat="hours", repeat__count="4", until="2100-01-01", budget="7", fee="5")
+    answer = send(
+        client, repeat="hours", repeat__count="4", until="2100-01-01", budget="7", fee="5"
+    )
     feed = Feed.objects.get()
     assert answer.headers["Location"] == f"/explorer/feed/{feed.pk}"
     assert (feed.interval, int(feed.budget, 16)) == (14_400, 7)

@@ -1,17 +1,19 @@
 """Fuzzed requests to all pages and forms cause no server error.
 
-The database has a waiting batch and a proven one.
+The database has a waiting batch, a proven one, and a feed with a run.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.db.models import F
 from django.test import Client
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
@@ -20,10 +22,12 @@ from accounts.models import Account
 from explorer.demo.local_node import LocalNode
 from explorer.pages.batches import STOP_POLLING
 from queries.config.routes import Routes
-from queries.models import Query, SentTransaction
+from queries.feeds.run import submit_due_runs
+from queries.models import Feed, Query, SentTransaction
+from queries.schema.feed_bodies import DUE_TIME
 from tests.explorer.addresses import routes
 from tests.explorer.proven_facts import HOLDER, SLOT, proven_batch
-from tests.queries.api.served_api import ROUTES, WALLET, submitted
+from tests.queries.api.served_api import ROUTES, WALLET, made_feed, submitted
 from tests.queries.prover.service import CHAIN_ID, running_service
 from tests.queries.schema.example_batches import LEGACY
 from tests.queries.tries.fuzzing import CASES, SEED
@@ -37,7 +41,7 @@ PARTS = st.text(max_size=20) | st.sampled_from(
 )  # fmt: skip
 PATHS = (
     "", "explorer", "explorer/query", "explorer/query/BATCH", "explorer/query/BATCH/0",
-    "explorer/batches", "explorer/block/11155111",
+    "explorer/batches", "explorer/feed/FEED", "explorer/block/11155111",
     "explorer/account", f"explorer/account/{WALLET}", "explorer/transaction/11155111",
     "explorer/registry/11155111", "explorer/routes", "explorer/newest", "explorer/chains",
     "search", "docs",
@@ -46,7 +50,8 @@ PATHS = (
     "contracts/abi/native.json", "contracts/tacitus-contracts.tgz",
     "docs/monitoring/dashboard.json", "openapi.json", "tacitus.py", "tacitus.mjs",
     "tacitus.d.ts", "tacitus.tgz", "dashboard",
-    "dashboard/batches", "dashboard/webhooks", "dashboard/keys", "dashboard/usage",
+    "dashboard/batches", "dashboard/feeds", "dashboard/webhooks", "dashboard/keys",
+    "dashboard/usage",
     "dashboard/sessions", "dashboard/new-batch", "keys", "sign-in",
     "admin", "admin/accounts/apikey", "healthz", "readyz", "metrics",
     "favicon.ico", "robots.txt", "sitemap.xml", ".well-known/security.txt", "status",
@@ -84,16 +89,17 @@ NAMES = st.text(max_size=6) | st.sampled_from(
 FIELDS = st.text(max_size=6) | st.sampled_from(
     ["do", "json", "key", "name", "grace", "sure", "version", "destination", "fee", "filled-fee",
      "webhook", "idempotency-key", "source", "block", "account", "props", "slots",
-     "header", "filled-0", "address", "chainId", "message", "signature", "username", "password",
-     "next", "action", "_selected_action"]
+     "header", "filled-0", "repeat", "repeat-count", "until", "budget", "address", "chainId",
+     "message", "signature", "username", "password", "next", "action", "_selected_action"]
 )  # fmt: skip
 VALUES = st.text(max_size=20) | st.sampled_from(
     ["BATCH", "0", "-1", "9" * 30, "DONE", "11155111", WALLET, "\x00", "null", "1,2,x", "٣",
      "PROVEN", "CHAIN", "BLOCK", "BLOCK.1", "CHAIN-BLOCK", "HOLDER"]
 )  # fmt: skip
 FIELD_VALUES = VALUES | st.sampled_from(
-    ["submit", "add-block", "remove-0", "remove-99999999999", "BALANCE", "0x0", "KEY",
-     "https://example.org/", "revoke", "delete_selected", "0x" + 130 * "1", "\ud800"]
+    ["submit", "blocks", "weeks", "2027-01-31", "add-block", "remove-0", "remove-99999999999",
+     "BALANCE", "0x0", "KEY", "https://example.org/", "revoke", "delete_selected",
+     "0x" + 130 * "1", "\ud800"]
 )  # fmt: skip
 FORMS = st.dictionaries(FIELDS, FIELD_VALUES, max_size=6)
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
@@ -110,7 +116,8 @@ FORM_PATHS = (
     "dashboard/new-batch", "dashboard/new-batch/check", "keys", "api-key", "keys/KEY/rename",
     "keys/KEY/rotate", "keys/KEY/end-grace", "keys/KEY/revoke", "sign-in", "sign-in/message",
     "sign-out", "sign-out-everywhere", "sessions/x/end", "dashboard/batches/x/cancel",
-    "dashboard/webhooks/x/replay",
+    "dashboard/webhooks/x/replay", "dashboard/feeds/FEED/pause", "dashboard/feeds/FEED/resume",
+    "dashboard/feeds/FEED/end",
     "admin/", "admin/login/", "admin/logout/", "admin/password_change/",
     "admin/password_change/done/", "admin/autocomplete/", "admin/jsi18n/", "admin/r/1/1/",
     "admin/accounts/apikey/", "admin/accounts/apikey/add/", "admin/accounts/account/",
@@ -202,7 +209,8 @@ def test_any_form(
     kind, content = body
     content = content if isinstance(content, bytes) else content.encode()
     content = content.replace(b"KEY", key.encode()).replace(b"BATCH", stored["BATCH"].encode())
-    path = "/" + path.replace("KEY", key).replace("OWNER", str(owner.pk))
+    path = path.replace("KEY", key).replace("OWNER", str(owner.pk)).replace("FEED", stored["FEED"])
+    path = f"/{path}"
     answer: Any = client.post(path, content, content_type=kind, headers=headers)
     assert answer.status_code in {200, 204, 301, 302, 400, 401, 403, 404, 405, 409, 415, 429}, path
 
@@ -213,6 +221,15 @@ def _filled_in(text: str, stored: Mapping[str, str]) -> str:
 
 def _storable(text: str) -> str:
     return text.encode(errors="replace").decode()
+
+
+def _feed_with_a_run(key: str) -> str:
+    block = {"accounts": {WALLET: {"props": ["BALANCE"]}}}
+    batch = {"destinationChainId": "11155111", "fee": "0", "data": {"11155111": {DUE_TIME: block}}}
+    feed = made_feed(key, {"every": {"seconds": 3_600}, "batch": batch})
+    Feed.objects.update(due_at=F("due_at") - timedelta(hours=1))
+    submit_due_runs(ROUTES, [])
+    return feed
 
 
 @pytest.fixture(autouse=True)
@@ -229,6 +246,7 @@ def stored(node: LocalNode) -> Iterator[Mapping[str, str]]:
         proven = proven_batch(replace(service, routes=routes))
         yield {
             "BATCH": submitted(service.key, LEGACY),
+            "FEED": _feed_with_a_run(service.key),
             "PROVEN": proven,
             "HOLDER": HOLDER,
             "SLOT": f"0x{SLOT:064x}",

@@ -8,13 +8,15 @@ from pytest_django.live_server_helper import LiveServer
 
 from explorer.guides.render import GUIDES
 from queries.database import statistics
-from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
+from queries.feeds.run import submit_due_runs
+from queries.models import Batch, BlockJob, ChainRecord, Feed, FeedRun, SentTransaction
+from queries.schema.feed_bodies import DUE_BLOCK
 from queries.statuses import BatchStatus
 from tests.accessibility import serious_problems
 from tests.browser import assert_fits
 from tests.explorer.stored_batches import ADDRESS, BLOCK, prove, submit_accounts, submit_balances
 from tests.queries.api.batch_states import HASHES, send_transaction, set_status
-from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
+from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, made_feed, make_key, record_head
 
 pytestmark = [
     pytest.mark.browser,
@@ -31,6 +33,7 @@ PAGES = [
     *(f"/docs/{name}" for name in GUIDES),
     "/explorer/batches",
     "/explorer/query/BATCH",
+    "/explorer/feed/FEED",
     f"/explorer/block/{SEPOLIA}/{BLOCK}",
     f"/explorer/block/{SEPOLIA}/1",
     f"/explorer/account/{ADDRESS}",
@@ -75,14 +78,23 @@ def served(live_server: LiveServer) -> str:
     prove(submit_accounts({ADDRESS: {"props": ["BALANCE"]}}, SEPOLIA))
     record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
     submit_balances()
+    block = {"accounts": {ADDRESS: {"props": ["BALANCE"]}}}
+    data = {str(SEPOLIA): {DUE_BLOCK: block}}
+    batch = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data}
+    made_feed(make_key(), {"every": {"blocks": 1}, "batch": batch})
+    for number in (71, 72):
+        ChainRecord.objects.update(number=BLOCK + number)
+        submit_due_runs(ROUTES, [SEPOLIA])
+        prove(FeedRun.objects.order_by("-due").values_list("batch", flat=True)[0])
     return str(live_server.url)
 
 
 def test_all_pages_fit_and_are_accessible(page: Page, served: str, complaints: list[str]) -> None:
     batch = Batch.objects.filter(status=BatchStatus.DONE, block_count=4).get().pk
+    feed = Feed.objects.get().pk
     for address in PAGES:
         page.set_viewport_size({"width": 1920, "height": 900})
-        page.goto(served + address.replace("BATCH", batch))
+        page.goto(served + address.replace("BATCH", batch).replace("FEED", feed))
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         page.set_viewport_size({"width": 360, "height": 900})
         assert page.evaluate("document.documentElement.scrollHeight") < 50_000, address
