@@ -338,9 +338,9 @@ def _check_or_estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage
         return _estimate(request, page)
     try:
         read_body(FeedRequest, page.body)
+        run_form = _form_of_run(page)
     except RefusalError as refusal:
         return page.add_refusal(refusal)
-    run_form = _form_of_run(page)
     if run_form is None:
         return page
     run_page, form = _estimate(request, replace(page, form=run_form)), page.form
@@ -358,8 +358,9 @@ def _form_of_run(page: NewBatchPage) -> NewBatch | None:
     if len(chains) != 1 or chains[0][1] != 1:  # refused when it is submitted
         return None
     head = page.heads.get(page.links.chains_by_name().get(chains[0][0].lower(), 0))
-    content = run_body(batch, Selector(head.final)) if head else {}
-    return replace(page.form, json=json.dumps(content)) if head else None
+    if head is None:
+        return None
+    return replace(page.form, json=json.dumps(run_body(batch, Selector(head.final))))
 
 
 def _estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:

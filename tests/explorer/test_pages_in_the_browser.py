@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 from explorer.guides.render import GUIDES
 from queries.database import statistics
 from queries.feeds.run import submit_due_runs
-from queries.models import Batch, BlockJob, ChainRecord, Feed, FeedRun, SentTransaction
+from queries.models import Batch, BlockJob, ChainRecord, FeedRun, SentTransaction
 from queries.schema.feed_bodies import DUE_BLOCK
 from queries.statuses import BatchStatus
 from tests.accessibility import serious_problems
@@ -78,20 +78,24 @@ def served(live_server: LiveServer) -> str:
     prove(submit_accounts({ADDRESS: {"props": ["BALANCE"]}}, SEPOLIA))
     record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
     submit_balances()
+    return str(live_server.url)
+
+
+def _feed_with_runs() -> str:
     block = {"accounts": {ADDRESS: {"props": ["BALANCE"]}}}
     data = {str(SEPOLIA): {DUE_BLOCK: block}}
     batch = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data}
-    made_feed(make_key(), {"every": {"blocks": 1}, "batch": batch})
+    feed = made_feed(make_key(), {"every": {"blocks": 1}, "batch": batch})
     for number in (71, 72):
         ChainRecord.objects.update(number=BLOCK + number)
         submit_due_runs(ROUTES, [SEPOLIA])
         prove(FeedRun.objects.order_by("-due").values_list("batch", flat=True)[0])
-    return str(live_server.url)
+    return feed
 
 
 def test_all_pages_fit_and_are_accessible(page: Page, served: str, complaints: list[str]) -> None:
     batch = Batch.objects.filter(status=BatchStatus.DONE, block_count=4).get().pk
-    feed = Feed.objects.get().pk
+    feed = _feed_with_runs()
     for address in PAGES:
         page.set_viewport_size({"width": 1920, "height": 900})
         page.goto(served + address.replace("BATCH", batch).replace("FEED", feed))
