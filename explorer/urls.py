@@ -138,7 +138,7 @@ def account_pages(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
             path(
                 f"dashboard/feeds/<str:feed_id>/{action}",
                 feeds.change_own_feed,
-                {"action": action},
+                {**links, "action": action},
                 name=f"{action}-own-feed",
             )
             for action in feeds.CHANGES

@@ -14,6 +14,7 @@ from accounts.http.errors import RefusalError
 from accounts.keys.check import count_form
 from accounts.sign_in.sessions import signed_in_account
 from accounts.views import signed_in_post
+from accounts.wallets import short_hash
 from accounts.wording import DAY, HOUR, MINUTE, datetime_from_unix, format_count, format_timestamp
 from explorer.pages.charts import Chart, value_chart
 from explorer.pages.decoding import PLAUSIBLE_ADDRESSES, DecodedValue, decode_fact
@@ -22,7 +23,7 @@ from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, parse_ulid
 from explorer.pages.sentences import Sentence, batch_sentence, field_name
-from queries.feeds.manage import change_feed, end_feed
+from queries.feeds.manage import change_feed, end_feed, run_now
 from queries.proving.facts import FactKind
 from queries.reading import feeds as reading
 from queries.reading.chain_heads import HeadView, chain_heads
@@ -35,7 +36,7 @@ RUNS_PER_PAGE = 30  # the newest are those that are summed up
 FEEDS_PER_PAGE, LISTED_OUTCOMES = 20, 10
 MAX_LISTED_DELIVERIES = 3  # of a run
 MONTH = 30 * DAY
-INTERVALS = {"week": 7 * DAY, "day": DAY, "hour": HOUR, "minute": MINUTE, "second": 1}
+UNITS = {"week": 7 * DAY, "day": DAY, "hour": HOUR, "minute": MINUTE, "second": 1}
 SUCCESS, FAILURE, OPEN = "proven", "rejected", "moving"  # CSS classes of marks
 OUTCOME_WORDS = {SUCCESS: "succeeded", FAILURE: "failed", OPEN: "goes on"}
 NUMBERS = {  # fields that a chart can show
@@ -55,6 +56,7 @@ class NextRun:
     moment: datetime | None  # None if it is a block
     block: int | None
     remaining_text: str  # such as `79 blocks left, about 16 minutes`; empty if not known
+    condition: str = ""  # if it may not run then, or runs for logs
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +124,27 @@ class FeedPage:
 
 
 def frequency(feed: FeedView) -> str:
-    """How often it runs: such as `every 300 blocks`, `every hour` or `every 90 minutes`."""
-    if not feed.next.is_time:
-        return f"every {_count(feed.interval, 'block')}"
-    unit, seconds = next(pair for pair in INTERVALS.items() if feed.interval % pair[1] == 0)
-    return f"every {_count(feed.interval // seconds, unit)}"
+    """When it runs: such as `every 300 blocks`, `every hour`, `for each Transfer of 0x5FbD…0aa3`,
+    or `when it changes by 50 bp, read every 20 blocks`.
+    """
+    if log := feed.trigger.get("on"):
+        event = log["event"].removeprefix("event ").partition("(")[0].strip()
+        return f"for each {event} of {short_hash(log['address'])}"
+    if change := feed.trigger.get("when"):
+        by = f" by {change['by']}" if "by" in change else ""
+        return f"when it changes{by}, read {_every(change['every'])}"
+    return _every(feed.trigger["every"])
 
 
-def _count(number: int, unit: str) -> str:
-    return unit if number == 1 else format_count(number, unit)
+def _every(interval: str) -> str:
+    number, unit = _interval(interval)
+    return f"every {unit if number == 1 else format_count(number, unit)}"
+
+
+def _interval(text: str) -> tuple[int, str]:
+    """The number and the unit of `4 hours`."""
+    number, unit = text.split()
+    return int(number), unit.removesuffix("s")
 
 
 def feed_sentence(feed: FeedView, repeated: RepeatedBatch | None, links: PageLinks) -> Sentence:
@@ -150,20 +164,26 @@ def next_run(feed: FeedView, head: HeadView | None) -> NextRun | None:
     """None unless the feed is active."""
     if feed.state is not FeedState.ACTIVE:
         return None
+    if feed.next is None:
+        return NextRun(None, None, "", "with the next log")
+    condition = "if the value has changed" if "when" in feed.trigger else ""
     if feed.next.is_time:
-        return NextRun(datetime_from_unix(feed.next.number), None, "")
+        return NextRun(datetime_from_unix(feed.next.number), None, "", condition)
     text, blocks_left = "", feed.next.number - head.number if head else 0
     if head and blocks_left > 0:
         text = f"{format_count(blocks_left, 'block')} left"
         if head.block_seconds:
             text += f", about {rough_duration(blocks_left * head.block_seconds)}"
-    return NextRun(None, feed.next.number, text)
+    return NextRun(None, feed.next.number, text, condition)
 
 
 def _runs_in_a_month(feed: FeedView, head: HeadView | None) -> float | None:
-    """None if it is not known how long a block takes."""
-    block_seconds = 1 if feed.next.is_time else head.block_seconds if head else None
-    return MONTH / (feed.interval * block_seconds) if block_seconds else None
+    """None if it is not known."""
+    if "every" not in feed.trigger:
+        return None
+    number, unit = _interval(feed.trigger["every"])
+    seconds = UNITS.get(unit) or (head.block_seconds if head else None)
+    return MONTH / (number * seconds) if seconds else None
 
 
 def outcome_mark(run: FeedRunView) -> str:
@@ -183,7 +203,8 @@ def _outcomes(runs: Iterable[FeedRunView]) -> Outcomes:
 
 def _due(run: FeedRunView) -> str:
     number = run.selector.number
-    return format_timestamp(number) if run.selector.is_time else f"{number:,}"
+    log = "" if run.log_index is None else f", log {run.log_index}"
+    return format_timestamp(number) if run.selector.is_time else f"{number:,}{log}"
 
 
 def feed(request: HttpRequest, feed_id: str, links: PageLinks) -> HttpResponse:
@@ -280,6 +301,7 @@ def own_feeds(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 # By action: the sentence that says what has happened.
 CHANGES = {
+    "run": "A run for the newest block is submitted.",
     "pause": "The feed is paused.",
     "resume": "The feed is active again.",
     "end": "The feed has ended. Its batches stay.",
@@ -287,11 +309,15 @@ CHANGES = {
 
 
 @signed_in_post
-def change_own_feed(request: HttpRequest, feed_id: str, action: str) -> HttpResponse:
+def change_own_feed(
+    request: HttpRequest, feed_id: str, action: str, links: PageLinks
+) -> HttpResponse:
     account = signed_in_account(request)
     try:
         count_form(account)
-        if action == "end":
+        if action == "run":
+            run_now(account, feed_id, links.routes)
+        elif action == "end":
             end_feed(account, feed_id)
         else:
             state = FeedState.PAUSED if action == "pause" else FeedState.ACTIVE

@@ -31,7 +31,6 @@ from explorer.pages.errors import batch_too_large
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import (
-    BLOCKS,
     DEFAULT_COUNTS,
     UNITS,
     NewBatch,
@@ -43,7 +42,7 @@ from queries.config.measured_costs import account_cost
 from queries.config.registries import Registry
 from queries.config.routes import Chain
 from queries.facts import fact_count
-from queries.feeds.bodies import run_body
+from queries.feeds.bodies import one_block, run_body, scheduled_run
 from queries.feeds.manage import create_feed
 from queries.intake.submit import submit_batch
 from queries.planning import on_request
@@ -55,7 +54,7 @@ from queries.reading.chain_heads import HeadView, chain_heads
 from queries.reading.figures import RouteFigures, route_figures
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import read_body
-from queries.schema.checked_batch import CheckedBatch, Selector
+from queries.schema.checked_batch import CheckedBatch
 from queries.schema.feed_bodies import FeedRequest
 from queries.schema.strict_json import read_json
 from queries.statuses import Readiness
@@ -75,7 +74,7 @@ FORM_SENTENCES = {
         "the estimate shows how much is needed."
     ),
 }
-# By field, for a text that the API wants as a number.
+# By field, for a text that is not a number or a time.
 NUMBER_SENTENCES = {
     "repeat-count": "Enter a whole number.",
     "until": "Enter a time in UTC, such as 2027-01-31 or 2027-01-31 18:00.",
@@ -90,7 +89,8 @@ def form_sentence(refusal: RefusalError, name: str, line: str = "") -> str:
     sentence = FORM_SENTENCES.get((refusal.code, name))
     if refusal.code == "idempotency_key_reused":
         return f"This form {refusal.problem} Submit it again for a new one."
-    if name in NUMBER_SENTENCES and refusal.problem.startswith("must be a whole number"):
+    is_other = re.search("^must be a whole number|must be a text such as", refusal.problem)
+    if name in NUMBER_SENTENCES and is_other:
         sentence = NUMBER_SENTENCES[name]
     if sentence or not refusal.problem or name in {"", "json"}:
         return sentence or refusal.sentence
@@ -118,7 +118,7 @@ class NewBatchPage:
     props: ClassVar = tuple(AccountField.__members__)
     header_fields: ClassVar = tuple(HeaderField.__members__)
     poll_seconds: ClassVar = POLL_SECONDS
-    units: ClassVar = (BLOCKS, *UNITS)
+    units: ClassVar = UNITS
     max_upload_bytes: ClassVar = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
     @cached_property
@@ -353,14 +353,18 @@ def _form_of_run(page: NewBatchPage) -> NewBatch | None:
     """The form of a batch with the newest final block for that of each run; None if not known."""
     if not page.form.json:
         return replace(page.form, repeat="", block=str(page.head.final)) if page.head else None
-    batch = json.loads(page.form.json)["batch"]
-    chains = [(chain, len(blocks)) for chain, blocks in batch["data"].items()]
-    if len(chains) != 1 or chains[0][1] != 1:  # refused when it is submitted
+    content = json.loads(page.form.json)
+    if "on" in content:  # its placeholders have no values yet
         return None
-    head = page.heads.get(page.links.chains_by_name().get(chains[0][0].lower(), 0))
+    try:
+        chain, _ = one_block(content["batch"])
+    except (AttributeError, KeyError, TypeError, ValueError):  # refused when it is submitted
+        return None
+    head = page.heads.get(page.links.chains_by_name().get(chain.lower(), 0))
     if head is None:
         return None
-    return replace(page.form, json=json.dumps(run_body(batch, Selector(head.final))))
+    run = scheduled_run(head.final)
+    return replace(page.form, json=json.dumps(run_body(content["batch"], run)))
 
 
 def _estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:

@@ -14,7 +14,7 @@ from typing import Any
 from django.http import QueryDict
 from eth_utils.address import to_checksum_address
 
-from accounts.wording import DAY, HOUR, MINUTE, datetime_from_unix, format_utc
+from accounts.wording import datetime_from_unix, format_utc
 from explorer.pages.links import PageLinks
 from explorer.pages.times import parse_utc
 from queries.reading.batch_details import StoredRequest
@@ -27,11 +27,10 @@ ANY_TOPIC = "*"
 MAX_SLOTS = 100  # in a link
 LISTS = ("props", "header")
 BLOCKS = "blocks"
-UNITS = {"minutes": MINUTE, "hours": HOUR, "days": DAY, "weeks": 7 * DAY}  # of an interval of time
+UNITS = (BLOCKS, "minutes", "hours", "days", "weeks")  # of an interval
 DEFAULT_COUNTS = {BLOCKS: "300"}  # the others have 1
 
 _INDEX = re.compile("[0-9]{1,5}")
-_COUNT = re.compile("[0-9]{1,12}")
 _GROUPED_NUMBER = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
 _SEPARATORS = re.compile(r"[\s,;\"']+")
 _DECIMAL_SLOT = re.compile("[0-9]{1,20}")
@@ -80,7 +79,7 @@ class NewBatch:
     @property
     def repeats(self) -> bool:
         """Whether the fields ask for a feed."""
-        return self.repeat in {BLOCKS, *UNITS}
+        return self.repeat in UNITS
 
     @property
     def makes_feed(self) -> bool:
@@ -99,19 +98,12 @@ class NewBatch:
             return self._batch()
         until = parse_utc(self.until)
         feed = {
-            "every": self._every(),
+            "every": f"{self.repeat_count.strip()} {self.repeat}",
             "batch": self._batch(),
             "until": self.until.strip() if until is None else until,
             "budget": self.budget.strip(),
         }
         return {name: value for name, value in feed.items() if value != ""}
-
-    def _every(self) -> dict[str, object]:
-        text = self.repeat_count.strip()
-        count = int(text) if _COUNT.fullmatch(text) else None
-        if self.repeat == BLOCKS:
-            return {"blocks": text if count is None else count}
-        return {"seconds": text if count is None else count * UNITS[self.repeat]}
 
     def _batch(self) -> dict[str, object]:
         block: dict[str, object] = {"header": list(self.header)} if self.header else {}
@@ -158,11 +150,7 @@ class NewBatch:
         return names.get(max(ancestors, key=len, default=""), "")
 
     def line_of(self, path: str) -> str:
-        """Such as `Line 3`, or `The index of the log in line 3`, if the path is that of a log; and
-        `The interval in seconds` if it is that.
-        """
-        if path == "every.seconds":
-            return "The interval in seconds"
+        """Such as `Line 3`, or `The index of the log in line 3`, if the path is that of a log."""
         lines = [number for number, line in enumerate(self.logs.splitlines(), 1) if line.strip()]
         match = re.search(r"\.logs\[([0-9]+)\](\.log)?", path)
         if match is None or self.json:

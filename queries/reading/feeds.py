@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,7 +15,7 @@ from accounts.models import Account
 from accounts.wording import DAY
 from queries.config.routes import Routes
 from queries.database.clock import shared_now
-from queries.feeds.bodies import run_body
+from queries.feeds.bodies import one_block, run_body, scheduled_run
 from queries.feeds.run import IS_OPEN
 from queries.feeds.schedule import due_selector
 from queries.ids import is_ulid
@@ -174,16 +174,21 @@ def feed_of_batch(batch_id: str) -> str:
 
 def repeated_batch(feed: FeedView, routes: Routes) -> RepeatedBatch | None:
     """The feed's batch; None if this server no longer accepts it."""
-    ((_, blocks),) = feed.batch["data"].items()
-    body = run_body(feed.batch, Selector(1, is_time=DUE_TIME in blocks))
+    run, names = scheduled_run(1, is_time=one_block(feed.batch)[1] == DUE_TIME), dict[str, str]()
+    if log := feed.trigger.get("on"):
+        run = replace(run, values=sample_values(parse_event(log["event"]), run.due))
+        texts = {name: str(value) for name, value in run.values.items()}
+        names = {text.lower(): name for name, text in texts.items() if is_address(text)}
     try:
-        request = read_batch(body, routes, batch_limits())
+        request = read_batch(run_body(feed.batch, run), routes, batch_limits())
     except RefusalError:
         return None
     batch = Batch(destination=request.destination, block_count=1)
     queries = list(build_queries(batch, request.blocks))
     set_counts(batch, queries)
-    for query in queries:  # as in summaries of stored batches
+    for query in queries:
+        query.name = query.name or names.get(query.account.lower(), "")  # not the sample
+        # As in summaries of stored batches:
         query.slots = query.slots if query.slot_count == 1 else []
     summary = batch_summary(batch, queries, {})
     return RepeatedBatch(request.destination, request.fee, summary, request.deliveries)

@@ -46,8 +46,8 @@ def head() -> None:
 def feed_body(block: object = None, every: object = None, **more: Any) -> dict[str, Any]:
     """The body of a feed of a balance, which delivers it."""
     block = block or {"accounts": {ADDRESS: {"props": ["BALANCE"]}}}
-    every = every or {"blocks": EVERY}
-    key = "block:$due" if every == {"blocks": EVERY} else "timestamp:$due"
+    key = "timestamp:$due" if every else "block:$due"
+    every = every or f"{EVERY} blocks"
     batch = {
         "destinationChainId": str(SEPOLIA),
         "fee": "100000",
@@ -59,7 +59,7 @@ def feed_body(block: object = None, every: object = None, **more: Any) -> dict[s
 def run(feed: str, count: int = 1) -> list[str]:
     """Submit so many runs, as the chain grows; return their batches' ids."""
     for _ in range(count):
-        ChainRecord.objects.update(number=Feed.objects.get(pk=feed).due_block)
+        ChainRecord.objects.update(number=Feed.objects.get(pk=feed).due)
         submit_due_runs(ROUTES, [SEPOLIA])
     runs = FeedRun.objects.filter(feed=feed).order_by("-due")[:count]
     return [row.batch_id or "" for row in runs][::-1]
@@ -99,20 +99,28 @@ def test_a_feed_says_what_it_repeats_and_when_it_runs_next() -> None:
         assert "hunter2" not in text
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (604_800, "every week"),
-        (14_400, "every 4 hours"),
-        (5_400, "every 90 minutes"),
-        (61, "every 61 seconds"),
-    ],
-)
-def test_an_interval_of_time_is_named_in_its_largest_unit(seconds: int, words: str) -> None:
-    feed = made_feed(make_key(), feed_body(every={"seconds": seconds}))
-    due = int(Feed.objects.get(pk=feed).due_at.timestamp())  # type: ignore[union-attr]
-    assert f"· Sepolia, {words} ACTIVE" in page(feed)
+@pytest.mark.parametrize("every", ["week", "4 hours", "90 minutes"])
+def test_an_interval_of_time(every: str) -> None:
+    feed = made_feed(make_key(), feed_body(every=every.replace("week", "1 week")))
+    due = Feed.objects.get(pk=feed).due
+    assert f"· Sepolia, every {every} ACTIVE" in page(feed)
     assert time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(due)) in page(feed)
+
+
+def test_a_feed_of_logs_and_one_of_a_changed_value_say_when_they_run() -> None:
+    event = "event Sent(address indexed from, uint256 amount)"
+    body = feed_body({"accounts": {"$topic1": {"props": ["BALANCE"]}}}, batch={"deliver": []})
+    del body["every"]
+    logs = made_feed(make_key(), body | {"on": {"address": CONTRACT, "event": event}})
+    assert "balance of $topic1 · Sepolia, for each Sent of 0x1111…1111 ACTIVE" in page(logs)
+    assert "next run with the next log" in page(logs)
+    assert "Run now" not in page(logs, signed_in())
+    body = feed_body()
+    del body["every"]
+    when = {"value": f"{ADDRESS}.BALANCE", "by": "50 bp", "every": "20 blocks"}
+    value = made_feed(make_key(), body | {"when": when})
+    assert "when it changes by 50 bp, read every 20 blocks ACTIVE" in page(value)
+    assert "about 4 minutes if the value has changed" in page(value)
 
 
 def test_runs_are_listed_with_values_deliveries_and_costs() -> None:
@@ -206,6 +214,14 @@ def test_the_owner_pauses_resumes_and_ends_a_feed() -> None:
     assert "This feed has ended: Its owner ended it." in visible_text(refused.text)
 
 
+def test_the_owner_runs_a_feed_now() -> None:
+    feed, owner = made_feed(make_key(), feed_body()), signed_in()
+    answer = owner.post(f"/dashboard/feeds/{feed}/run", follow=True)
+    words = visible_text(answer.text)
+    assert "A run for the newest block is submitted." in words
+    assert "5,186,021 RECEIVED" in words
+
+
 def test_nobody_else_changes_a_feed() -> None:
     feed = made_feed(make_key(), feed_body())
     for action in ("pause", "end"):
@@ -218,7 +234,7 @@ def test_own_feeds_are_listed() -> None:
     client = signed_in()
     assert "You have no feed yet." in page_text("/dashboard/feeds", client)
     feed = made_feed(make_key(), feed_body())
-    made_feed(make_key(OTHER_WALLET), feed_body(every={"seconds": 3_600}))
+    made_feed(make_key(OTHER_WALLET), feed_body(every="1 hour"))
     first, _ = run(feed, 2)
     succeed(first, nonce=1)
     words = page_text("/dashboard/feeds", client)
@@ -230,8 +246,9 @@ def test_own_feeds_are_listed() -> None:
 def test_a_feed_whose_route_is_gone_keeps_its_page() -> None:
     feed = made_feed(make_key(), feed_body())
     run(feed)
-    body = json.loads(Feed.objects.get(pk=feed).body) | {"destinationChainId": "5"}
-    Feed.objects.update(body=json.dumps(body))
+    request = json.loads(Feed.objects.get(pk=feed).request)
+    request["batch"]["destinationChainId"] = "5"
+    Feed.objects.update(request=json.dumps(request))
     assert "a batch · Sepolia, every 10 blocks ACTIVE" in page(feed)
 
 
@@ -258,7 +275,6 @@ def test_the_form_makes_a_feed() -> None:
     )
     feed = Feed.objects.get()
     assert answer.headers["Location"] == f"/explorer/feed/{feed.pk}"
-    assert (feed.interval, int(feed.budget, 16)) == (14_400, 7)
     assert feed.until
     assert feed.until.year == 2100
     block = {"accounts": {WALLET: {"props": ["BALANCE"]}}}
@@ -267,7 +283,8 @@ def test_the_form_makes_a_feed() -> None:
         "fee": "5",
         "data": {str(SEPOLIA): {"timestamp:$due": block}},
     }
-    assert json.loads(feed.body) == batch
+    request = json.loads(feed.request)
+    assert (request["every"], request["budget"], request["batch"]) == ("4 hours", "7", batch)
     assert Batch.objects.count() == 0
 
 
@@ -276,18 +293,18 @@ def test_the_form_makes_a_feed_of_json_too() -> None:
     client = signed_in()
     answer = send(client, "json", repeat="blocks", repeat__count="300")
     body = json.loads(textarea(answer, "json"))
-    assert body["every"] == {"blocks": 300}
+    assert body["every"] == "300 blocks"
     body["batch"]["deliver"] = [UPDATE]
     send(client, json=json.dumps(body))
-    assert json.loads(Feed.objects.get().body)["deliver"] == [UPDATE]
+    assert json.loads(Feed.objects.get().request)["batch"]["deliver"] == [UPDATE]
 
 
 @pytest.mark.parametrize(
     ("field", "changes", "sentence"),
     [
-        ("repeat-count", {"repeat__count": "0"}, "This is 0, but must be a whole number from 1 to"),
+        ("repeat-count", {"repeat__count": "0"}, "Enter a whole number."),
         ("repeat-count", {"repeat__count": "x"}, "Enter a whole number."),
-        ("repeat-count", {"repeat__count": "2"}, "This is 2, but must be at least 5: a feed may"),
+        ("repeat-count", {"repeat__count": "2"}, "This is 2 blocks, but must be at least 5 blocks"),
         ("until", {"until": "soon"}, "Enter a time in UTC, such as 2027-01-31"),
         ("until", {"until": "2001-01-01"}, "This is 2001-01-01 00:00:00 UTC, before the first"),
         ("budget", {"budget": "1", "fee": "10"}, "This is 1 wei, but one run may spend its fee,"),

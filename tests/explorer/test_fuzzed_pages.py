@@ -5,9 +5,9 @@ The database has a waiting batch, a proven one, and a feed with a run.
 
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,11 +23,11 @@ from explorer.demo.local_node import LocalNode
 from explorer.pages.batches import STOP_POLLING
 from queries.config.routes import Routes
 from queries.feeds.run import submit_due_runs
-from queries.models import Feed, Query, SentTransaction
+from queries.models import Feed, FeedRun, Query, SentTransaction
 from queries.schema.feed_bodies import DUE_TIME
 from tests.explorer.addresses import routes
 from tests.explorer.proven_facts import HOLDER, SLOT, proven_batch
-from tests.queries.api.served_api import ROUTES, WALLET, made_feed, submitted
+from tests.queries.api.served_api import ROUTES, SEPOLIA, WALLET, made_feed, record_head, submitted
 from tests.queries.prover.service import CHAIN_ID, running_service
 from tests.queries.schema.example_batches import LEGACY
 from tests.queries.tries.fuzzing import CASES, SEED
@@ -117,7 +117,7 @@ FORM_PATHS = (
     "keys/KEY/rotate", "keys/KEY/end-grace", "keys/KEY/revoke", "sign-in", "sign-in/message",
     "sign-out", "sign-out-everywhere", "sessions/x/end", "dashboard/batches/x/cancel",
     "dashboard/webhooks/x/replay", "dashboard/feeds/FEED/pause", "dashboard/feeds/FEED/resume",
-    "dashboard/feeds/FEED/end",
+    "dashboard/feeds/FEED/end", "dashboard/feeds/FEED/run",
     "admin/", "admin/login/", "admin/logout/", "admin/password_change/",
     "admin/password_change/done/", "admin/autocomplete/", "admin/jsi18n/", "admin/r/1/1/",
     "admin/accounts/apikey/", "admin/accounts/apikey/add/", "admin/accounts/account/",
@@ -226,9 +226,11 @@ def _storable(text: str) -> str:
 def _feed_with_a_run(key: str) -> str:
     block = {"accounts": {WALLET: {"props": ["BALANCE"]}}}
     batch = {"destinationChainId": "11155111", "fee": "0", "data": {"11155111": {DUE_TIME: block}}}
-    feed = made_feed(key, {"every": {"seconds": 3_600}, "batch": batch})
-    Feed.objects.update(due_at=F("due_at") - timedelta(hours=1))
-    submit_due_runs(ROUTES, [])
+    record_head(SEPOLIA, number=5_186_021, timestamp=int(time.time()))
+    feed = made_feed(key, {"every": "1 hour", "batch": batch})
+    Feed.objects.update(due=F("due") - 3_600)
+    submit_due_runs(ROUTES, [SEPOLIA])
+    assert FeedRun.objects.exists()
     return feed
 
 

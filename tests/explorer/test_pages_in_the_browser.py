@@ -85,8 +85,8 @@ def _feed_with_runs() -> str:
     block = {"accounts": {ADDRESS: {"props": ["BALANCE"]}}}
     data = {str(SEPOLIA): {DUE_BLOCK: block}}
     batch = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data}
-    feed = made_feed(make_key(), {"every": {"blocks": 1}, "batch": batch})
-    for number in (71, 72):
+    feed = made_feed(make_key(), {"every": "5 blocks", "batch": batch})
+    for number in (79, 84):
         ChainRecord.objects.update(number=BLOCK + number)
         submit_due_runs(ROUTES, [SEPOLIA])
         prove(FeedRun.objects.order_by("-due").values_list("batch", flat=True)[0])
