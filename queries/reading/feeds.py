@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Case, F, When
 from django.db.models.fields.json import KT
+from eth_utils.address import is_address
 
 from accounts.http.errors import RefusalError
 from accounts.models import Account
@@ -33,6 +34,8 @@ from queries.reading.pagination import Cursor, Page, read_page
 from queries.schema.batch_checks import read_batch
 from queries.schema.checked_batch import CheckedDelivery, Selector
 from queries.schema.feed_bodies import DUE_TIME
+from queries.schema.feed_placeholders import sample_values
+from queries.schema.functions import parse_event
 from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState, Trigger
 from queries.wait_reasons import Reason
 

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from queries.database.clock import shared_now
-from queries.feeds.run import submit_due_runs
+from queries.feeds.run import MAX_FAILED_RUNS, submit_due_runs
 from queries.models import Batch, ChainRecord, Feed, FeedRun
 from queries.statuses import DeliveryState, FeedState
 from tests.explorer.batch_form import check, field_error, send, signed_in
@@ -241,6 +241,18 @@ def test_own_feeds_are_listed() -> None:
     assert "ACTIVE balance of 0xd8dA…6045 Sepolia, every 10 blocks block 5,186,050" in words
     assert "1 of 1 succeeded" in words
     assert "every hour" not in words
+
+
+def test_the_webhook_of_a_pause_names_the_feed() -> None:
+    webhook = {"url": "https://hook.example/x"}
+    feed = made_feed(make_key(), feed_body(batch={"webhook": webhook}))
+    for batch_id in run(feed, MAX_FAILED_RUNS):
+        fail(batch_id)
+    run(feed)
+    assert "PAUSED" in page(feed)
+    answer: Any = signed_in().get("/dashboard/webhooks")
+    assert f'href="/explorer/feed/{feed}"' in answer.text
+    assert "Feed paused" in visible_text(answer.text)
 
 
 def test_a_feed_whose_route_is_gone_keeps_its_page() -> None:
