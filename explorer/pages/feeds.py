@@ -24,6 +24,7 @@ from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, parse_ulid
 from explorer.pages.sentences import Sentence, batch_sentence, field_name
 from queries.feeds.manage import change_feed, end_feed, run_now
+from queries.feeds.run import reserved_in_a_day
 from queries.proving.facts import FactKind
 from queries.reading import feeds as reading
 from queries.reading.chain_heads import HeadView, chain_heads
@@ -234,7 +235,7 @@ def feed(request: HttpRequest, feed_id: str, links: PageLinks) -> HttpResponse:
         newest=next((row for row in newest_rows if row.value), None),
         chart=_values_chart([row.details.value for row in newest_rows if row.details.value], links),
         costs=_costs(newest_rows, _runs_in_a_month(view, head)),
-        reserved=reading.reserved_in_a_day(feed_id),
+        reserved=reserved_in_a_day(feed_id),
         destination=destination,
         is_free=bool(chain and chain.free),
         is_owner=is_owner,

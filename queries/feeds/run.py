@@ -233,16 +233,21 @@ def budget_shortage(feed: Feed) -> str:
     if not feed.budget:
         return ""
     budget, fee = int(feed.budget, 16), int(batch_of(feed.request)["fee"])
-    since = shared_now() - timedelta(seconds=DAY)
-    runs = feed.runs.filter(batch__submitted_at__gt=since)
-    cost = Case(When(IS_OPEN, then=F("batch__fee")), default=F("batch__spent"))
-    reserved = sum(int(wei, 16) for wei in runs.annotate(cost=cost).values_list("cost", flat=True))
+    reserved = reserved_in_a_day(feed.pk)
     if reserved + fee <= budget:
         return ""
     return (
         f"Its runs of the last 24 hours have spent or reserve {reserved} wei, and the next one "
         f"reserves {fee}: more than the budget of {budget}."
     )
+
+
+def reserved_in_a_day(feed_id: str) -> int:
+    """What the runs of the last 24 hours have spent or reserve, in wei."""
+    since = shared_now() - timedelta(seconds=DAY)
+    runs = FeedRun.objects.filter(feed=feed_id, batch__submitted_at__gt=since)
+    cost = Case(When(IS_OPEN, then=F("batch__fee")), default=F("batch__spent"))
+    return sum(int(wei, 16) for wei in runs.annotate(cost=cost).values_list("cost", flat=True))
 
 
 def _failures(feed: Feed) -> str:

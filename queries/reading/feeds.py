@@ -4,20 +4,16 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from django.db.models import Case, F, When
 from django.db.models.fields.json import KT
 from eth_utils.address import is_address
 
 from accounts.http.errors import RefusalError
 from accounts.models import Account
-from accounts.wording import DAY
 from queries.config.routes import Routes
-from queries.database.clock import shared_now
 from queries.feeds.bodies import one_block, run_body, scheduled_run
-from queries.feeds.run import IS_OPEN
 from queries.feeds.schedule import due_selector
 from queries.ids import is_ulid
 from queries.intake.submit import batch_limits, build_queries, set_counts
@@ -241,11 +237,3 @@ def _first_values(batch_ids: Collection[str]) -> Mapping[str, FactView]:
         if value := next((fact for fact in facts if fact.word and not fact.is_time), None):
             values[row.batch_id] = value
     return values
-
-
-def reserved_in_a_day(feed_id: str) -> int:
-    """What the runs of the last 24 hours have spent or reserve, in wei."""
-    since = shared_now() - timedelta(seconds=DAY)
-    runs = FeedRun.objects.filter(feed=feed_id, batch__submitted_at__gt=since)
-    cost = Case(When(IS_OPEN, then=F("batch__fee")), default=F("batch__spent"))
-    return sum(int(wei, 16) for wei in runs.annotate(cost=cost).values_list("cost", flat=True))
