@@ -1,5 +1,6 @@
 """Feeds: the same batch again when it is due, and its values delivered."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -11,12 +12,13 @@ from eth_abi.abi import encode
 
 from tests.builds import contract_for_tests, example
 from tests.rigs.anvil import Chain, call_data
+from tests.rigs.receiver import receiver
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service, accounts, request, wait_until
 from tests.scenarios.fixtures import Install
 
 EVERY = 10
 EVERY_TENTH = f"{EVERY} blocks"
-SETTINGS: dict[str, Any] = {"FEED_SECONDS": "1"}
+SETTINGS: dict[str, Any] = {"FEED_SECONDS": "1", "ALLOW_PRIVATE_WEBHOOKS": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -251,21 +253,36 @@ def test_two_provers_one_killed_run_each_due_once(served: Service) -> None:
     assert send(served, "DELETE", feed.id).json()["state"] == "ENDED"
 
 
-def test_five_failed_runs_pause_a_feed(proving: Service) -> None:
-    feed = Feed(proving, every=EVERY_TENTH, catchUp="all")
-    feed.chain.send(feed.target, call_data("setRefuses(bool)", True))
-    first = first_due(feed)
-    feed.mine_to(first + 4 * EVERY)
-    feed.wait_for_runs(5, state="FAILED")
-    feed.mine_to(first + 5 * EVERY)
-    details = feed.wait_for_state("PAUSED")
-    assert details["reason"] == "Its last 5 runs have failed."
-    assert len(details["runs"]) == 5
-    feed.chain.send(feed.target, call_data("setRefuses(bool)", False))
-    feed.change(state="ACTIVE")
-    feed.wait_for_more_than(5)
-    wait_until(lambda: feed.runs[0]["deliveries"] == ["DELIVERED"])
-    assert feed.read()["state"] == "ACTIVE"
+def test_five_failed_runs_pause_a_feed_and_its_webhook_hears_of_it(proving: Service) -> None:
+    with receiver() as hook:
+        batch = {"webhook": {"url": hook.url}}
+        feed = Feed(proving, every=EVERY_TENTH, catchUp="all", batch=batch)
+        feed.chain.send(feed.target, call_data("setRefuses(bool)", True))
+        first = first_due(feed)
+        feed.mine_to(first + 4 * EVERY)
+        feed.wait_for_runs(5, state="FAILED")
+        feed.mine_to(first + 5 * EVERY)
+        details = feed.wait_for_state("PAUSED")
+        assert details["reason"] == "Its last 5 runs have failed."
+        assert len(details["runs"]) == 5
+
+        def pauses() -> list[dict[str, Any]]:
+            events = map(json.loads, hook.accepted)
+            return [event for event in events if event.get("type") == "feed.paused"]
+
+        (event,) = wait_until(pauses)
+        assert (event["feed"], event["reason"]) == (feed.id, details["reason"])
+        (*_, listed) = [
+            delivery
+            for delivery in proving.get("/webhook-deliveries").json()["deliveries"]
+            if delivery["feed"]
+        ]
+        assert (listed["event"], listed["feed"]) == (event["event"], feed.id)
+        feed.chain.send(feed.target, call_data("setRefuses(bool)", False))
+        feed.change(state="ACTIVE")
+        feed.wait_for_more_than(5)
+        wait_until(lambda: feed.runs[0]["deliveries"] == ["DELIVERED"])
+        assert feed.read()["state"] == "ACTIVE"
 
 
 def test_runs_that_are_refused_count_as_failed_and_name_the_reason(served: Service) -> None:
