@@ -6,9 +6,10 @@ run or prevent one, and what the run proves is what is true.
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from secrets import choice
 
 from django.conf import settings
 from django.db.models import F, Q, Value
@@ -16,14 +17,14 @@ from django.db.models import F, Q, Value
 from accounts.http.errors import RefusalError
 from queries.chain.answers import FoundLog
 from queries.chain.client import ChainClient
-from queries.chain.errors import BlockUnknownError, ChainError
+from queries.chain.errors import BlockUnknownError, ChainError, NodesUnreachableError, NoQuorumError
 from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import DueRun, one_block, scheduled_run
-from queries.feeds.run import can_run, ended, submit_found
+from queries.feeds.run import RUNS_PER_FEED, can_run, ended, submit_found
 from queries.feeds.schedule import last_due
-from queries.feeds.triggers import batch_of, log_filter, watched_value
+from queries.feeds.triggers import LogFilter, batch_of, log_filter, watched_value
 from queries.models import ChainRecord, Feed
 from queries.schema.checked_batch import Selector
 from queries.schema.feed_bodies import HASH_KEY
@@ -59,52 +60,70 @@ def look_for_feeds(source: ChainClient, routes: Routes) -> None:
     if not ChainRecord.objects.filter(may_read, chain=chain).update(feeds_read_at=now):
         return
     feeds.filter(until__lt=datetime.fromtimestamp(record.timestamp, UTC)).update(**ended())
-    rows = list(feeds)
-    try:
-        _look_at_values(source, [f for f in rows if f.trigger == Trigger.VALUE], record, routes)
-        _look_for_logs(source, [f for f in rows if f.trigger == Trigger.LOGS], record, routes)
-    except ChainError as error:
-        log.warning("Reading %s for feeds failed: %s", source.chain.name, error)
+    rows = {feed.pk: feed for feed in feeds}
+    for trigger, look in ((Trigger.VALUE, _look_at_values), (Trigger.LOGS, _look_for_logs)):
+        group = [feed for feed in rows.values() if feed.trigger == trigger]
+        try:
+            if group:
+                look(source, group, record, routes)
+        except ChainError as error:
+            log.warning("Reading %s for feeds failed: %s", source.chain.name, error)
+            ids = [feed.pk for feed in group]
+            Feed.objects.filter(pk__in=ids).update(waits_for=error.sentence[:1_000])
 
 
 def _look_for_logs(
     source: ChainClient, feeds: list[Feed], record: ChainRecord, routes: Routes
 ) -> None:
-    for group, first, last in _groups(
-        feeds, record.final_number, source.chain.limits.max_log_blocks
-    ):
-        filters = {feed.pk: log_filter(feed.request) for feed in group}
-        logs = source.ask_quorum(
-            ChainClient.logs,
-            addresses={wanted.address for wanted in filters.values()},
-            topics=[{wanted.event.topic for wanted in filters.values()}],
-            first=first,
-            last=last,
-        )
-        idle = []
-        for feed in group:
-            wanted = filters[feed.pk]
-            found = [
-                entry for entry in logs if entry.block >= feed.due and wanted.matches(entry.log)
-            ]
-            if not found:
-                idle.append(feed.pk)
-                continue
-            runs = [_run_of_log(source, feed, entry) for entry in found]
-            submit_found(feed, runs, last + 1, routes)
-        Feed.objects.filter(pk__in=idle, due__lte=last).update(due=last + 1)
+    final, max_blocks = record.final_number, source.chain.limits.max_log_blocks
+    recent = final - max_blocks + 1
+    behind = [feed for feed in feeds if feed.due < recent]  # they were paused, or have many logs
+    if len(behind) < len(feeds):
+        first = min(feed.due for feed in feeds if feed.due >= recent)
+        _read_logs(source, feeds, range(first, final + 1), routes)
+    if behind:
+        first = choice(behind).due  # so that none waits for another one
+        _read_logs(source, behind, range(first, first + max_blocks), routes)
 
 
-def _groups(
-    feeds: Iterable[Feed], final: int, max_blocks: int
-) -> Iterator[tuple[list[Feed], int, int]]:
-    """Feeds that are up to date, and those that were paused for long, with the blocks to read."""
-    recent = max(final - max_blocks + 1, 0)
-    for group in ([f for f in feeds if f.due >= recent], [f for f in feeds if f.due < recent]):
-        if group:
-            first = min(feed.due for feed in group)
-            last = min(first + max_blocks - 1, final)
-            yield [feed for feed in group if feed.due <= last], first, last
+def _read_logs(source: ChainClient, feeds: Iterable[Feed], blocks: range, routes: Routes) -> None:
+    """Submit the runs of those feeds that wait for logs of these blocks."""
+    group = [feed for feed in feeds if feed.due in blocks]
+    filters = {feed.pk: log_filter(feed.request) for feed in group}
+    logs, blocks = _fetch_logs(source, filters.values(), blocks)
+    idle = []
+    for feed in group:
+        wanted = filters[feed.pk]
+        found = [entry for entry in logs if entry.block >= feed.due and wanted.matches(entry.log)]
+        if not found:
+            idle.append(feed.pk)
+            continue
+        made = set(feed.runs.filter(due__gte=feed.due).values_list("due", "log_index"))
+        new = [entry for entry in found if (entry.block, entry.index) not in made]
+        runs = [_run_of_log(source, feed, entry) for entry in new[:RUNS_PER_FEED]]
+        following = new[RUNS_PER_FEED].block if len(new) > RUNS_PER_FEED else blocks.stop
+        submit_found(feed, runs, following, routes)
+    Feed.objects.filter(pk__in=idle, due__lt=blocks.stop).update(due=blocks.stop, waits_for="")
+
+
+def _fetch_logs(
+    source: ChainClient, filters: Collection[LogFilter], blocks: range
+) -> tuple[tuple[FoundLog, ...], range]:
+    """The logs of these blocks, or of the first ones if nodes refuse so many."""
+    addresses = {wanted.address for wanted in filters}
+    topics = [{wanted.event.topic for wanted in filters}]
+    while True:
+        first, last = blocks[0], blocks[-1]
+        try:
+            return source.ask_quorum(
+                ChainClient.logs, addresses=addresses, topics=topics, first=first, last=last
+            ), blocks
+        except (NodesUnreachableError, NoQuorumError):
+            raise
+        except ChainError:
+            if len(blocks) == 1:
+                raise
+            blocks = blocks[: len(blocks) // 2]
 
 
 def _run_of_log(source: ChainClient, feed: Feed, entry: FoundLog) -> DueRun:
@@ -148,4 +167,4 @@ def _look_at_values(
             idle.append(feed.pk)
     number = Value(record.number)
     following = number - number % F("interval") + F("interval")
-    Feed.objects.filter(pk__in=idle, due__lte=record.number).update(due=following)
+    Feed.objects.filter(pk__in=idle, due__lte=record.number).update(due=following, waits_for="")

@@ -220,8 +220,8 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
         elif change.state == FeedState.ACTIVE and feed.state == FeedState.PAUSED:
             feed.state, feed.reason, feed.resumed_at = FeedState.ACTIVE, "", shared_now()
             if feed.trigger == Trigger.LOGS and feed.catch_up == CatchUp.LATEST:
-                number = ChainRecord.objects.get(chain=feed.source).number
-                feed.due = max(feed.due, number + 1)
+                head = ChainRecord.objects.get(chain=feed.source)
+                feed.due = max(feed.due, head.number + 1)
         feed.save()
     return feed
 

@@ -122,20 +122,17 @@ def _due_to_run(feed: Feed) -> int | None:
 def submit_found(feed: Feed, runs: Sequence[DueRun], following: int, routes: Routes) -> None:
     """Submit runs of a feed that was just read, oldest first. It then waits for `following`.
 
-    A run that has to wait is found again, and so are those beyond `RUNS_PER_FEED`.
+    A run that has to wait is found again.
     """
     due = feed.due
-    made = set(feed.runs.filter(due__gte=due).values_list("due", "log_index"))
-    new_runs = [run for run in runs if (run.due, run.log_index) not in made]
-    for place, run in enumerate(new_runs[:RUNS_PER_FEED], 1):
-        next_place = new_runs[place].due if place < len(new_runs) else following
+    for run, next_place in zip(runs, [*(run.due for run in runs[1:]), following], strict=False):
         rows = Feed.objects.filter(can_run(shared_now()), pk=feed.pk, due=due)
         submit = partial(_submit_once, run=run, following=next_place, routes=routes)
         changes = change_locked(rows, submit)
         if "due" not in changes or "state" in changes:
             return
         due = next_place
-    if not new_runs:
+    if not runs:
         Feed.objects.filter(pk=feed.pk, due=due).update(due=following)
 
 
