@@ -1,5 +1,6 @@
 """Records of chains and nodes as of the last poll, shared by the provers on one database."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -12,16 +13,24 @@ from queries.config.limits import Limits
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
 
+MIN_POLL_PAUSE = timedelta(seconds=1)
 
-def claim_poll(chain_id: int, limits: Limits) -> ChainRecord | None:
-    """Claim a poll that is due; a full check is due too if `checked_at` equals `polled_at`."""
+
+def claim_poll(
+    chain_id: int, limits: Limits, is_expected: Callable[[ChainRecord], bool]
+) -> ChainRecord | None:
+    """Claim a poll that is due, or early if a block is expected that somebody waits for; a full
+    check is due too if `checked_at` equals `polled_at`.
+    """
     now = shared_now()
     poll = timedelta(seconds=limits.poll_interval)
     check = timedelta(seconds=limits.check_interval)
     record, _ = ChainRecord.objects.get_or_create(chain=chain_id)
     last_poll = record.polled_at
     if last_poll and now < last_poll + poll:
-        return None
+        is_early = now >= last_poll + MIN_POLL_PAUSE and is_expected(record)
+        if not is_early:
+            return None
     # The first check comes with the second poll, because a new prover works first.
     last_check = record.checked_at or now - check + poll
     record.polled_at, record.checked_at = now, now if now >= last_check + check else last_check

@@ -34,15 +34,10 @@ from queries.statuses import FeedState, Trigger
 log = logging.getLogger("tacitus.prover")
 
 
-def is_look_due(record: ChainRecord) -> bool:
-    """Whether feeds wait for logs of this chain, and it was not read for them a moment ago."""
-    feeds = Feed.objects.filter(state=FeedState.ACTIVE, source=record.chain, trigger=Trigger.LOGS)
-    last_look = record.feeds_read_at
-    return (last_look is None or last_look <= _earliest_look()) and feeds.exists()
-
-
-def _earliest_look() -> datetime:
-    return shared_now() - timedelta(seconds=settings.FEED_SECONDS)
+def are_logs_awaited(chain: int) -> bool:
+    """Whether feeds wait for logs of final blocks of this chain."""
+    feeds = Feed.objects.filter(state=FeedState.ACTIVE, source=chain, trigger=Trigger.LOGS)
+    return feeds.exists()
 
 
 def look_for_feeds(source: ChainClient, routes: Routes) -> None:
@@ -56,7 +51,8 @@ def look_for_feeds(source: ChainClient, routes: Routes) -> None:
     feeds = Feed.objects.filter(can_run(now) & is_new, source=chain)
     if not feeds.exists():
         return
-    may_read = Q(feeds_read_at=None) | Q(feeds_read_at__lte=_earliest_look())
+    earliest = now - timedelta(seconds=settings.FEED_SECONDS)
+    may_read = Q(feeds_read_at=None) | Q(feeds_read_at__lte=earliest)
     if not ChainRecord.objects.filter(may_read, chain=chain).update(feeds_read_at=now):
         return
     feeds.filter(until__lt=datetime.fromtimestamp(record.timestamp, UTC)).update(**ended())

@@ -69,6 +69,18 @@ def submit_due_runs(
                 break
 
 
+def is_block_expected(record: ChainRecord) -> bool:
+    """Whether the chain should have a block by now that makes a feed due."""
+    if record.recorded_at is None or not record.block_seconds:
+        return False
+    seconds = (shared_now() - record.recorded_at).total_seconds()
+    number = record.number + int(seconds / record.block_seconds)
+    timestamp = record.timestamp + int(seconds)
+    is_due = Q(trigger=Trigger.BLOCKS, due__gt=record.number, due__lte=number)
+    is_due |= Q(trigger=Trigger.SECONDS, due__gte=record.timestamp, due__lt=timestamp)
+    return Feed.objects.filter(is_due, state=FeedState.ACTIVE, source=record.chain).exists()
+
+
 def can_run(now: datetime) -> Q:
     """Match feeds that are active and do not wait to retry."""
     return Q(state=FeedState.ACTIVE) & (Q(retry_at=None) | Q(retry_at__lte=now))

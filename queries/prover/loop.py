@@ -26,6 +26,7 @@ log = logging.getLogger("tacitus.prover")
 POLL_SECONDS = 0.1
 PAUSE_AFTER_ERROR = 2.0
 WEBHOOK_POLL_INTERVAL = 1.0
+MAX_WATCH_PAUSE = 0.5  # so that feeds run soon
 WEBHOOKS_AT_ONCE = 4
 
 
@@ -58,7 +59,7 @@ def run(
         while not alarm.stopped:
             with log_errors(alarm.sleep):
                 watch.poll_once()
-                alarm.sleep(limits.poll_interval / 8)
+                alarm.sleep(min(limits.poll_interval / 8, MAX_WATCH_PAUSE))
         context.close()
 
     targets = {f"prover-{n}": prove for n in range(threads)}

@@ -28,8 +28,8 @@ from queries.config.routes import Chain
 from queries.database.chain_records import claim_poll, record_head, record_node
 from queries.database.clock import shared_now
 from queries.database.light_clients import light_client_row, store_fault, store_state, stored_state
-from queries.feeds.look import is_look_due, look_for_feeds
-from queries.feeds.run import submit_due_runs
+from queries.feeds.look import are_logs_awaited, look_for_feeds
+from queries.feeds.run import is_block_expected, submit_due_runs
 from queries.models import ChainRecord, LightClient, NodeRecord
 from queries.prover.context import ProverContext
 from queries.prover.keeper import keep_awake
@@ -56,8 +56,9 @@ class Watch:
     def poll_once(self) -> None:
         """Poll the chains that are due, and submit the runs of feeds that are."""
         for chain_id in sorted(self._sources | self._destinations):
-            record = None if self._is_stopped() else claim_poll(chain_id, self._context.limits)
-            if record:
+            if self._is_stopped():
+                break
+            if record := claim_poll(chain_id, self._context.limits, is_block_expected):
                 is_full_check = record.checked_at == record.polled_at
                 self._poll(self._context.chain(chain_id), record, is_full_check=is_full_check)
                 if chain_id in self._sources:
@@ -75,7 +76,7 @@ class Watch:
             self._follow_light_client(chain)
         elif is_full_check:  # it may have had beacon nodes
             LightClient.objects.filter(chain=chain.id).delete()
-        asks_final = is_full_check or not record.recorded_at or is_look_due(record)
+        asks_final = is_full_check or not record.recorded_at or are_logs_awaited(chain.id)
         known_final = None if asks_final else record.final_number
         pool = self._context.client(chain.id)
         nodes = dict(enumerate(map(pool.view, pool.nodes), 1))

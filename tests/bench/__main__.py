@@ -34,7 +34,7 @@ MEASURES: dict[tuple[str, ...], Callable[[Bench], Iterator[Row]]] = {
     (many_batches.MANY_BATCHES,): many_batches.many_batches,
     (many_batches.TWO_WORKERS,): many_batches.two_workers,
     (one_block.LATENCY,): one_block.latency,
-    (one_block.DELIVERY,): one_block.delivery,
+    (one_block.DELIVERY, one_block.FEED): one_block.delivery,
     tuple(one_block.NODE_REQUESTS): one_block.node_requests,
     (lookups.LOOKUP,): lookups.lookup,
 }

@@ -1,6 +1,6 @@
-"""thousand_accounts…, latency_blocks, delivery_blocks, node_requests_…: accounts of one block.
+"""thousand_accounts…, latency_blocks, …_blocks, node_requests_…: accounts of one block.
 
-They measure from submission to DONE, except delivery_blocks.
+They measure from submission to DONE, except delivery_blocks and feed_blocks.
 
 The reference is a plain script for the same accounts on the same chain, with a block per second.
 
@@ -10,9 +10,10 @@ compared. Each pair of turns begins at another moment between two blocks, becaus
 by up to a second. The script that waits is timed once, on a part of the accounts, and scaled.
 
 latency_blocks proves one account. delivery_blocks delivers one, and compares the blocks from the
-proof's transaction to the delivery's with those from submission to the proof's. node_requests_…
-count the JSON-RPC calls per fact, for 1 and 100 accounts. Their reference is the plain script's
-header, proof, transaction and receipt, without the polls before the receipt.
+proof's transaction to the delivery's with those from submission to the proof's. feed_blocks
+compares the blocks from a feed's due block to the delivery's with those of such a batch from its
+newest block. node_requests_… count the JSON-RPC calls per fact, for 1 and 100 accounts. Their reference is
+the plain script's header, proof, transaction and receipt, without the polls before the receipt.
 """
 
 import time
@@ -32,7 +33,7 @@ from tests.bench.plain_script import Outcome, run_pipelined_script, run_sequenti
 from tests.bench.rows import Bench, Row
 from tests.bench.service import BenchService, proving
 from tests.rigs.faulty_node import Node
-from tests.rigs.service import wait_until
+from tests.rigs.service import request, wait_until
 
 WAITING, PIPELINED = "thousand_accounts", "thousand_accounts_pipelined"
 MIN_SPEED_UP = {WAITING: 10, PIPELINED: 1}
@@ -40,6 +41,7 @@ POLL_SECONDS = 0.05
 
 LATENCY, MAX_LATENCY = "latency_blocks", 3.0  # two blocks and a second
 DELIVERY, MAX_DELIVERY_BLOCKS = "delivery_blocks", 2.0
+FEED, MAX_FEED_BLOCKS, FEED_EVERY = "feed_blocks", 2.0, 10
 FAST_POLL_SECONDS = 0.02
 
 # Accounts, and the maximum of calls per fact.
@@ -171,7 +173,7 @@ def latency(bench: Bench) -> Iterator[Row]:
 
 
 def delivery(bench: Bench) -> Iterator[Row]:
-    turns, ours, proofs = bench.sizes.latencies, list[int](), list[int]()
+    turns, ours, proofs, feeds = bench.sizes.latencies, list[int](), list[int](), list[int]()
     with (
         closing(BenchChain(1)) as chain,
         scratch_database() as database,
@@ -186,26 +188,57 @@ def delivery(bench: Bench) -> Iterator[Row]:
             "args": [account, "$block", 1],
             "gas": "100000",
         }
+        entry = {"accounts": {account: {"props": ["BALANCE"], "slots": []}}}
         for turn in range(turns):
             bench.say(f"{turn + 1} of {turns}")
             chain.wait_for_a_block()
             head = chain.head
-            entry = {"accounts": {account: {"props": ["BALANCE"], "slots": []}}}
             batch = running.submit({CHAIN_ID: {head: entry}}, deliver=[call])
             status = _status_once_delivered(running, batch)
             steps = status["queries"][0]["steps"]
             proven = int(chain.receipt(steps[-1]["transactionHash"])["blockNumber"], 16)
             ours.append(int(status["deliveries"][0]["transactionBlock"]) - proven)
             proofs.append(proven - head)
-    yield Row(
-        DELIVERY,
-        "the proof's transaction to the delivery's, beside submission to the proof's",
-        mean(ours),
-        mean(proofs),
-        "blocks",
-        max_ours=MAX_DELIVERY_BLOCKS,
-        remarks=(f"of {turns}: {_range(ours)}, the proof {_range(proofs)}",),
-    )
+        if FEED in bench.wanted:
+            body = request({CHAIN_ID: {"block:$due": entry}}, to=CHAIN_ID, deliver=[call])
+            made = running.post("/feeds", {"every": f"{FEED_EVERY} blocks", "batch": body}).json()
+            feeds = list(_feed_blocks(bench, running, made["id"], turns))
+    if DELIVERY in bench.wanted:
+        yield Row(
+            DELIVERY,
+            "the proof's transaction to the delivery's, beside submission to the proof's",
+            mean(ours),
+            mean(proofs),
+            "blocks",
+            max_ours=MAX_DELIVERY_BLOCKS,
+            remarks=(f"of {turns}: {_range(ours)}, the proof {_range(proofs)}",),
+        )
+    if FEED in bench.wanted:
+        alone = [ours_ + proof for ours_, proof in zip(ours, proofs, strict=True)]
+        yield Row(
+            FEED,
+            "what a feed takes longer from its due block to the delivery than a batch alone",
+            mean(feeds) - mean(alone),
+            mean(alone),
+            "blocks",
+            max_ours=MAX_FEED_BLOCKS,
+            remarks=(f"of {turns}: {_range(feeds)}, a batch alone {_range(alone)}",),
+        )
+
+
+def _feed_blocks(bench: Bench, running: BenchService, feed: str, turns: int) -> Iterator[int]:
+    """The blocks from the due block of each run to its delivery."""
+    seen = set[str]()
+    while len(seen) < turns:
+        runs = running.get(f"/feeds/{feed}").json()["runs"]
+        for run in runs[::-1]:
+            if (batch := run["batchQueryId"]) not in seen and len(seen) < turns:
+                bench.say(f"run {len(seen) + 1} of {turns}")
+                seen.add(batch)
+                status = _status_once_delivered(running, batch)
+                due = int(run["due"].removeprefix("block:"))
+                yield int(status["deliveries"][0]["transactionBlock"]) - due
+        time.sleep(FAST_POLL_SECONDS)
 
 
 def _status_once_delivered(running: BenchService, batch: str) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Sizes:
     )
     batches: int = _size(5_000, 40, "many_batches_…: batches of one account each")
     blocks: int = _size(50, 8, "many_batches_…: blocks that the batches are spread over")
-    latencies: int = _size(5, 1, "latency_blocks, delivery_blocks: batches, in turn")
+    latencies: int = _size(5, 1, "latency_blocks, delivery_blocks, feed_blocks: batches, in turn")
     nodes: int = _size(1, 1, "thousand_accounts…, many_batches_…, …_blocks: names of the node")
 
 
