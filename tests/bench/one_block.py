@@ -12,8 +12,9 @@ by up to a second. The script that waits is timed once, on a part of the account
 latency_blocks proves one account. delivery_blocks delivers one, and compares the blocks from the
 proof's transaction to the delivery's with those from submission to the proof's. feed_blocks
 compares the blocks from a feed's due block to the delivery's with those of such a batch from its
-newest block. node_requests_… count the JSON-RPC calls per fact, for 1 and 100 accounts. Their reference is
-the plain script's header, proof, transaction and receipt, without the polls before the receipt.
+newest block. node_requests_… count the JSON-RPC calls per fact, for 1 and 100 accounts. Their
+reference is the plain script's header, proof, transaction and receipt, without the polls before
+the receipt.
 """
 
 import time

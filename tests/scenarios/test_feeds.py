@@ -422,6 +422,7 @@ def test_a_feed_runs_at_once_when_it_is_told_to(proving: Service) -> None:
 
     run = run_now().json()
     assert run["deliveries"] == ["WAITING"], run
+    proving.chain.mine(3)  # so that the block is final
     (done,) = feed.wait_for_runs(1)
     assert done["batchQueryId"] == run["batchQueryId"]
     feed.change(budget="1")
