@@ -32,6 +32,8 @@ from queries.models import (
     ChainCost,
     ChainRecord,
     DailyCount,
+    Delivery,
+    Feed,
     JobTransaction,
     LightClient,
     NodeRecord,
@@ -40,7 +42,7 @@ from queries.models import (
 )
 from queries.reading.chain_objects import facts_by_route
 from queries.reading.registry_states import registry_states
-from queries.statuses import ENDED_STATUSES, BatchStatus
+from queries.statuses import ENDED_STATUSES, BatchStatus, FeedState
 from queries.transactions.budget import spent_in_24_hours
 from queries.transactions.lane import stopped_lanes
 
@@ -54,12 +56,14 @@ WAITS_FOR_NODES = Q(
 QUEUES = {
     "batches": Batch.objects,
     "block_jobs": BlockJob.objects,
+    "deliveries": Delivery.objects,
     "webhook_deliveries": WebhookDelivery.objects,
 }
 GAUGES = {
     "batches": "Batches that have not ended.",
     "oldest_batch_age_seconds": "Seconds since the oldest open batch was submitted; 0 if there is "
     "none.",
+    "feeds": "Feeds by state, without those that have ended.",
     "block_jobs": "Block jobs by stage: block (not final or not read yet), proof, transaction "
     "(sent, not confirmed yet).",
     "waiting_jobs": "Block jobs by the code of what they wait for.",
@@ -139,6 +143,7 @@ def metrics(
     now, samples = shared_now(), defaultdict[str, list[Sample]](list)
     for name, sample in chain(
         _batch_samples(now),
+        _feed_samples(),
         _job_samples(),
         _queue_samples(now),
         _result_samples(),
@@ -173,6 +178,14 @@ def _batch_samples(now: datetime) -> Iterator[NamedSample]:
     firsts = [first for _, _, first in groups if first]
     oldest = ULID.from_str(min(firsts)).datetime if firsts else now
     yield _sample("oldest_batch_age_seconds", _seconds_since(oldest, now))
+
+
+def _feed_samples() -> Iterator[NamedSample]:
+    states = [state for state in FeedState if state is not FeedState.ENDED]
+    rows = Feed.objects.filter(state__in=states).values_list("state")
+    counts = dict(rows.annotate(Count("pk")).order_by())
+    for state in states:
+        yield _sample("feeds", counts.get(state, 0), state=state)
 
 
 def _job_samples() -> Iterator[NamedSample]:

@@ -11,7 +11,8 @@ from queries import transitions
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Routes
 from queries.database.leases import claim_one
-from queries.models import Batch, BlockJob, ChainRecord, RegistryRecord, SentTransaction
+from queries.models import Batch, BlockJob, ChainRecord, Feed, RegistryRecord, SentTransaction
+from queries.statuses import FeedState
 from queries.transactions.costs import close_and_charge, count_final_cost
 from queries.wait_reasons import Reason
 from tests.explorer.monitoring.exposition import metric_samples
@@ -23,6 +24,7 @@ from tests.queries.api.served_api import (
     ROUTES,
     SEPOLIA,
     WALLET,
+    made_feed,
     make_key,
     record_head,
     submitted,
@@ -42,6 +44,16 @@ def test_batches_are_counted_until_they_end() -> None:
     samples = metric_samples()
     assert set(samples["tacitus_batches"].values()) == {0}
     assert samples["tacitus_batches_ended_total"] == {("DONE",): 0, ("REJECTED",): 2}
+
+
+def test_feeds_are_counted_until_they_end() -> None:
+    record_head(SEPOLIA, number=7, timestamp=int(timezone.now().timestamp()))
+    entry = {"header": ["NONCE"]}
+    batch = BATCH | {"data": {str(SEPOLIA): {"block:$due": entry}}}
+    for state in (FeedState.ACTIVE, FeedState.PAUSED, FeedState.ENDED):
+        feed = made_feed(make_key(), {"every": "300 blocks", "batch": batch})
+        Feed.objects.filter(pk=feed).update(state=state)
+    assert metric_samples()["tacitus_feeds"] == {("ACTIVE",): 1, ("PAUSED",): 1}
 
 
 def test_the_queue_wait_grows_while_no_prover_runs() -> None:
