@@ -201,6 +201,7 @@ def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
         file(
             "docs/monitoring/<str:name>", docs.download, "monitoring", files=docs.MONITORING_FILES
         ),
+        file("docs/recipes/<str:name>", docs.download, "recipe", files=docs.RECIPE_FILES),
     ]
 
 

@@ -35,6 +35,7 @@ CONTRACT_FILES = {path.name: path for path in _package_files(CONTRACTS)}
 OTHER_ABIS = {"router": "FactsRouter", "lookup": "FactsLookup"}
 MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
 MONITORING_FILES = {name: MONITORING / name for name in ("dashboard.json", "alerts.yml")}
+RECIPE_FILES = {path.name: path for path in (guides.FOLDER / "recipes").glob("*.toml")}
 CLIENT = settings.BASE_DIR / "queries" / "client"
 CLIENT_FILES = {
     "tacitus.mjs": CLIENT / "typescript" / "tacitus.mjs",
@@ -46,9 +47,11 @@ SERVED_FILES = {
     **{name: f"/{name}" for name in CLIENT_FILES},
     **{name: f"/contracts/{name}" for name in CONTRACT_FILES},
     **{name: f"/docs/monitoring/{name}" for name in MONITORING_FILES},
+    **{name: f"/docs/recipes/{name}" for name in RECIPE_FILES},
 }
 MEDIA_TYPES = {
     ".json": "application/json",
+    ".toml": "application/toml",
     ".py": "text/x-python; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
     ".ts": "application/typescript; charset=utf-8",

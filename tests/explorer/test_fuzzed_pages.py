@@ -46,7 +46,7 @@ PATHS = (
     "explorer/registry/11155111", "explorer/routes", "explorer/newest", "explorer/chains",
     "search", "docs",
     "docs/running", "docs/first-fact", "docs/api", "docs/api.md", "llms.txt",
-    "docs/monitoring/alerts.yml", "contracts/IFactsRegistry.sol",
+    "docs/monitoring/alerts.yml", "docs/recipes/rate-feed.toml", "contracts/IFactsRegistry.sol",
     "contracts/abi/native.json", "contracts/tacitus-contracts.tgz",
     "docs/monitoring/dashboard.json", "openapi.json", "tacitus.py", "tacitus.mjs",
     "tacitus.d.ts", "tacitus.tgz", "dashboard",
