@@ -316,7 +316,8 @@ class Feed(models.Model):
     interval = models.PositiveBigIntegerField(default=1)  # blocks of the source, or seconds
     # The block or Unix time of the next run; LOGS: the next block to read.
     due = models.PositiveBigIntegerField()
-    # VALUE: what the last run was for, as a number; and the time of its block.
+    # VALUE: what the last run was for, as a number, and the source's time then; null: another run
+    # for this value follows.
     last_value = models.CharField(max_length=64, default="")
     last_run_time = models.PositiveBigIntegerField(null=True)
     catch_up = models.CharField(max_length=6, choices=CatchUp.choices)

@@ -23,7 +23,8 @@ class DueRun:
     selector: Selector
     values: Values
     log_index: int = 0
-    value: int | None = None  # that has changed, as of the source's head at this time:
+    # Of a value: the number, and the source's time; None: another run for it follows.
+    value: int | None = None
     head_time: int | None = None
     error: RefusalError | None = None  # why it has no batch
 

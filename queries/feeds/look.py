@@ -153,11 +153,16 @@ def _look_at_values(
     idle = []
     for feed, value in zip(feeds, source.numbers(facts), strict=True):
         due, wanted = blocks[feed.pk], watched[feed.pk]
-        is_due = not feed.last_value or wanted.change.is_reached(int(feed.last_value, 16), value)
-        if wanted.heartbeat and feed.last_run_time is not None:
-            is_due |= record.timestamp >= feed.last_run_time + wanted.heartbeat
+        before, last_time = feed.last_value and int(feed.last_value, 16), feed.last_run_time
+        has_changed = before == "" or wanted.change.is_reached(before, value)
+        is_due = has_changed or last_time is None
+        if wanted.heartbeat and last_time is not None:
+            is_due |= record.timestamp >= last_time + wanted.heartbeat
         if is_due:
-            run = replace(scheduled_run(due), value=value, head_time=record.timestamp)
+            # The block that a contract names is older, and deliveries may have it name a newer one.
+            is_last = not has_changed or "block" not in batch_of(feed.request)
+            head_time = record.timestamp if is_last else None
+            run = replace(scheduled_run(due), value=value, head_time=head_time)
             submit_found(feed, [run], due + feed.interval, routes)
         else:
             idle.append(feed.pk)
