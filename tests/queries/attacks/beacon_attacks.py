@@ -404,7 +404,9 @@ def a_finalized_block_after_the_attested_one() -> Trial:
 
 @update_attack("SlotNotBegun")
 def a_signature_of_a_slot_that_has_not_begun() -> Trial:
-    return Trial(parts_of(update_at(FINALIZED, signature=66)), now=FINALIZED + 65)
+    """It begins in an hour, so not while the tests run."""
+    hour = 3600 // CHAIN.seconds_per_slot
+    return Trial(parts_of(update_at(FINALIZED, signature=65 + hour)), now=FINALIZED + 65)
 
 
 # The next committee
