@@ -224,12 +224,16 @@ def test_a_reorg_that_removes_the_proof_and_the_delivery_is_repaired(
         assert target.read("count()") == 0
         wait_until(lambda: target.read("count()"), what="both are sent again")
         wait_until(lambda: deliveries(served, batch)[0]["state"] == "DELIVERED")
+        again = [transaction["hash"] for transaction in chain.transactions_of(SIGNER)[-2:]]
+        assert again == sent  # their price may have changed
+        # The prover charges each in a pass of its own.
+        wait_until(
+            lambda: int(served.status(batch)["spent"]) == sum(map(chain.cost, sent)),
+            what=lambda: f"{list(map(chain.cost, sent))} spent: {served.status(batch)}",
+        )
     assert served.is_proven(HOLDER, block)
     assert deliveries(served, batch)[0]["transactionHash"] == row["transactionHash"]
     assert target.read("count()") == 1
-    again = [transaction["hash"] for transaction in chain.transactions_of(SIGNER)[-2:]]
-    assert again == sent  # their price may have changed
-    wait_until(lambda: int(served.status(batch)["spent"]) == sum(map(chain.cost, sent)))
 
 
 class Switch:
