@@ -83,16 +83,15 @@ def _work(task: str, work: Callable[[OnClaim], bool]) -> None:
         nonlocal next_task_at
         next_task_at = _send_if_earlier(next_task_at, task)
 
-    has_worked = False
+    has_worked = is_over = False
     with log_errors(partial(_send_again, task)):
-        while work(send_next_task):
-            has_worked = True
-            if time.monotonic() > end:
-                send_next_task()
-                return
+        while not is_over and work(send_next_task):
+            has_worked, is_over = True, time.monotonic() > end
         if has_worked:
             for name in QUEUES:
-                _send_if_earlier(math.inf, name)
+                # While rows are due, one message a task: they would multiply.
+                is_announced = is_over and name == task
+                _send_if_earlier(next_task_at if is_announced else math.inf, name)
 
 
 def _send_again(task: str, seconds: float) -> None:

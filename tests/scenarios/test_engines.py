@@ -269,11 +269,20 @@ def test_beat_ends_while_it_waits_for_the_broker(
 
 @celery_broker
 def test_each_queue_can_have_its_own_worker(
-    new_service: NewService, chain: Chain, broker: str
+    new_service: NewService, chain: Chain, new_node: NewNode, broker: str
 ) -> None:
-    """One that delivers webhooks has no signer's key. Threads work as processes do."""
-    service = new_service()
-    with installed(service, chain, broker), receiver() as hook:
+    """One that delivers webhooks has no signer's key. Threads work as processes do.
+
+    A task that ends because it took long announces webhooks too.
+    """
+    service, node = new_service(), new_node(chain)
+
+    def answer_late(_: object, receipt: object) -> object:
+        time.sleep(1.5)
+        return receipt
+
+    with installed(service, chain, broker, node.url), receiver() as hook:
+        node.falsify("eth_getTransactionReceipt", answer_late)
         service.work("--queues", "tacitus-proving", "--pool", "threads")
         batch = service.submit_balance(chain.mine(2) - 1, webhook={"url": hook.url})
         service.wait(batch)
