@@ -51,7 +51,7 @@ def run(
 
     def deliver() -> None:
         work = partial(deliver_once, limits)
-        _poll_and_work(work, lambda: None, alarm, WEBHOOK_POLL_INTERVAL, webhook_lock)
+        _poll_and_work(work, lambda: 0.0, alarm, WEBHOOK_POLL_INTERVAL, webhook_lock)
 
     def watch() -> None:
         context = new_context()
@@ -79,8 +79,8 @@ def seconds_until_due(*queues: QuerySet[Any]) -> float | None:
     now = shared_now()
     # Not `Min`: SQLite would read all rows that are not queued.
     rows = (queue.filter(lease_free_condition(now), due_at__isnull=False) for queue in queues)
-    next_rows = filter(None, (queue.order_by("due_at").first() for queue in rows))
-    return min(((row.due_at - now).total_seconds() for row in next_rows), default=None)
+    times = (queue.order_by("due_at").values_list("due_at", flat=True).first() for queue in rows)
+    return min(((due_at - now).total_seconds() for due_at in times if due_at), default=None)
 
 
 def _poll_and_work(
@@ -111,11 +111,12 @@ def _poll_and_work(
             stack.callback(on_claim)
             while has_lock and not alarm.stopped:
                 ring_count = alarm.ring_count
-                if work(on_claim):
-                    break
                 due = seconds_to_due()
-                pause = poll_interval if due is None else min(max(due, 0.01), poll_interval)
-                alarm.sleep(pause, ring_count)
+                if due is not None and due <= 0:
+                    if work(on_claim):
+                        break
+                    due = None  # another worker has claimed it
+                alarm.sleep(poll_interval if due is None else min(due, poll_interval), ring_count)
                 close_old_connections()
         alarm.ring()  # its result may be due before the polling thread wakes
     connections.close_all()
