@@ -43,6 +43,7 @@ def served(chain: Chain, install: Install) -> Iterator[Service]:
         service.set_limits(
             delivery_attempts=ATTEMPTS,
             delivery_pause=0.2,
+            poll_interval=0.5,
             node_check_interval=1,
             max_retry_delay=1,
             replace_after=2,

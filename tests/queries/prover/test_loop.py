@@ -24,7 +24,7 @@ def _running_loop(
 ) -> Iterator[None]:
     monkeypatch.setattr(loop, "work_once", work)
     monkeypatch.setattr(loop, "deliver_once", deliver)
-    monkeypatch.setattr(loop, "seconds_until_due", lambda *_, **__: None)
+    monkeypatch.setattr(loop, "seconds_until_due", lambda *_, **__: 0.0)
     monkeypatch.setattr(loop, "PAUSE_AFTER_ERROR", 0.01)
     alarm = Alarm()
     threads = loop.run(lambda: ProverContext(Routes({}), Signer(SIGNER_KEY)), 1, alarm, 0.01)
