@@ -13,6 +13,7 @@ from tests.chaos.background import in_background
 from tests.chaos.checks import Checks
 from tests.chaos.clients import Clients
 from tests.chaos.faults import Faults
+from tests.chaos.feeds import Feeds
 from tests.chaos.installation import Installation, Options
 
 DATABASES, ENGINES = ("sqlite", "postgres"), ("embedded", "celery")
@@ -27,19 +28,23 @@ def run(options: Options) -> int:
     print(f"{options} …", flush=True)
     with ExitStack() as stack:
         installation = Installation(options, folder, stack)
-        clients, faults = Clients(installation), Faults(installation)
-        checks = Checks(installation, clients)
-        with in_background(installation.keep_chains_busy):
+        clients, feeds = Clients(installation), Feeds(installation)
+        faults, checks = Faults(installation, feeds), Checks(installation, clients, feeds)
+        installation.start_clocks()
+        with in_background(installation.keep_chains_busy), in_background(feeds.switch_refusals):
             with in_background(clients.submit_batches):
                 faults.run()
+            installation.slow_clocks()
             problems = faults.problems
             try:
+                problems += feeds.end()
                 checks.await_rest()
                 problems += checks.problems()
             except AssertionError as error:
                 problems.append(f"the web server does not answer: {error}")
             problems += checks.check_programs()
-    print(f"  {len(clients.batches)} batches, {len(checks.facts)} facts")
+    counts = f"{len(clients.batches)} batches, {len(feeds.batches)} runs of feeds"
+    print(f"  {counts}, {len(checks.facts)} facts")
     for problem in problems:
         print(f"  WRONG: {problem}")
     print(f"  again: {options}; logs in {folder}", flush=True)

@@ -14,7 +14,15 @@ import requests
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from tests.chaos.clients import ACCOUNT_FIELDS, HEADER_FIELDS, MAX_IDLE_SECONDS, Clients, Fact
+from tests.chaos.clients import (
+    ACCOUNT_FIELDS,
+    HEADER_FIELDS,
+    MAX_IDLE_SECONDS,
+    Batch,
+    Clients,
+    Fact,
+)
+from tests.chaos.feeds import Feeds
 from tests.chaos.installation import ACCOUNTS, SLOTS, A, Installation
 from tests.rigs.anvil import Chain
 from tests.rigs.service import SIGNER, wait_until
@@ -46,11 +54,16 @@ class Share(NamedTuple):
 class Checks:
     """Checks yield a sentence per problem."""
 
-    def __init__(self, installation: Installation, clients: Clients) -> None:
-        self._installation, self._clients = installation, clients
+    def __init__(self, installation: Installation, clients: Clients, feeds: Feeds) -> None:
+        self._installation, self._clients, self._feeds = installation, clients, feeds
         self._service, self._chains = installation.service, installation.chains
         self._listed: list[dict[str, Any]] = []
         self.facts: dict[Fact, set[int | None]] = defaultdict(set)  # the API's answers
+
+    @property
+    def _batches(self) -> list[Batch]:
+        """Of the clients and the feeds."""
+        return self._clients.batches + self._feeds.batches
 
     def await_rest(self) -> None:
         """Wait until all work has ended, or nothing has ended for `MAX_IDLE_SECONDS`."""
@@ -62,11 +75,11 @@ class Checks:
             time.sleep(1)
 
     def _count_open(self) -> tuple[int, ...]:
-        """The numbers of batches, webhooks and transactions that have not ended."""
+        """The numbers of batches, webhooks, transactions and deliveries that have not ended."""
         self._listed = [batch for key in self._service.keys for batch in self._list_batches(key)]
         batches = sum(not batch["ended"] for batch in self._listed)
         webhooks = sum(count < 0 for count in self._count_webhooks().values())
-        return batches, webhooks, self._open_transactions()
+        return batches, webhooks, self._open_transactions(), self._feeds.count_open()
 
     def _list_batches(self, key: str) -> Iterator[dict[str, Any]]:
         cursor, is_last = None, False
@@ -101,14 +114,15 @@ class Checks:
                     yield f"nonces on {chain.id} are {state} after {len(sent)}: {list(waiting)}"
             yield from self._check_costs(chain, sent)
             yield from self._check_repetitions(chain, sent)
+        yield from self._feeds.problems()
 
     def _check_batches(self) -> Iterator[str]:
         """All batches are DONE, and listed once."""
         listed = Counter(batch["internalId"] for batch in self._listed)
-        listed.subtract(batch.id for batch in self._clients.batches if batch.id)
+        listed.subtract(batch.id for batch in self._batches if batch.id)
         if wrong := {batch: count for batch, count in listed.items() if count}:
             yield f"batches are listed too often (1) or not at all (-1): {wrong}"
-        for batch in self._clients.batches:
+        for batch in self._batches:
             if not batch.id:
                 yield f"a batch was not taken ({batch.refused or 'no answer'}): {batch.body}"
         for status in self._listed:
@@ -123,7 +137,7 @@ class Checks:
             (event["event"], event["batchQueryId"], event["queryStatus"]) for event in contents
         }
         webhooks = Counter((batch, status) for _, batch, status in events)
-        with_webhook = {batch.id for batch in self._clients.batches if "webhook" in batch.body}
+        with_webhook = {batch.id for batch in self._batches if "webhook" in batch.body}
         webhooks.subtract(
             (batch["internalId"], batch["queryStatus"])
             for batch in self._listed
@@ -140,7 +154,7 @@ class Checks:
     def _check_facts(self) -> Iterator[str]:
         """Registry and API have the facts of DONE batches as the chain's own node has them."""
         done = {batch["internalId"] for batch in self._listed if batch["queryStatus"] == "DONE"}
-        for batch in self._clients.batches:
+        for batch in self._batches:
             if batch.id in done:
                 answered = self._answered_facts(batch.id)
                 for fact in batch.facts:

@@ -13,6 +13,7 @@ import psycopg
 
 from tests.chaos.background import in_background
 from tests.chaos.clients import FEE
+from tests.chaos.feeds import Feeds
 from tests.chaos.installation import FINALITY, NODES, A, B, Installation
 from tests.rigs.faulty_node import Node
 from tests.rigs.service import SIGNER, Process
@@ -38,8 +39,8 @@ class Faults:
     A lane runs all its faults in an order that depends on the seed, again and again.
     """
 
-    def __init__(self, installation: Installation) -> None:
-        self._installation = installation
+    def __init__(self, installation: Installation, feeds: Feeds) -> None:
+        self._installation, self._feeds = installation, feeds
         self._max_seconds = min(installation.options.seconds / 20, MAX_FAULT_SECONDS)
         self._ended = threading.Event()
         self.problems: list[str] = []
@@ -77,7 +78,7 @@ class Faults:
             for named_program in self._installation.programs.items()
         ]
         fail_broker = [self._fail_broker] if self._installation.broker else []
-        return [*kills, fail_database, *fail_broker, self._fail_receiver]
+        return [*kills, fail_database, *fail_broker, self._fail_receiver, self._refuse_deliveries]
 
     def _kill(self, name: str, program: Process, chance: random.Random) -> None:
         if not program.runs:
@@ -113,6 +114,11 @@ class Faults:
         self._installation.receiver.statuses = [503]
         self._wait(chance)
         self._installation.receiver.statuses = [200]
+
+    def _refuse_deliveries(self, chance: random.Random) -> None:
+        self._feeds.are_refused = True
+        self._wait(chance)
+        self._feeds.are_refused = False
 
     def _reorganise(self, chain_id: int, chance: random.Random) -> None:
         """Replace the last blocks by empty ones."""

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import threading
+import time
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from tests.rigs.anvil import ETHER, L1_BLOCK, Chain, RpcError, call_data
+from tests.rigs.anvil import DAY, ETHER, L1_BLOCK, Chain, RpcError, call_data
 from tests.rigs.faulty_node import Node
 from tests.rigs.gate import Gate, gate_before
 from tests.rigs.receiver import receiver
@@ -27,6 +28,9 @@ NODES = 3  # of each chain
 FINALITY = 3  # blocks that the operator waits for; a reorg replaces fewer
 ATTESTER_KEY = f"0x{101:064x}"
 RECENT_BLOCKS = 16  # few, so that batches share facts
+SIMULATED_SECONDS = 7 * DAY  # that pass by the chains' clocks during the faults
+MAX_BLOCK_SECONDS = 2 * 3_600  # less than the shortest interval of a feed; then less time passes
+AGE = 10 * DAY  # of the chains, so that their heads stay in the past
 
 # Account 0 has storage; the last three do not exist.
 ACCOUNTS = tuple(to_checksum_address(keccak(text=f"account {n}")[:20]) for n in range(9))
@@ -56,7 +60,7 @@ class Installation:
         self.reorganised: set[tuple[int, int]] = set()  # transactions: (chain, nonce)
         self.receiver = stack.enter_context(receiver())
         self.chains = {
-            chain_id: stack.enter_context(closing(Chain(chain_id))) for chain_id in (A, B)
+            chain_id: stack.enter_context(closing(Chain(chain_id, age=AGE))) for chain_id in (A, B)
         }
         self.nodes = {
             chain_id: [stack.enter_context(closing(Node(chain))) for _ in range(NODES)]
@@ -66,7 +70,8 @@ class Installation:
         server = postgres if options.database == "postgres" else ""
         database = stack.enter_context(new_database(folder, server=server))
         self.service = stack.enter_context(closing(Service(folder, database)))
-        self.service.settings["ALLOW_PRIVATE_WEBHOOKS"] = "1"
+        self.service.settings |= {"ALLOW_PRIVATE_WEBHOOKS": "1", "FEED_SECONDS": "1"}
+        self.service.set_limits(poll_interval=1, max_lag=3_600, delivery_pause=1)
         self.broker: Gate | None = None
         if options.engine == "celery":
             gate = gate_before(os.environ.get("CELERY_BROKER") or BROKER)
@@ -102,7 +107,6 @@ class Installation:
         self.service.add_registry("attested", b, a, signers=signers, threshold=1)
         for chain in (a, b):
             chain.mine(RECENT_BLOCKS, seconds=1)
-            chain.rpc("anvil_setIntervalMining", 1)
 
     def _start_prover(self) -> Process:
         return self.service.work() if self.broker else self.service.prove()
@@ -119,20 +123,39 @@ class Installation:
         settings = {"ROUTES_FILE": str(routes), "ATTESTER_KEY": ATTESTER_KEY}
         return self.service.start("attest", *route, "--watch", **settings)
 
+    def start_clocks(self) -> None:
+        """Let so much time pass on both chains, and a bit more, during the faults."""
+        seconds = self.options.seconds
+        passing = min(SIMULATED_SECONDS, MAX_BLOCK_SECONDS * seconds)
+        self._end_time = int(self.chains[A].header("latest")["timestamp"], 16) + passing
+        self._mine_every_second(round(1.25 * passing / seconds))  # no block is mined in a reorg
+
+    def slow_clocks(self) -> None:
+        """Once that time has passed, let it pass as fast as it does here."""
+        for chain in self.chains.values():
+            while int(chain.header("latest")["timestamp"], 16) < self._end_time:
+                time.sleep(0.5)
+        self._mine_every_second(1)
+
+    def _mine_every_second(self, block_seconds: int) -> None:
+        for chain in self.chains.values():
+            chain.rpc("anvil_setBlockTimestampInterval", block_seconds)
+            chain.rpc("anvil_setIntervalMining", 1)
+
     def keep_chains_busy(self, stopped: threading.Event) -> None:
         """Every second, change a balance on both chains and show B a final block of A."""
         chance = random.Random(self.options.seed)
         while not stopped.wait(0.9):
             for chain in self.chains.values():
                 wei = hex(chance.randrange(ETHER))
-                _send(chain, 1, {"to": chance.choice(EXISTING[1:]), "value": wei})
+                send(chain, 1, {"to": chance.choice(EXISTING[1:]), "value": wei})
             final = self.chains[A].head - FINALITY
             block_hash = bytes.fromhex(self.chains[A].header(final)["hash"][2:])
             data = call_data("set(uint64,bytes32)", final, block_hash)
-            _send(self.chains[B], 2, {"to": L1_BLOCK, "data": data})
+            send(self.chains[B], 2, {"to": L1_BLOCK, "data": data})
 
 
-def _send(chain: Chain, sender: int, transaction: dict[str, str]) -> None:
+def send(chain: Chain, sender: int, transaction: dict[str, str]) -> None:
     account = chain.rpc("eth_accounts")[sender]
     nonce = chain.rpc(
         "eth_getTransactionCount", account, "latest"
