@@ -121,7 +121,7 @@ class Faults:
         self._feeds.are_refused = False
 
     def _reorganise(self, chain_id: int, chance: random.Random) -> None:
-        """Replace the last blocks by empty ones."""
+        """Replace the last blocks by empty ones, which are closer to each other."""
         chain, depth = self._installation.chains[chain_id], chance.randrange(1, FINALITY)
         chain.rpc("anvil_setIntervalMining", 0)  # stop mining
         try:
@@ -134,9 +134,11 @@ class Faults:
             sent += chain.transactions_of(SIGNER, since=chain.head - depth + 1)
             nonces = {(chain_id, int(transaction["nonce"], 16)) for transaction in sent}
             self._installation.reorganised |= nonces
+            block_seconds = self._installation.block_seconds * 3 // 4
+            chain.rpc("anvil_setBlockTimestampInterval", block_seconds)
             chain.reorganise(depth)
         finally:
-            chain.rpc("anvil_setIntervalMining", 1)
+            self._installation.mine_every_second(chain)
 
     def _node_faults(self, chain: int) -> list[Fault]:
         """All nodes fail, or one fails or lies."""
@@ -176,6 +178,14 @@ class Faults:
 def _change_digit(text: str) -> str:
     """Change the last digit of a hex string."""
     return text[:-1] + f"{int(text[-1], 16) ^ 1:x}" if len(text) > 2 else text
+
+
+def _lie_about_head(params: list[Any], true: Any) -> Any:
+    """Say that the newest block is far ahead, and of now."""
+    if params[0] != "latest" or not true:
+        return true
+    number, timestamp = hex(int(true["number"], 16) + 1_000), hex(int(time.time()))
+    return true | {"number": number, "timestamp": timestamp}
 
 
 # A method, the field of its result that is changed (all of it if empty), and the change.

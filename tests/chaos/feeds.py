@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import requests
 
 from tests.chaos.clients import FEE, MAX_IDLE_SECONDS, Batch, Fact
-from tests.chaos.installation import EXISTING, A, B, Installation, send
+from tests.chaos.installation import EXISTING, FINALITY, A, B, Installation, send
 from tests.rigs.anvil import DAY, call_data
 from tests.rigs.service import accounts, request, wait_until
 from tests.scenarios.deliveries import ON_BALANCE, OPEN, Target
@@ -65,7 +65,9 @@ class Feed:
     runs: list[dict[str, Any]] = field(default_factory=list)  # oldest first
 
     def __str__(self) -> str:
-        return f"feed {self.id} ({self.plan})"
+        plan = self.plan
+        route = f"{plan.source} → {plan.destination}"
+        return f"feed {self.id} ({route}, every {plan.every}, {plan.catch_up})"
 
     @property
     def dues(self) -> list[int]:
@@ -85,6 +87,8 @@ class Feeds:
         for chain in self._chains.values():
             chain.deploy("Courier", by_factory=True)
         self._feeds = [self._new_feed(plan) for plan in PLANS]
+        for chain in self._chains.values():
+            chain.mine(FINALITY, seconds=1)  # no reorg removes their targets
         self.batches: list[Batch] = []  # of all runs, once the feeds have ended
 
     def _new_feed(self, plan: Plan) -> Feed:

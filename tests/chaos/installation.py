@@ -128,19 +128,23 @@ class Installation:
         seconds = self.options.seconds
         passing = min(SIMULATED_SECONDS, MAX_BLOCK_SECONDS * seconds)
         self._end_time = int(self.chains[A].header("latest")["timestamp"], 16) + passing
-        self._mine_every_second(round(1.25 * passing / seconds))  # no block is mined in a reorg
+        self.block_seconds = round(1.25 * passing / seconds)  # no block is mined in a reorg
+        for chain in self.chains.values():
+            self.mine_every_second(chain)
 
     def slow_clocks(self) -> None:
         """Once that time has passed, let it pass as fast as it does here."""
         for chain in self.chains.values():
             while int(chain.header("latest")["timestamp"], 16) < self._end_time:
                 time.sleep(0.5)
-        self._mine_every_second(1)
-
-    def _mine_every_second(self, block_seconds: int) -> None:
+        self.block_seconds = 1
         for chain in self.chains.values():
-            chain.rpc("anvil_setBlockTimestampInterval", block_seconds)
-            chain.rpc("anvil_setIntervalMining", 1)
+            self.mine_every_second(chain)
+
+    def mine_every_second(self, chain: Chain) -> None:
+        """Mine blocks whose times are `block_seconds` apart."""
+        chain.rpc("anvil_setBlockTimestampInterval", self.block_seconds)
+        chain.rpc("anvil_setIntervalMining", 1)
 
     def keep_chains_busy(self, stopped: threading.Event) -> None:
         """Every second, change a balance on both chains and show B a final block of A."""
