@@ -31,7 +31,7 @@ def run(options: Options) -> int:
         clients, feeds = Clients(installation), Feeds(installation)
         faults, checks = Faults(installation, feeds), Checks(installation, clients, feeds)
         installation.start_clocks()
-        with in_background(installation.keep_chains_busy), in_background(feeds.switch_refusals):
+        with in_background(installation.keep_chains_busy), in_background(feeds.keep_busy):
             with in_background(clients.submit_batches):
                 faults.run()
             installation.slow_clocks()

@@ -1,5 +1,6 @@
 """Ten feeds, through seven days by the chains' clocks."""
 
+import random
 import threading
 import time
 from bisect import bisect_right
@@ -11,11 +12,12 @@ from typing import Any, NamedTuple
 
 import requests
 
+from tests.builds import contract_for_tests
 from tests.chaos.clients import FEE, MAX_IDLE_SECONDS, Batch, Fact
 from tests.chaos.installation import EXISTING, FINALITY, A, B, Installation, send
-from tests.rigs.anvil import DAY, call_data
+from tests.rigs.anvil import call_data
 from tests.rigs.service import accounts, request, wait_until
-from tests.scenarios.deliveries import ON_BALANCE, OPEN, Target
+from tests.scenarios.deliveries import ON_BALANCE, OPEN, Target, deploy
 
 HOUR = 3_600
 ACCOUNT = EXISTING[1]
@@ -27,30 +29,39 @@ class Plan(NamedTuple):
 
     source: int
     destination: int
-    every: dict[str, int]
+    every: str  # so many blocks or hours; of ON_LOGS, each log; of WHEN_CHANGED, each change
     catch_up: str = "all"
     budget: int = 0  # wei in 24 hours; 0: unlimited
     can_refuse: bool = False  # its target
     has_webhook: bool = False
 
     @property
+    def is_time(self) -> bool:
+        return self.every.endswith("hours")
+
+    @property
     def interval(self) -> int:
-        (interval,) = self.every.values()
-        return interval
+        """Blocks or seconds."""
+        count = int(self.every.split()[0])
+        return count * HOUR if self.is_time else count
 
 
+ON_LOGS, WHEN_CHANGED = "log", "6 blocks, if changed"
 PLANS = (
-    Plan(A, A, {"blocks": 5}),
-    Plan(B, B, {"blocks": 7}, "latest"),
-    Plan(A, B, {"blocks": 9}, budget=BUDGET),
-    Plan(B, A, {"blocks": 11}, has_webhook=True),
-    Plan(A, A, {"seconds": 3 * HOUR}),
-    Plan(B, B, {"seconds": 4 * HOUR}, "latest"),
-    Plan(A, B, {"seconds": 6 * HOUR}, has_webhook=True),
-    Plan(B, A, {"seconds": 8 * HOUR}, "latest"),
-    Plan(B, B, {"seconds": 6 * HOUR}, can_refuse=True),
-    Plan(A, A, {"seconds": DAY}),
+    Plan(A, A, "5 blocks"),
+    Plan(B, B, "7 blocks", "latest"),
+    Plan(A, B, "9 blocks", budget=BUDGET),
+    Plan(B, A, ON_LOGS, has_webhook=True),
+    Plan(A, A, WHEN_CHANGED, "latest"),
+    Plan(A, A, "3 hours"),
+    Plan(B, B, "4 hours", "latest"),
+    Plan(A, B, "6 hours", has_webhook=True),
+    Plan(B, B, "6 hours", can_refuse=True),
+    Plan(B, A, "24 hours"),
 )
+VOTE = "VotingActivated(uint256 indexed id, bytes32 indexed blockHash, uint24 delay)"
+VOTING_SENDERS = 4, 5  # with a log each, so that a block may have two
+Run = tuple[int, int]  # its due, and of a log the index in the block
 
 
 @dataclass
@@ -60,8 +71,8 @@ class Feed:
     plan: Plan
     target: Target
     id: str
-    first_due: int
-    state: dict[str, Any] = field(default_factory=dict)  # as last read
+    state: dict[str, Any]  # as last read
+    first_due: int = 0
     runs: list[dict[str, Any]] = field(default_factory=list)  # oldest first
 
     def __str__(self) -> str:
@@ -70,12 +81,12 @@ class Feed:
         return f"feed {self.id} ({route}, every {plan.every}, {plan.catch_up})"
 
     @property
-    def dues(self) -> list[int]:
-        return [_number(run["due"]) for run in self.runs]
+    def dues(self) -> list[Run]:
+        return [(_number(run["due"]), run["logIndex"] or 0) for run in self.runs]
 
 
 def _number(selector: str) -> int:
-    return int(selector.partition(":")[2])
+    return int(selector.partition(":")[2] or 0)
 
 
 class Feeds:
@@ -86,6 +97,9 @@ class Feeds:
         self.are_refused = False  # deliveries to the targets that can refuse
         for chain in self._chains.values():
             chain.deploy("Courier", by_factory=True)
+        code = contract_for_tests("VoteSnapshots")
+        self._votes = {id_: deploy(chain, code) for id_, chain in self._chains.items()}
+        self._has_votes = True
         self._feeds = [self._new_feed(plan) for plan in PLANS]
         for chain in self._chains.values():
             chain.mine(FINALITY, seconds=1)  # no reorg removes their targets
@@ -95,16 +109,22 @@ class Feeds:
         target = Target(self._chains[plan.destination])
         args = [ACCOUNT, "$block", f"$value({ACCOUNT}.BALANCE)"]
         call = {"to": target.address, "function": ON_BALANCE, "args": args, "gas": "200000"}
-        key = "timestamp:$due" if "seconds" in plan.every else "block:$due"
+        key = "timestamp:$due" if plan.is_time else "block:$due"
         data = {plan.source: {key: accounts(ACCOUNT, props=["BALANCE", "NONCE"])}}
         more = {"webhook": {"url": self._installation.receiver.url}} if plan.has_webhook else {}
         fee = str(0 if plan.destination == A else FEE)
         batch = request(data, to=plan.destination, fee=fee, deliver=[call], **more)
-        body = {"every": plan.every, "batch": batch, "catchUp": plan.catch_up}
+        value = {"value": f"{ACCOUNT}.BALANCE", "every": "6 blocks"}
+        triggers: dict[str, dict[str, Any]] = {
+            ON_LOGS: {"on": {"address": self._votes[plan.source], "event": VOTE}},
+            WHEN_CHANGED: {"when": value},
+        }
+        trigger = triggers.get(plan.every, {"every": plan.every})
+        body = {**trigger, "batch": batch, "catchUp": plan.catch_up}
         if plan.budget:
             body["budget"] = str(plan.budget)
         created = self._request("POST", "/feeds", json=body)  # once a prover has read the head
-        return Feed(plan, target, created["id"], _number(created["nextDue"]))
+        return Feed(plan, target, created["id"], created, _number(created["nextDue"] or ""))
 
     def _request(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         """Repeat the request until the server has started and is not too busy."""
@@ -122,9 +142,17 @@ class Feeds:
 
         return wait_until(request_once, what=path)
 
-    def switch_refusals(self, stopped: threading.Event) -> None:
-        """Every second, tell targets whether to refuse, because a reorg may undo it."""
+    def keep_busy(self, stopped: threading.Event) -> None:
+        """Have contracts log votes. Every second, tell targets whether to refuse, because a reorg
+        may undo it.
+        """
+        chance = random.Random(f"votes {self._installation.options.seed}")
         while not stopped.wait(0.9):
+            for chain_id, chain in self._chains.items():
+                if self._has_votes and chance.random() < 0.15:
+                    data = call_data("activate(uint256,bytes32)", chance.getrandbits(64), bytes(32))
+                    for sender in VOTING_SENDERS:
+                        send(chain, sender, {"to": self._votes[chain_id], "data": data})
             for feed in self._feeds:
                 is_refused = bool(feed.target.read("refuses()"))
                 if feed.plan.can_refuse and is_refused != self.are_refused:
@@ -133,6 +161,8 @@ class Feeds:
 
     def end(self) -> Iterator[str]:
         """Wait until all that is due by now has run; then end the feeds. Yield problems."""
+        self._has_votes = False
+        time.sleep(5)  # until the last ones are mined
         heads = {chain_id: chain.header("latest") for chain_id, chain in self._chains.items()}
         for feed in self._feeds:
             if feed.plan.budget:
@@ -146,6 +176,8 @@ class Feeds:
         for feed in late:
             yield f"{feed} has not run what is due: {feed.state}"
         for feed in self._feeds:
+            if feed.plan.every == WHEN_CHANGED:
+                yield from self._check_value(feed)
             self._request("DELETE", f"/feeds/{feed.id}")
         for feed in self._read_all():
             self.batches += self._batches_of(feed)
@@ -163,9 +195,25 @@ class Feeds:
             yield f"{feed} has spent {spent}"
         self._request("PATCH", f"/feeds/{feed.id}", json={"budget": str(1_000 * FEE)})
 
+    def _check_value(self, feed: Feed) -> Iterator[str]:
+        """It has run for the value where it was read last."""
+        block = _number(feed.state["nextDue"]) - feed.plan.interval
+        value = str(self._chains[feed.plan.source].balance(ACCOUNT, block))
+        if feed.state["lastValue"] != value:
+            yield f"{feed} has not run for {value} of {block}: {feed.state}"
+
     def _is_late(self, feed: Feed, head: dict[str, Any]) -> bool:
-        position = int(head["timestamp" if "seconds" in feed.plan.every else "number"], 16)
-        return feed.state["state"] == "ACTIVE" and _number(feed.state["nextDue"]) <= position
+        if feed.state["state"] != "ACTIVE":
+            return False
+        if feed.plan.every == ON_LOGS:
+            return len(feed.runs) < len(self._logs(feed.plan.source))
+        position = int(head["timestamp" if feed.plan.is_time else "number"], 16)
+        return _number(feed.state["nextDue"]) <= position
+
+    def _logs(self, chain_id: int) -> list[Run]:
+        log_filter = {"address": self._votes[chain_id], "fromBlock": "0x0"}
+        logs = self._chains[chain_id].rpc("eth_getLogs", log_filter)
+        return [(int(log["blockNumber"], 16), int(log["logIndex"], 16)) for log in logs]
 
     def count_open(self) -> int:
         """The number of deliveries that have not ended."""
@@ -194,7 +242,7 @@ class Feeds:
         numbers = range(chain.head + 1)
         for run in feed.runs:
             block = _number(run["due"])
-            if "seconds" in plan.every:
+            if plan.is_time:
                 later = bisect_right(
                     numbers, block, key=lambda n: int(chain.header(n)["timestamp"], 16)
                 )
@@ -213,18 +261,21 @@ class Feeds:
             yield from self._check_deliveries(feed)
 
     def _check_dues(self, feed: Feed) -> Iterator[str]:
-        dues, interval = feed.dues, feed.plan.interval
+        dues, plan = feed.dues, feed.plan
         if feed.state["reason"] != "Its owner ended it.":
             yield f"{feed} has ended: {feed.state['reason']}"
         if not dues:
             yield f"{feed} has never run"
-        elif feed.plan.catch_up == "all":
-            expected = range(feed.first_due, dues[-1] + 1, interval)
-            if dues != list(expected):
-                missed, doubled = set(expected) - set(dues), Counter(dues) - Counter(set(dues))
-                yield f"{feed} has missed {missed} and doubled {doubled}: {dues}"
-        elif dues != sorted(set(dues)) or any(due % interval for due in dues):
-            yield f"{feed} has not run once for each due, in order: {dues}"
+            return
+        if plan.every == ON_LOGS:
+            expected = self._logs(plan.source)
+        elif plan.catch_up == "all":
+            expected = [(due, 0) for due in range(feed.first_due, dues[-1][0] + 1, plan.interval)]
+        else:
+            expected = sorted({(due, 0) for due, _ in dues if not due % plan.interval})
+        if dues != expected:
+            missed, doubled = set(expected) - set(dues), Counter(dues) - Counter(set(dues))
+            yield f"{feed} has missed {missed} and doubled {doubled}: {dues}"
 
     def _check_deliveries(self, feed: Feed) -> Iterator[str]:
         for run in feed.runs:
