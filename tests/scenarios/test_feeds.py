@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
@@ -13,7 +13,15 @@ from eth_abi.abi import encode
 from tests.builds import contract_for_tests, example
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.receiver import receiver
-from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service, accounts, request, wait_until
+from tests.rigs.service import (
+    HOLDER,
+    HOLDER_BALANCE,
+    OWNERS,
+    Service,
+    accounts,
+    request,
+    wait_until,
+)
 from tests.scenarios.fixtures import Install
 
 EVERY = 10
@@ -52,16 +60,22 @@ class Feed:
     """A feed of the balance of HOLDER, which is delivered to a contract that counts."""
 
     def __init__(
-        self, service: Service, *, key: str = "block:$due", batch: Any = None, **trigger: Any
+        self,
+        service: Service,
+        *,
+        key: str = "block:$due",
+        batch: Any = None,
+        owner: int = 0,
+        **trigger: Any,
     ) -> None:
-        self.service, self.chain = service, service.chain
+        self.service, self.chain, self.api_key = service, service.chain, service.keys[owner]
         self.target = deploy(self.chain, contract_for_tests("Receiver"))
         content = request({31337: {key: accounts(HOLDER)}}) | {"deliver": [self.balance_call()]}
         body = {"batch": content | (batch or {}), **trigger}
 
         def make() -> dict[str, Any]:
             """Empty until a prover has read the chain's head."""
-            answer = service.post("/feeds", body)
+            answer = service.post("/feeds", body, key=self.api_key)
             assert answer.ok or answer.json()["retryable"], answer.text
             return dict(answer.json()) if answer.ok else {}
 
@@ -74,7 +88,7 @@ class Feed:
         return {"to": self.target, "function": function, "args": args, "gas": "200000"}
 
     def read(self) -> dict[str, Any]:
-        answer = self.service.get(f"/feeds/{self.id}")
+        answer = self.service.get(f"/feeds/{self.id}", key=self.api_key)
         assert answer.ok, answer.text
         return dict(answer.json())
 
@@ -432,3 +446,43 @@ def test_a_feed_runs_at_once_when_it_is_told_to(proving: Service) -> None:
     assert (refused.status_code, refused.json()["code"]) == (409, "feed_not_runnable")
     send(proving, "DELETE", feed.id)
     assert run_now().json()["code"] == "feed_ended"
+
+
+def test_pruned_runs_are_not_run_again(proving: Service) -> None:
+    feed = Feed(proving, every=EVERY_TENTH, catchUp="all")
+    first = first_due(feed)
+    feed.mine_to(first + EVERY)
+    old, _ = (run["batchQueryId"] for run in reversed(feed.wait_for_runs(2)))
+    proving.execute(f"UPDATE queries_batch SET ended_at = '2020-01-01 00:00:00' WHERE id = '{old}'")
+
+    def prune() -> bool:
+        feed.chain.mine()
+        proving.manage("prune", "--older-than", "1d")
+        return first not in feed.dues
+
+    wait_until(prune, what=lambda: str(feed.read()))  # once its transactions are final
+    feed.mine_to(next_due(feed))
+    feed.wait_for_runs(2)
+    dues = feed.dues
+    assert dues == list(range(first + EVERY, dues[-1] + 1, EVERY))
+    assert feed.count() == len(dues) + 1
+
+
+def test_a_forgotten_account_has_no_feeds(proving: Service) -> None:
+    feed = Feed(proving, every=EVERY_TENTH, catchUp="all", owner=1)
+    first = first_due(feed)
+    feed.mine_to(first + EVERY)
+    feed.wait_for_runs(2)
+    feed.mine_to(first + 2 * EVERY)  # its newest run may have begun
+
+    def forget() -> bool:
+        feed.chain.mine()
+        with suppress(AssertionError):
+            return "is deleted" in proving.manage("forget", OWNERS[1], "--yes").stdout
+        return False
+
+    wait_until(forget)  # once its transactions are final
+    count = feed.count()
+    feed.mine_to(first + 4 * EVERY)
+    time.sleep(1)  # several polls
+    assert feed.count() == count
