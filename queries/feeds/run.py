@@ -117,18 +117,15 @@ def _submit_scheduled(feed_id: str, is_due: Q, routes: Routes) -> bool:
 def _due_to_run(feed: Feed) -> int | None:
     """The block or time to run: the oldest that was not run, or the newest. None after the end."""
     record = ChainRecord.objects.get(chain=feed.source)
-    until = feed.until.timestamp() if feed.until else record.timestamp
-    if feed.trigger == Trigger.SECONDS:
-        head = int(min(record.timestamp - 1, until))
-        if feed.due > head:
-            return None
-    elif record.timestamp > until:
+    is_time, until = feed.trigger == Trigger.SECONDS, feed.until and feed.until.timestamp()
+    if until and (feed.due if is_time else record.timestamp) > until:
         return None
-    else:
-        head = record.number
-    return (
-        feed.due if feed.catch_up == CatchUp.ALL else max(feed.due, last_due(head, feed.interval))
-    )
+    head = record.number
+    if is_time:
+        head = int(min(record.timestamp - 1, until or record.timestamp))
+    # The head may have gone back since the feed was found to be due.
+    newest = max(feed.due, last_due(head, feed.interval))
+    return feed.due if feed.catch_up == CatchUp.ALL else newest
 
 
 def submit_found(feed: Feed, runs: Sequence[DueRun], following: int, routes: Routes) -> None:
