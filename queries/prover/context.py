@@ -40,7 +40,7 @@ MIN_BLOCK_TIME_SHARE, MAX_BLOCK_SECONDS = 0.8, 15
 
 @dataclass
 class ProverContext(ChainReaders):
-    """A prover thread's chains and its signer. The heads that it reads are stored."""
+    """A prover thread's chains and its signer. It stores the heads of chains with one node."""
 
     signer: Signer
     # By job: the destination's latest block, and since when the job waits for the next one. All
@@ -54,7 +54,9 @@ class ProverContext(ChainReaders):
 
     def _read_head(self, chain_id: int) -> ChainHead:
         head = super()._read_head(chain_id)
-        if self.stored_heads.get(chain_id) != head:
+        # Of several nodes, one may make up a head, so polls compare theirs.
+        has_one_node = len(self.chain(chain_id).nodes) == 1
+        if has_one_node and self.stored_heads.get(chain_id) != head:
             record_head(chain_id, head)
             self.stored_heads[chain_id] = head
         return head

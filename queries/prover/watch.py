@@ -5,9 +5,11 @@ At longer intervals, check finality, ENS, funds, and how far back a node proves.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 
 from queries.chain import ens
 from queries.chain.answers import ChainHead
@@ -88,13 +90,14 @@ class Watch:
         NodeRecord.objects.filter(chain=chain.id, position__gt=len(nodes)).delete()
         if best_head is None:
             return
-        record_head(chain.id, best_head)
-        if (seconds := _average_block_seconds(record, best_head)) != record.block_seconds:
+        chain_head = agreed_head(known_heads.values(), chain.limits.max_lag)
+        record_head(chain.id, chain_head)
+        if (seconds := _average_block_seconds(record, chain_head)) != record.block_seconds:
             ChainRecord.objects.filter(chain=chain.id).update(block_seconds=seconds)
         if is_full_check and chain.id in self._sources:
-            _store_block_times(pool, record, best_head.final_number)
-            if not best_head.finality_fault:  # otherwise the next final block is closer
-                window = self._needed_window(chain, best_head)
+            _store_block_times(pool, record, chain_head.final_number)
+            if not chain_head.finality_fault:  # otherwise the next final block is closer
+                window = self._needed_window(chain, chain_head)
                 ChainRecord.objects.filter(chain=chain.id).update(needed_window=window)
             for number, head in known_heads.items():
                 if not self._is_stopped():
@@ -180,6 +183,19 @@ def _average_block_seconds(record: ChainRecord, head: ChainHead) -> float | None
         return average
     seconds = (head.timestamp - record.timestamp) / blocks
     return seconds if average is None else 0.9 * average + 0.1 * seconds
+
+
+def agreed_head(heads: Collection[ChainHead], max_lag: float) -> ChainHead:
+    """The newest head that another node has reached or is close to, so that one node of three that
+    makes up a head misleads no feed. Without such a pair, the newest of all.
+    """
+    newest_first = sorted(heads, key=lambda head: (head.number, head.timestamp), reverse=True)
+    finals = sorted((head.final_number for head in heads), reverse=True)
+    for head, next_head in pairwise(newest_first):
+        lag = abs(head.timestamp - next_head.timestamp)
+        if lag <= max_lag or head.number - next_head.number == 1:
+            return replace(next_head, final_number=min(finals[1], next_head.number))
+    return newest_first[0]
 
 
 def _try_head(node: ChainClient, known_final: int | None) -> ChainHead | ChainError:

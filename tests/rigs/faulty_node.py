@@ -234,6 +234,17 @@ class Node(Relay):
 
         self.set_fault(fault)
 
+    def make_up_head(self) -> None:
+        """Say that the newest block is 1,000 blocks and half a minute after the chain's own."""
+
+        def lie(params: list[Any], true: Any) -> Any:
+            if params[0] != "latest" or not true:
+                return true
+            number, timestamp = (int(true[name], 16) for name in ("number", "timestamp"))
+            return true | {"number": hex(number + 1_000), "timestamp": hex(timestamp + 30)}
+
+        self.falsify("eth_getBlockByNumber", lie)
+
     def keep_proofs(self, *kept: dict[str, Any]) -> None:
         """Still return these results of `Chain.proof`, which the chain's own node has pruned."""
         proofs = {(proof["block"], proof["address"].lower()): proof for proof in kept}

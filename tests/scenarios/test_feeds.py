@@ -22,7 +22,7 @@ from tests.rigs.service import (
     request,
     wait_until,
 )
-from tests.scenarios.fixtures import Install
+from tests.scenarios.fixtures import Install, NewChain, NewNode, NewService
 
 EVERY = 10
 EVERY_TENTH = f"{EVERY} blocks"
@@ -446,6 +446,30 @@ def test_a_feed_runs_at_once_when_it_is_told_to(proving: Service) -> None:
     assert (refused.status_code, refused.json()["code"]) == (409, "feed_not_runnable")
     send(proving, "DELETE", feed.id)
     assert run_now().json()["code"] == "feed_ended"
+
+
+def test_one_nodes_false_head_misleads_no_feed(
+    new_service: NewService, new_chain: NewChain, new_node: NewNode
+) -> None:
+    chain, service = new_chain(), new_service()
+    bad, *others = (new_node(chain) for _ in range(3))
+    service.add_native_chain(chain, bad, *others)
+    service.set_limits(poll_interval=0.1)
+    chain.deploy("Courier", by_factory=True)
+    chain.mine(12)
+    votes = Votes(chain)
+    with service.serve(**SETTINGS), service.prove(**SETTINGS):
+        bad.make_up_head()
+        feeds = [Feed(service, every=EVERY_TENTH), votes.feed(service)]
+        time.sleep(1)  # several polls
+        chain.mine(2 * EVERY)
+        block = votes.activate(1)
+        feed, of_logs = feeds
+        feed.wait_for_more_than(0)
+        of_logs.wait_for_runs(1)
+        assert max(feed.dues) <= chain.head
+        assert next_due(feed) <= chain.head + EVERY
+        assert of_logs.dues == [block]
 
 
 def test_pruned_runs_are_not_run_again(proving: Service) -> None:
