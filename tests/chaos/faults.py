@@ -152,6 +152,7 @@ class Faults:
         lies: list[NodeError] = [
             lambda node: node.fall_behind(node.chain.head - 6),
             lambda node: node.impersonate(other),
+            Node.make_up_head,
             Node.drop_transactions,
             *(_node_lie(*lie) for lie in LIES),
         ]
@@ -178,14 +179,6 @@ class Faults:
 def _change_digit(text: str) -> str:
     """Change the last digit of a hex string."""
     return text[:-1] + f"{int(text[-1], 16) ^ 1:x}" if len(text) > 2 else text
-
-
-def _lie_about_head(params: list[Any], true: Any) -> Any:
-    """Say that the newest block is far ahead, and of now."""
-    if params[0] != "latest" or not true:
-        return true
-    number, timestamp = hex(int(true["number"], 16) + 1_000), hex(int(time.time()))
-    return true | {"number": number, "timestamp": timestamp}
 
 
 # A method, the field of its result that is changed (all of it if empty), and the change.
