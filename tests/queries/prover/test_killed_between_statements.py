@@ -14,12 +14,15 @@ from django.db import connection
 
 from explorer.demo.local_node import LocalNode
 from queries.database.clock import shared_now
-from queries.models import Batch, BlockJob, SentTransaction
+from queries.models import Batch, BlockJob, ChainRecord, FeedRun, SentTransaction
+from queries.prover.watch import Watch
 from queries.prover.worker import work_once
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, running_service
+from tests.rigs.service import request
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 WRITES = ("INSERT", "UPDATE", "DELETE")
+EVERY = 5  # blocks, of a feed
 PARTS = 4  # the writes are split into so many tests
 
 
@@ -95,3 +98,37 @@ def _assert_proven_once(service: Service) -> None:
     rows = list(SentTransaction.objects.order_by("nonce"))
     assert len(rows) == len(proving)
     assert [row.nonce for row in rows] == list(range(rows[0].nonce, rows[0].nonce + len(rows)))
+
+
+def test_a_prover_that_dies_before_any_write_submits_each_run_of_a_feed_once(
+    node: LocalNode,
+) -> None:
+    with running_service(node) as service:
+        _poll(service)
+        batch = request({CHAIN_ID: {"block:$due": {"header": ["TIMESTAMP"]}}}, to=CHAIN_ID)
+        content = {"every": f"{EVERY} blocks", "catchUp": "all", "batch": batch}
+        answer = service.client.post(
+            "/feeds", content, "application/json", headers={"api-key": service.key}
+        )
+        assert answer.status_code == 200, answer.content
+        first = int(answer.json()["nextDue"].removeprefix("block:"))
+        for writes in count():
+            service.mine(EVERY)
+            death = Death(writes)
+            with suppress(Killed):
+                _poll(service, death)
+            assert not connection.in_atomic_block
+            _poll(service)
+            if not death.has_killed:
+                break
+        assert writes > 5
+    dues = list(FeedRun.objects.order_by("due").values_list("due", flat=True))
+    assert dues == list(range(first, service.head() + 1, EVERY))
+    assert FeedRun.objects.filter(batch=None).count() == 0
+    assert Batch.objects.count() == len(dues)
+
+
+def _poll(service: Service, death: Death | None = None) -> None:
+    ChainRecord.objects.update(polled_at=None)
+    with connection.execute_wrapper(death) if death else nullcontext():
+        Watch(service.context()).poll_once()
