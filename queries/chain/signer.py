@@ -8,6 +8,7 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from eth_typing import Hash32
+from eth_utils.address import to_checksum_address
 from hexbytes import HexBytes
 
 
@@ -124,7 +125,7 @@ def decode_transaction(raw: bytes) -> UnsignedTransaction:
     return UnsignedTransaction(
         int(fields["chainId"]),
         int(fields["nonce"]),
-        f"0x{bytes(fields['to']).hex()}",
+        to_checksum_address(bytes(fields["to"])),  # as rows have it
         bytes(fields["data"]),
         int(fields["gas"]),
         Fees(int(fields["maxFeePerGas"]), int(fields["maxPriorityFeePerGas"])),

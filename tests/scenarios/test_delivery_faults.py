@@ -17,7 +17,7 @@ from tests.scenarios.deliveries import Target, deliveries, ended
 from tests.scenarios.fixtures import Install, NewService
 from tests.scenarios.test_kill import Killer, Provers
 from tests.scenarios.test_money import Reverter
-from tests.scenarios.test_transactions import pay_elsewhere
+from tests.scenarios.test_transactions import pay_elsewhere, pending_hashes
 
 ATTEMPTS = 2
 IS_DONE = {"function": "isDone(uint256) view returns (bool)", "args": ["$block"]}
@@ -296,6 +296,26 @@ def test_a_delivery_that_reverts_on_chain_each_time_fails(
     assert (row["state"], row["error"]["code"]) == ("FAILED", "transaction_failed")
     assert row["transactionHash"] == switch.sent[-1]
     assert target.read("count()") == 0
+
+
+def test_a_stuck_delivery_that_was_replaced_is_delivered(
+    served: Service, target: Target, blocks: Iterator[int]
+) -> None:
+    chain, block = served.chain, next(blocks)
+    before = len(chain.transactions_of(SIGNER))
+    with served.prove():
+        served.wait(served.submit_balance(block, fee=str(ETHER)))
+        chain.automine(on=False)
+        batch = submit(served, block, target.balance_call())  # its fact is proven
+        (stuck,) = wait_until(lambda: pending_hashes(chain))
+        wait_until(lambda: set(pending_hashes(chain)) - {stuck})
+        chain.mine()
+        chain.automine(on=True)
+        (row,) = ended(served, batch)
+    assert row["state"] == "DELIVERED", row
+    assert row["transactionHash"] != stuck
+    assert target.read("deliveries(uint256)", block) == 1
+    assert len(chain.transactions_of(SIGNER)) == before + 2
 
 
 def test_a_nonce_before_the_deliverys_that_became_free_is_filled(
