@@ -73,6 +73,7 @@ class Checks:
             if any(count < low for count, low in zip(counts, lowest, strict=True)):
                 lowest, progress = tuple(map(min, counts, lowest)), time.monotonic()
             time.sleep(1)
+        self._count_open()  # list batches with what they have spent at last
 
     def _count_open(self) -> tuple[int, ...]:
         """The numbers of batches, webhooks, transactions and deliveries that have not ended."""
