@@ -2,8 +2,8 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-# Five for two processors: many tests wait for a chain or a program more than they compute.
-WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) * 5 / 2)))
+# Three for two processors: many tests wait for a chain or a program. Five take as long and more CPU time.
+WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) * 3 / 2)))
 ARGS ?=
 SECONDS ?=
 DATABASE ?=
