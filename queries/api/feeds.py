@@ -112,6 +112,8 @@ class FeedDetailsResponse(FeedResponse):
     cursor: Id | None = Field(description="The cursor of the next page of runs.", examples=[None])
 
 
+MAX_FEED_BYTES = 2**16  # of a request: provers read those of all feeds
+
 _FEED = path_parameter("feed", "The `id` of a feed.")
 
 
@@ -133,7 +135,7 @@ _FEED = path_parameter("feed", "The `id` of a feed.")
 def post_feed(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> NewFeedResponse:
-    content = json_body(request, limits.body_bytes)
+    content = json_body(request, min(limits.body_bytes, MAX_FEED_BYTES))
     feed, first_batch = create_feed(key.owner, content, routes, limits)
     warnings = [WarningResponse.model_validate(warning) for warning in first_batch.warnings]
     return NewFeedResponse(**_feed_members(feed_view(feed)), warnings=warnings)

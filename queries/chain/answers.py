@@ -49,7 +49,7 @@ FLOOR_ZERO_BYTE_GAS = 10
 # A finalized block is two to three epochs old. After two more, the light client lags.
 STALE_EPOCHS = 5
 
-MAX_LOGS, MAX_LOG_BYTES, MAX_TOPICS = 10_000, 2**16, 4  # in an answer, and of each log
+MAX_LOGS, MAX_LOG_BYTES, MAX_TOPICS = 100_000, 2**16, 4  # in an answer, and of each log
 
 AccountSlots = tuple[bytes, Sequence[int]]  # an account's address, and slots
 
@@ -195,10 +195,14 @@ class FoundLog:
 def read_logs(
     addresses: Collection[str], topics: Sequence[Collection[bytes]], blocks: range, answer: Any
 ) -> tuple[FoundLog, ...]:
-    """The logs of these blocks that the contracts emitted with these topics, in their order."""
+    """The logs of these blocks that the contracts emitted with these topics, in their order. One
+    with more data than `MAX_LOG_BYTES` is left out, as no transaction takes it.
+    """
     found = []
     for entry in read_list(answer, "logs", MAX_LOGS):
         content = read_object(entry, "log")
+        if len(str(content.get("data"))) > 2 + 2 * MAX_LOG_BYTES:
+            continue
         names = read_list(content.get("topics"), "topics", MAX_TOPICS)
         log = Log(
             read_fixed_bytes(content.get("address"), "address", ADDRESS_BYTES),

@@ -6,7 +6,7 @@ run or prevent one, and what the run proves is what is true.
 """
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from secrets import choice
@@ -22,9 +22,9 @@ from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import DueRun, one_block, scheduled_run
-from queries.feeds.run import RUNS_PER_FEED, can_run, ended, submit_found
-from queries.feeds.schedule import last_due
-from queries.feeds.triggers import LogFilter, batch_of, log_filter, watched_value
+from queries.feeds.run import RUNS_PER_FEED, can_run, ended, submit_found, wait_for
+from queries.feeds.schedule import next_due
+from queries.feeds.triggers import batch_of, log_filter, watched_value
 from queries.models import ChainRecord, Feed
 from queries.schema.checked_batch import Selector
 from queries.schema.feed_bodies import HASH_KEY
@@ -32,6 +32,8 @@ from queries.schema.feed_placeholders import log_values
 from queries.statuses import FeedState, Trigger
 
 log = logging.getLogger("tacitus.prover")
+
+LONG_PAUSE = timedelta(hours=1)  # of a feed whose logs nodes refuse
 
 
 def are_logs_awaited(chain: int) -> bool:
@@ -55,7 +57,8 @@ def look_for_feeds(source: ChainClient, routes: Routes) -> None:
     may_read = Q(feeds_read_at=None) | Q(feeds_read_at__lte=earliest)
     if not ChainRecord.objects.filter(may_read, chain=chain).update(feeds_read_at=now):
         return
-    feeds.filter(until__lt=datetime.fromtimestamp(record.timestamp, UTC)).update(**ended())
+    is_over = Q(until__lt=datetime.fromtimestamp(record.timestamp, UTC))
+    feeds.filter(is_over, trigger=Trigger.VALUE).update(**ended())
     rows = {feed.pk: feed for feed in feeds}
     for trigger, look in ((Trigger.VALUE, _look_at_values), (Trigger.LOGS, _look_for_logs)):
         group = [feed for feed in rows.values() if feed.trigger == trigger]
@@ -64,32 +67,58 @@ def look_for_feeds(source: ChainClient, routes: Routes) -> None:
                 look(source, group, record, routes)
         except ChainError as error:
             log.warning("Reading %s for feeds failed: %s", source.chain.name, error)
-            ids = [feed.pk for feed in group]
-            Feed.objects.filter(pk__in=ids).update(waits_for=error.sentence[:1_000])
+            wait_for(group, error.sentence, timedelta(seconds=settings.FEED_SECONDS))
 
 
 def _look_for_logs(
     source: ChainClient, feeds: list[Feed], record: ChainRecord, routes: Routes
 ) -> None:
     final, max_blocks = record.final_number, source.chain.limits.max_log_blocks
-    recent = final - max_blocks + 1
-    behind = [feed for feed in feeds if feed.due < recent]  # they were paused, or have many logs
-    if len(behind) < len(feeds):
-        first = min(feed.due for feed in feeds if feed.due >= recent)
-        _read_logs(source, feeds, range(first, final + 1), routes)
-    if behind:
+    newest = max(feed.due for feed in feeds)
+    _read_logs(source, feeds, range(newest, final + 1)[:max_blocks], routes)
+    # Some were paused, or have more logs than a look takes.
+    if behind := [feed for feed in feeds if feed.due < newest]:
         first = choice(behind).due  # so that none waits for another one
-        _read_logs(source, behind, range(first, first + max_blocks), routes)
+        _read_logs(source, behind, range(first, final + 1)[:max_blocks], routes)
+    ends = [feed.pk for feed in feeds if feed.until and feed.until.timestamp() < record.timestamp]
+    if ends:
+        final_time = datetime.fromtimestamp(source.header(final).timestamp, UTC)
+        are_read = Feed.objects.filter(pk__in=ends, until__lt=final_time, due__gt=final)
+        are_read.update(**ended())
 
 
-def _read_logs(source: ChainClient, feeds: Iterable[Feed], blocks: range, routes: Routes) -> None:
-    """Submit the runs of those feeds that wait for logs of these blocks."""
+def _read_logs(source: ChainClient, feeds: Sequence[Feed], blocks: range, routes: Routes) -> None:
+    """Submit the runs of those feeds that wait for logs of these blocks.
+
+    If nodes refuse the request, it is for fewer blocks, and then for fewer feeds, so that a
+    contract with many logs stops only the feeds that wait for them.
+    """
     group = [feed for feed in feeds if feed.due in blocks]
-    filters = {feed.pk: log_filter(feed.request) for feed in group}
-    logs, blocks = _fetch_logs(source, filters.values(), blocks)
+    if not group:
+        return
+    filters = [log_filter(feed.request) for feed in group]
+    try:
+        logs = source.ask_quorum(
+            ChainClient.logs,
+            addresses={wanted.address for wanted in filters},
+            topics=[{wanted.event.topic for wanted in filters}],
+            first=blocks[0],
+            last=blocks[-1],
+        )
+    except (NodesUnreachableError, NoQuorumError):
+        raise
+    except ChainError as error:
+        if len(blocks) > 1:
+            _read_logs(source, group, blocks[: len(blocks) // 2], routes)
+        elif len(group) > 1:
+            middle = len(group) // 2
+            for part in (group[:middle], group[middle:]):
+                _read_logs(source, part, blocks, routes)
+        else:
+            wait_for(group, error.sentence, LONG_PAUSE)
+        return
     idle = []
-    for feed in group:
-        wanted = filters[feed.pk]
+    for feed, wanted in zip(group, filters, strict=True):
         found = [entry for entry in logs if entry.block >= feed.due and wanted.matches(entry.log)]
         if not found:
             idle.append(feed.pk)
@@ -100,26 +129,6 @@ def _read_logs(source: ChainClient, feeds: Iterable[Feed], blocks: range, routes
         following = new[RUNS_PER_FEED].block if len(new) > RUNS_PER_FEED else blocks.stop
         submit_found(feed, runs, following, routes)
     Feed.objects.filter(pk__in=idle, due__lt=blocks.stop).update(due=blocks.stop, waits_for="")
-
-
-def _fetch_logs(
-    source: ChainClient, filters: Collection[LogFilter], blocks: range
-) -> tuple[tuple[FoundLog, ...], range]:
-    """The logs of these blocks, or of the first ones if nodes refuse so many."""
-    addresses = {wanted.address for wanted in filters}
-    topics = [{wanted.event.topic for wanted in filters}]
-    while True:
-        first, last = blocks[0], blocks[-1]
-        try:
-            return source.ask_quorum(
-                ChainClient.logs, addresses=addresses, topics=topics, first=first, last=last
-            ), blocks
-        except (NodesUnreachableError, NoQuorumError):
-            raise
-        except ChainError:
-            if len(blocks) == 1:
-                raise
-            blocks = blocks[: len(blocks) // 2]
 
 
 def _run_of_log(source: ChainClient, feed: Feed, entry: FoundLog) -> DueRun:
@@ -136,23 +145,27 @@ def _run_of_log(source: ChainClient, feed: Feed, entry: FoundLog) -> DueRun:
 
 
 def _block_of_hash(source: ChainClient, text: str) -> int:
+    """The number of a block that is part of the chain."""
     try:
-        return source.header_by_hash(bytes.fromhex(text.removeprefix("0x"))).number
+        header = source.header_by_hash(bytes.fromhex(text.removeprefix("0x")))
+        if source.header(header.number).hash == header.hash:
+            return header.number
     except BlockUnknownError:
-        sentence = f"The nodes of {source.chain.name} know no block with the hash {text}."
-        raise RefusalError(FeedCode.FEED_MALFORMED, sentence, path="batch.data") from None
+        pass
+    sentence = f"{source.chain.name} has no block with the hash {text}."
+    raise RefusalError(FeedCode.FEED_MALFORMED, sentence, path="batch.data")
 
 
 def _look_at_values(
     source: ChainClient, feeds: list[Feed], record: ChainRecord, routes: Routes
 ) -> None:
-    """Read each feed's value at the last block that its interval divides."""
+    """Read each feed's value at the head: nodes may have dropped older states."""
     watched = {feed.pk: watched_value(feed.request) for feed in feeds}
-    blocks = {feed.pk: last_due(record.number, feed.interval) for feed in feeds}
-    facts = [(watched[feed.pk].account, watched[feed.pk].fact, blocks[feed.pk]) for feed in feeds]
+    due = record.number
+    facts = [(watched[feed.pk].account, watched[feed.pk].fact, due) for feed in feeds]
     idle = []
     for feed, value in zip(feeds, source.numbers(facts), strict=True):
-        due, wanted = blocks[feed.pk], watched[feed.pk]
+        wanted = watched[feed.pk]
         before, last_time = feed.last_value and int(feed.last_value, 16), feed.last_run_time
         has_changed = before == "" or wanted.change.is_reached(before, value)
         is_due = has_changed or last_time is None
@@ -163,7 +176,7 @@ def _look_at_values(
             is_last = not has_changed or "block" not in batch_of(feed.request)
             head_time = record.timestamp if is_last else None
             run = replace(scheduled_run(due), value=value, head_time=head_time)
-            submit_found(feed, [run], due + feed.interval, routes)
+            submit_found(feed, [run], next_due(due, feed.interval), routes)
         else:
             idle.append(feed.pk)
     number = Value(record.number)

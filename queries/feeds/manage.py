@@ -221,7 +221,7 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
             feed.state, feed.reason, feed.resumed_at = FeedState.ACTIVE, "", shared_now()
             if feed.trigger == Trigger.LOGS and feed.catch_up == CatchUp.LATEST:
                 head = ChainRecord.objects.get(chain=feed.source)
-                feed.due = max(feed.due, head.number + 1)
+                feed.due = max(feed.due, head.final_number + 1)
         feed.save()
     return feed
 
@@ -248,10 +248,6 @@ def run_now(owner: Account, feed_id: str, routes: Routes) -> FeedRun:
         run = scheduled_run(due, is_time=is_time)
         row = new_run(feed, run, batch=store_run(feed, run, routes))
         row.save(force_insert=True)
-        # A run that would be due for the same block has been made now.
-        following = next_due(due, feed.interval)
-        if feed.due == due:
-            Feed.objects.filter(pk=feed.pk).update(due=following)
     return row
 
 

@@ -20,7 +20,7 @@ from accounts.wording import DAY
 from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
-from queries.error_codes import RequestCode
+from queries.error_codes import RequestCode, SubmissionCode
 from queries.feeds.bodies import DueRun, check_run, scheduled_run
 from queries.feeds.schedule import last_due
 from queries.feeds.triggers import batch_of
@@ -42,6 +42,8 @@ log = logging.getLogger("tacitus.prover")
 Columns = dict[str, Any]  # of a feed, to update
 MAX_FAILED_RUNS = 5  # in a row, until the feed is paused
 FEEDS_PER_POLL, RUNS_PER_FEED = 100, 10  # at most, so that heads are polled in time
+# The chain stands still, or the account's limit of a day is used up.
+WAITING_CODES = {RequestCode.BLOCK_BEYOND_HEAD.code, SubmissionCode.TOO_MANY_FACTS.code}
 RETRY_PAUSE = timedelta(seconds=60)  # of a run that waits for its budget or its block
 
 _deliveries = Delivery.objects.filter(batch=OuterRef("batch"))
@@ -105,7 +107,7 @@ def _submit_scheduled(feed_id: str, is_due: Q, routes: Routes) -> bool:
             return ended()
         is_time = feed.trigger == Trigger.SECONDS
         following = due + feed.interval
-        changes = _submit(feed, scheduled_run(due, is_time=is_time), following, routes)
+        changes = _submit_once(feed, scheduled_run(due, is_time=is_time), following, routes)
         if "due" in changes and is_time and feed.until and following > feed.until.timestamp():
             changes |= ended()
         return changes
@@ -118,7 +120,10 @@ def _due_to_run(feed: Feed) -> int | None:
     """The block or time to run: the oldest that was not run, or the newest. None after the end."""
     record = ChainRecord.objects.get(chain=feed.source)
     is_time, until = feed.trigger == Trigger.SECONDS, feed.until and feed.until.timestamp()
-    if until and (feed.due if is_time else record.timestamp) > until:
+    due_time = float(feed.due)
+    if not is_time:  # about
+        due_time = record.timestamp - (record.number - feed.due) * (record.block_seconds or 0)
+    if until and due_time > until:
         return None
     head = record.number
     if is_time:
@@ -189,7 +194,7 @@ def _submit(feed: Feed, run: DueRun, following: int, routes: Routes) -> Columns:
         with transaction.atomic():
             row = new_run(feed, run, batch=store_run(feed, run, routes))
     except RefusalError as error:
-        if error.code == RequestCode.BLOCK_BEYOND_HEAD.code:  # the chain stands still
+        if error.code in WAITING_CODES:
             return _waiting(error.sentence)
         log.warning("A run of feed %s was refused: %s", feed.pk, error.sentence)
         row = new_run(feed, run, error_code=error.code, error_sentence=error.sentence[:1_000])
@@ -209,8 +214,14 @@ def ended() -> Columns:
     return {"state": FeedState.ENDED, "reason": "Its time is over.", "waits_for": ""}
 
 
-def _waiting(reason: str) -> Columns:
-    return {"waits_for": reason[:1_000], "retry_at": shared_now() + RETRY_PAUSE}
+def wait_for(feeds: Iterable[Feed], reason: str, pause: timedelta) -> None:
+    """Have these feeds wait, and say why."""
+    ids = [feed.pk for feed in feeds]
+    Feed.objects.filter(pk__in=ids).update(**_waiting(reason, pause))
+
+
+def _waiting(reason: str, pause: timedelta = RETRY_PAUSE) -> Columns:
+    return {"waits_for": reason[:1_000], "retry_at": shared_now() + pause}
 
 
 def new_run(feed: Feed, run: DueRun, **columns: object) -> FeedRun:
@@ -249,9 +260,10 @@ def budget_shortage(feed: Feed) -> str:
 
 
 def reserved_in_a_day(feed_id: str) -> int:
-    """What the runs of the last 24 hours have spent or reserve, in wei."""
+    """What runs of the last 24 hours have spent, and open ones reserve, in wei."""
     since = shared_now() - timedelta(seconds=DAY)
-    runs = FeedRun.objects.filter(feed=feed_id, batch__submitted_at__gt=since)
+    is_counted = Q(batch__submitted_at__gt=since) | IS_OPEN
+    runs = FeedRun.objects.filter(is_counted, feed=feed_id)
     cost = Case(When(IS_OPEN, then=F("batch__fee")), default=F("batch__spent"))
     return sum(int(wei, 16) for wei in runs.annotate(cost=cost).values_list("cost", flat=True))
 

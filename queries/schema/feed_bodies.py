@@ -29,6 +29,7 @@ from queries.schema.bodies import (
     optional,
     validation_error,
 )
+from queries.schema.feed_placeholders import MAX_EVENT_VALUES, is_fillable
 from queries.schema.functions import (
     EXAMPLE_EVENT,
     ContractEvent,
@@ -147,9 +148,15 @@ def _read_event(value: object) -> ContractEvent:
     if not isinstance(value, str):
         raise validation_error(RequestCode.WRONG_TYPE, f"must be text, not {json_kind(value)}.")
     try:
-        return parse_event(value)
+        event = parse_event(value)
     except FunctionMalformedError as error:
         raise validation_error(RequestCode.FUNCTION_MALFORMED, f"{error}") from None
+    if not is_fillable(event):
+        raise _malformed(
+            f"is {quote_text(value)}, but its parameters may have at most {MAX_EVENT_VALUES} "
+            "values, and no list of lists, of texts or of tuples."
+        )
+    return event
 
 
 Event = Annotated[

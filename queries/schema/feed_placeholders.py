@@ -25,6 +25,9 @@ _KECCAK = re.compile(r"(?<!\$)\$keccak\(([^()$]*)\)(?:\+([0-9]{1,9}))?")
 _HASH = re.compile("0x[0-9a-f]{64}")
 _WORD = re.compile("0x([0-9a-fA-F]{1,64})|([0-9]{1,77})")
 
+MAX_NESTED = 8  # of `$keccak`
+MAX_EVENT_VALUES = 64
+
 Values = Mapping[str, Any]  # JSON values by placeholder
 
 
@@ -52,12 +55,10 @@ def _fill_text(text: str, values: Values, path: str) -> Any:
     if "$" not in text:
         return text
     if _NAME.fullmatch(text):
-        value = _value(text, values, path)
-        # What a contract wrote is no placeholder.
-        return f"${value}" if isinstance(value, str) and value.startswith("$") else value
+        return _value(text, values, path)
     text = _NAME.sub(lambda match: _scalar(match[0], values, path), text)
-    while match := _KECCAK.search(text):
-        text = text[: match.start()] + _keccak(match, path) + text[match.end() :]
+    for _ in range(MAX_NESTED):  # the innermost first
+        text = _KECCAK.sub(lambda match: _keccak(match, path), text)
     return text
 
 
@@ -88,6 +89,28 @@ def _keccak(match: re.Match[str], path: str) -> str:
 
 def _unknown(path: str, problem: str) -> RefusalError:
     return RefusalError(RequestCode.UNKNOWN_PLACEHOLDER, f"{path} {problem}.", path=path)
+
+
+def is_fillable(event: ContractEvent) -> bool:
+    """Whether a log of the event has few values, none of them a list of lists or of texts: such
+    lists may be short in a log, and huge when they are decoded.
+    """
+    counts = [_value_count(kind) for kind in event.inputs]
+    return all(counts) and sum(counts) <= MAX_EVENT_VALUES
+
+
+def _value_count(kind: ABIType) -> int:
+    """The values of a type, or 1 if it is a list of any length; 0 if lists are nested in it."""
+    if not kind.is_array:
+        if not isinstance(kind, TupleType):
+            return 1
+        counts = [_value_count(part) for part in kind.components]
+        return sum(counts) if all(counts) else 0
+    item = kind.item_type
+    if item.is_array or item.is_dynamic or isinstance(item, TupleType):
+        return 0
+    length = (kind.arrlist or [()])[-1]
+    return length[0] if length else 1
 
 
 def log_values(event: ContractEvent, log: Log, block: int) -> dict[str, Any]:
@@ -138,7 +161,9 @@ def _json(value: Any) -> Any:
         return str(value) if value < 0 else hex(value)
     if isinstance(value, bytes):
         return f"0x{value.hex()}"
-    return value if isinstance(value, str) else list(map(_json, value))
+    if isinstance(value, str):
+        return f"${value}" if value.startswith("$") else value  # it is no placeholder
+    return list(map(_json, value))
 
 
 def _sample(kind: ABIType, number: int) -> Any:

@@ -19,7 +19,7 @@ from tests.environment import skip_without
 from tests.rigs.anvil import Chain
 from tests.rigs.gate import Gate, gate_before
 from tests.rigs.receiver import receiver
-from tests.rigs.service import SIGNER, Process, Service, wait_until
+from tests.rigs.service import HOLDER, SIGNER, Process, Service, accounts, request, wait_until
 from tests.scenarios.deliveries import Target, deliveries
 from tests.scenarios.fixtures import NewNode, NewService
 
@@ -111,6 +111,31 @@ def test_a_batch_is_delivered_in_order_without_beat(
         states = [row["state"] for row in deliveries(service, batch)]
     assert states == ["DELIVERED", "DELIVERED", "WAITING"]
     assert target.read("count()") == 1
+
+
+def test_a_feed_runs_and_delivers(new_service: NewService, chain: Chain, broker: str) -> None:
+    service = new_service()
+    service.settings["FEED_SECONDS"] = "1"
+    service.set_limits(poll_interval=0.5)
+    chain.deploy("Courier", by_factory=True)
+    target = Target(chain)
+    with installed(service, chain, broker) as start:
+        start()
+        if broker:
+            service.beat()
+        batch = request({31337: {"block:$due": accounts(HOLDER)}})
+        batch["deliver"] = [target.balance_call()]
+        content = {"every": "10 blocks", "catchUp": "all", "batch": batch}
+
+        def make() -> str:
+            """Empty until a prover has read the chain's head."""
+            return str(service.post("/feeds", content).json().get("nextDue", ""))
+
+        first = int(wait_until(make).removeprefix("block:"))
+        chain.mine(first + 12 - chain.head)
+        wait_until(lambda: target.read("count()") == 2)
+        assert service.is_proven(HOLDER, first)
+        assert service.is_proven(HOLDER, first + 10)
 
 
 def test_another_prover_goes_on_if_one_is_killed_in_mid_proof(

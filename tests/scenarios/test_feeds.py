@@ -101,6 +101,10 @@ class Feed:
     def runs(self) -> list[dict[str, Any]]:
         return list(self.read()["runs"])
 
+    def all_runs(self) -> list[dict[str, Any]]:
+        """Of a page of 100."""
+        return list(self.service.get(f"/feeds/{self.id}", limit=100).json()["runs"])
+
     @property
     def dues(self) -> list[int]:
         """Oldest first."""
@@ -510,3 +514,72 @@ def test_a_forgotten_account_has_no_feeds(proving: Service) -> None:
     feed.mine_to(first + 4 * EVERY)
     time.sleep(1)  # several polls
     assert feed.count() == count
+
+
+def test_many_and_large_logs_are_run_once_each_and_stop_no_other_feed(served: Service) -> None:
+    """Two provers, one of which is killed. A log that is too large is left out."""
+    chain, count, size = served.chain, 25, 2**16 + 1
+    loud = deploy(chain, contract_for_tests("Loud"))
+    on = {"address": loud, "event": "Said(uint256 indexed number, bytes data)"}
+    with served.prove(**SETTINGS):
+        feed, other = Feed(served, on=on), Feed(served, every=EVERY_TENTH, catchUp="all")
+        with served.prove(**SETTINGS) as victim:
+            chain.send(loud, call_data("say(uint256,uint256)", 1, size))
+            block = chain.head + 1
+            chain.send(loud, call_data("say(uint256,uint256)", count, 1))
+            chain.mine(4)
+            feed.wait_for_more_than(5)
+            victim.kill()
+        wait_until(lambda: len(feed.all_runs()) == count, what=lambda: str(feed.all_runs()))
+        places = {(run["due"], run["logIndex"]) for run in feed.all_runs()}
+        assert places == {(f"block:{block}", index) for index in range(count)}
+        other.mine_to(first_due(other) + EVERY)
+        other.wait_for_runs(2)
+    for made in (feed, other):
+        assert send(served, "DELETE", made.id).ok
+
+
+def test_logs_until_the_end_of_a_feed_are_run(proving: Service) -> None:
+    """Also those whose block becomes final after it."""
+    chain, votes = proving.chain, Votes(proving.chain)
+    until = int(chain.header("latest")["timestamp"], 16) + 100
+    feed = votes.feed(proving, until=until)
+    data = call_data("activate(uint256,bytes32)", 1, bytes(32))
+    block = int(chain.send(votes.address, data)["blockNumber"], 16)
+    chain.mine(1, seconds=200)
+    time.sleep(1.5)  # more than a look
+    assert feed.read()["state"] == "ACTIVE"
+    chain.mine(4)
+    feed.wait_for_runs(1)
+    assert feed.dues == [block]
+    assert feed.wait_for_state("ENDED")["reason"] == "Its time is over."
+
+
+def test_a_run_made_by_hand_is_not_made_again(proving: Service) -> None:
+    feed = Feed(proving, every=EVERY_TENTH, catchUp="all")
+    first = first_due(feed)
+    feed.change(state="PAUSED")
+    feed.chain.mine(first - feed.chain.head)
+    time.sleep(1)  # several polls
+    for _ in range(2):
+        assert proving.post(f"/feeds/{feed.id}/runs").json()["due"] == f"block:{first}"
+    feed.change(state="ACTIVE")
+    feed.mine_to(first + EVERY)
+    feed.wait_for_runs(2)
+    assert feed.dues == [first, first + EVERY]
+    assert feed.count() == 2
+
+
+def test_a_reorg_neither_loses_nor_doubles_a_run(proving: Service) -> None:
+    """Of the proof and the delivery. Source and destination are one chain."""
+    feed = Feed(proving, every=EVERY_TENTH, catchUp="all")
+    first = first_due(feed)
+    feed.mine_to(first)
+    feed.wait_for_runs(1)
+    proving.chain.reorganise(2)
+    wait_until(lambda: feed.count() == 1, what="it is delivered again")
+    feed.mine_to(first + EVERY)
+    feed.wait_for_runs(2)
+    assert feed.dues == [first, first + EVERY]
+    assert feed.count() == 2
+    assert proving.field(HOLDER, first, 1) == HOLDER_BALANCE

@@ -216,6 +216,12 @@ TRIGGER_REFUSALS: list[tuple[dict[str, object], str, str, str]] = [
     (by_log(event=5), "wrong_type", "on.event", "must be text, not a number."),
     (by_log(event="A(uint8 indexed,uint8 indexed,uint8 indexed,uint8 indexed)"),
      "function_malformed", "on.event", "is "),
+    *(
+        (by_log(event=f"Moved({kind})"), "feed_malformed", "on.event",
+         f'is "Moved({kind})", but its parameters may have at most 64 values, and no list of lists')
+        for kind in ("uint8[][]", "uint256[1000000][1000000]", "uint256[65]", "bytes[]",
+                     "(string,(uint8,bytes[]))", "(uint256[60],uint256[5])", "(uint8,uint8)[]")
+    ),
     (by_log(topics=[f"0x{64 * '1'}"]), "feed_malformed", "on.topics", "begins with the topic of "),
     (by_log(topics=[None, None, None, None]), "feed_malformed", "on.topics",
      "has 4 positions, but logs of this event have 3 topics."),
@@ -252,6 +258,14 @@ def test_refusals_of_triggers(
     answer = make_feed(make_key(), content).json()
     assert (answer.get("code"), answer.get("path")) == (code, path), answer
     assert answer["error"].startswith(f"{path or 'The body'} {sentence}"), answer["error"]
+
+
+def test_a_feed_is_not_larger_than_provers_can_read() -> None:
+    args = ["$keccak(1)" * 800, *PAYMENT["args"][1:]]
+    key, content = make_key(), log_batch(deliver=[PAYMENT | {"args": args}])
+    assert make_feed(key, content).json()["code"] == "argument_malformed"
+    refused = make_feed(key, content | {"until": 0, "x": 2**16 * "x"})
+    assert (refused.status_code, refused.json()["code"]) == (413, "body_too_large")
 
 
 def test_feeds_of_logs_and_of_values_are_made_and_read() -> None:

@@ -1,0 +1,43 @@
+"""The budget of a feed counts what its open runs reserve, however old they are."""
+
+import time
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from queries.feeds.run import submit_due_runs
+from queries.models import Batch, ChainRecord, Feed
+from tests.queries.api.served_api import (
+    HERE,
+    ROUTES,
+    SEPOLIA,
+    WALLET,
+    ask,
+    made_feed,
+    make_key,
+    record_head,
+)
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
+HEAD, EVERY, FEE = 1_000, 100, 10
+
+
+def test_an_open_run_counts_after_a_day() -> None:
+    record_head(SEPOLIA, number=HEAD, timestamp=int(time.time()))
+    entry = {"accounts": {WALLET: {"props": ["BALANCE"]}}}
+    data = {str(SEPOLIA): {"block:$due": entry}}
+    batch = {"destinationChainId": str(SEPOLIA), "fee": str(FEE), "data": data}
+    content = {"every": f"{EVERY} blocks", "batch": batch, "budget": str(FEE)}
+    feed = made_feed(key := make_key(), content)
+    for runs in (1, 2):
+        ChainRecord.objects.update(number=HEAD + runs * EVERY)
+        submit_due_runs(ROUTES, [SEPOLIA])
+        Batch.objects.update(submitted_at=timezone.now() - timedelta(hours=25))
+    details = ask(key, f"/feeds/{feed}").json()
+    assert len(details["runs"]) == 1
+    assert f"have spent or reserve {FEE} wei" in details["waitsFor"]
+    Batch.objects.update(status="DONE", spent=f"{FEE:064x}")
+    Feed.objects.update(retry_at=None)
+    submit_due_runs(ROUTES, [SEPOLIA])
+    assert len(ask(key, f"/feeds/{feed}").json()["runs"]) == 2
