@@ -35,7 +35,7 @@ CHAIN_A, CHAIN_B, CHAIN_C = 31337, 31338, 31339
 ETHER = 10**18
 TOKEN_BALANCES = 3  # the slot of the token's mapping of balances
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"  # of the specification's example
-BALANCE, BALANCE_C = 123_456_789 * ETHER // 10**6, 455 * ETHER // 10
+BALANCE, BALANCE_B, BALANCE_C = 123_456_789 * ETHER // 10**6, 9 * ETHER, 455 * ETHER // 10
 HOLDINGS = (1_000_000 * ETHER, 250_000 * ETHER, 7 * ETHER // 2)
 THRESHOLD = 2  # of the three attesters
 # Each state has the hashes of all blocks, so with one every second a week would fill the memory.
@@ -211,6 +211,7 @@ def set_up_chains(nodes: Nodes, beacon: LocalBeaconChain, keys: Keys, site: str)
             *_deployments(beacon_route),
             (signer, b"", 100 * ETHER),
             courier,
+            (holders[-1], b"", BALANCE_B),
         ]
     )
     c.send_together([(HOLDER, b"", BALANCE_C)])

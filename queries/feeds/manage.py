@@ -163,7 +163,8 @@ def _check_interval(parts: _Parts, source: int, block_seconds: float | None) -> 
     """Refuse an interval shorter than a block of the source, or than the operator's minimum."""
     shortest = settings.FEED_SECONDS
     blocks_take = f", and a block of chain {source} takes {block_seconds or 0:.3g} seconds"
-    reason = f"a feed may run once in {format_count(shortest, 'second')} here"
+    action = "value may be read" if parts.trigger == Trigger.VALUE else "feed may run"
+    reason = f"a {action} once in {format_count(shortest, 'second')} here"
     if parts.trigger == Trigger.SECONDS:
         minimum, unit = max(shortest, math.ceil(block_seconds or 0)), "second"
         reason += blocks_take if block_seconds else ""
@@ -176,20 +177,17 @@ def _check_interval(parts: _Parts, source: int, block_seconds: float | None) -> 
 
 
 def _check_value(body: ValueTriggerBody, request: CheckedBatch) -> None:
-    """Refuse a value that a plain call cannot read, or that the batch does not ask for."""
-    path, fact = WHOLE_BODY.child("when").child("value"), named_fact(body.value)
-    if not fact.account.startswith("0x") or fact.fact in {"CODE_HASH", "STORAGE_ROOT"}:
-        raise _malformed(
-            path,
-            f"is {quote_text(body.value)}, but must be the balance, the nonce or a slot of an "
-            "address, such as 0xACCOUNT.BALANCE or 0xACCOUNT.0xSLOT.",
-        )
+    """Refuse a value with another form, or that the batch does not ask for."""
+    address, fact = named_fact(body.value)
     (block,) = request.blocks
     for account in block.accounts:
         names = {prop.name for prop in account.props} | {slot_name(slot) for slot in account.slots}
-        if account.account == fact.account and fact.fact in names:
+        if account.account == address and fact in names:
             return
-    raise _malformed(path, f"is {quote_text(body.value)}, which the batch does not ask for.")
+    raise _malformed(
+        WHOLE_BODY.child("when").child("value"),
+        f"is {quote_text(body.value)}, which the batch does not ask for.",
+    )
 
 
 def _check_budget(budget: int | None, fee: int) -> None:

@@ -1,16 +1,23 @@
 """What a feed waits for, as its request says."""
 
 import json
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from eth_utils.address import to_checksum_address
+
+from accounts.wording import quote_text
+from queries.error_codes import FeedCode
 from queries.proving.block_items import Log
+from queries.schema.bodies import ADDRESS, SLOT, slot_word
 from queries.schema.feed_bodies import Change, LogTriggerBody, ValueTriggerBody
 from queries.schema.functions import ContractEvent
 from queries.schema.paths import WHOLE_BODY
-from queries.schema.placeholders import Placeholder, read_placeholder
+from queries.schema.placeholders import slot_name
 
+_VALUE = re.compile(rf"({ADDRESS})\.(BALANCE|NONCE|{SLOT.pattern})")
 _CACHED_FEEDS = 5_000  # they are read for each look at a chain
 
 
@@ -64,14 +71,27 @@ def _word(text: str) -> bytes:
 def watched_value(request: str) -> WatchedValue:
     """The value that a stored request names."""
     body = ValueTriggerBody.model_validate(json.loads(request)["when"])
-    name = named_fact(body.value)
+    account, fact = named_fact(body.value)
     heartbeat = body.heartbeat.count if body.heartbeat else None
-    return WatchedValue(name.account, name.fact, body.by, heartbeat)
+    return WatchedValue(account, fact, body.by, heartbeat)
 
 
-def named_fact(text: str) -> Placeholder:
-    """The account and fact that `0xACCOUNT.BALANCE` and the like name. Raises `RefusalError`."""
-    return read_placeholder(f"$value({text})", WHOLE_BODY.child("when").child("value"))
+def named_fact(text: str) -> tuple[str, str]:
+    """The account and the fact of it that `when.value` names. Raises `RefusalError`."""
+    match = _VALUE.fullmatch(text)
+    if not match:
+        raise (
+            WHOLE_BODY.child("when")
+            .child("value")
+            .refusal(
+                FeedCode.FEED_MALFORMED,
+                f"is {quote_text(text)}, but must be 0xACCOUNT.BALANCE, 0xACCOUNT.NONCE or "
+                "0xACCOUNT.0xSLOT.",
+            )
+        )
+    account, name = match.groups()
+    fact = slot_name(slot_word(name)) if name.startswith("0x") else name
+    return to_checksum_address(account), fact
 
 
 def batch_of(request: str) -> dict[str, Any]:

@@ -200,11 +200,11 @@ def _hex_reader(pattern: re.Pattern[str], form: str) -> Callable[[object], str]:
     return read
 
 
-_read_emitter = _hex_reader(re.compile(ADDRESS), "an address: 0x and 40 hex digits")
+read_emitter = _hex_reader(re.compile(ADDRESS), "an address: 0x and 40 hex digits")
 _read_topic = _hex_reader(_WORD, "a topic: 0x and 64 hex digits")
 
 
-def _read_topics(value: object) -> list[list[str] | None]:
+def read_topics(value: object) -> list[list[str] | None]:
     """The topics that each position may have, as in `eth_getLogs`; None: any."""
     if not isinstance(value, list) or len(value) > MAX_TOPICS:
         problem = f"must be a list of at most {MAX_TOPICS} topics; null is any topic."
@@ -228,13 +228,13 @@ Transaction = Annotated[
 ]
 Emitter = Annotated[
     str,
-    BeforeValidator(_read_emitter),
+    BeforeValidator(read_emitter),
     WithJsonSchema({"type": "string", "pattern": f"^{ADDRESS}$"}),
 ]
 Topic = Annotated[str, BeforeValidator(_read_topic), WithJsonSchema(_WORD_SCHEMA)]
 Topics = Annotated[
     list[list[str] | None],
-    BeforeValidator(_read_topics),
+    BeforeValidator(read_topics),
     WithJsonSchema(
         {
             "type": "array",

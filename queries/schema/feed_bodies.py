@@ -14,6 +14,7 @@ from pydantic import (
     WrapValidator,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from accounts.wording import DAY, HOUR, MINUTE, json_kind, quote_text
 from queries.error_codes import FeedCode, RequestCode
@@ -27,6 +28,8 @@ from queries.schema.bodies import (
     Topics,
     map_keys,
     optional,
+    read_emitter,
+    read_topics,
     validation_error,
 )
 from queries.schema.feed_placeholders import MAX_EVENT_VALUES, is_fillable
@@ -166,15 +169,27 @@ Event = Annotated[
 ]
 
 
+def _as_feed_error(read: Callable[[object], object]) -> BeforeValidator:
+    """Refuse what `read` refuses, with the code of feeds: theirs is of the events to prove."""
+
+    def read_of_feed(value: object) -> object:
+        try:
+            return read(value)
+        except PydanticCustomError as error:
+            raise _malformed(error.message()) from None
+
+    return BeforeValidator(read_of_feed)
+
+
 class LogTriggerBody(Body):
     """The logs of one event of a contract on the source chain."""
 
-    address: Emitter = Field(description="The contract.")
+    address: Annotated[Emitter, _as_feed_error(read_emitter)] = Field(description="The contract.")
     event: Event = Field(
         description="The event as in Solidity, with `indexed`. `$topic1` to `$topic3` are its "
         "indexed parameters, `$data[0]` and so on the others."
     )
-    topics: Topics = optional(
+    topics: Annotated[Topics, _as_feed_error(read_topics)] = optional(
         "By position, as in eth_getLogs; null matches any topic. The first one is the event's, so "
         "null stands there."
     )

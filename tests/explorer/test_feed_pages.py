@@ -178,7 +178,7 @@ def test_the_budget_counts_what_the_last_24_hours_reserve_and_have_spent() -> No
     assert "budget 0.0002 gwei of 0.00025 gwei spent or reserved" in page(feed)
     run(feed)
     assert "ACTIVE, waits" in page(feed)
-    assert "Its runs of the last 24 hours have spent or reserve 200000 wei" in page(feed)
+    assert "Runs of this feed in the last 24 hours have spent or reserve 200000 wei" in page(feed)
     Batch.objects.filter(pk=first).update(submitted_at=shared_now() - timedelta(days=2))
     assert "budget 0.0001 gwei of 0.00025 gwei" in page(feed)
 

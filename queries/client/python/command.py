@@ -292,9 +292,12 @@ def _run_routes(options: argparse.Namespace) -> None:
 def _print_result(facts: Sequence[Fact], status: Status, options: argparse.Namespace) -> None:
     if options.json:
         body = {"internalId": options.id, "queryStatus": "DONE", "facts": _json_facts(facts)}
+        body |= {} if status.proves else {"prove": False}
         deliveries = list(map(dataclasses.asdict, status.deliveries))
         print(json.dumps(body | ({"deliveries": deliveries} if deliveries else {})))
         return
+    if not status.proves:
+        print_stderr("The batch stores no facts in a registry, because its `prove` is false.")
     print_table([_fact_row(fact) for fact in facts])
     print_table([_delivery_row(delivery) for delivery in status.deliveries])
 

@@ -48,6 +48,18 @@ def add_command(
     return parser
 
 
+def option_type(parse: Callable[[str], object]) -> Callable[[str], object]:
+    """The `type` of an option: argparse prints the sentence of its UsageError."""
+
+    def parse_option(text: str) -> object:
+        try:
+            return parse(text)
+        except UsageError as error:
+            raise argparse.ArgumentTypeError(error.sentence) from None
+
+    return parse_option
+
+
 def add_block_options(parser: argparse.ArgumentParser) -> None:
     for name, meaning in BLOCK_OPTIONS:
         _add_repeatable(parser, name, parse_integer, meaning)
@@ -72,7 +84,7 @@ def add_batch_options(parser: argparse.ArgumentParser) -> None:
         "--gas",
         action="append",
         default=[],
-        type=parse_integer,
+        type=option_type(parse_integer),
         help="that the contract may use; once, or once for each --deliver",
     )
     parser.add_argument("--fee", default="0", help="maximum to spend, in wei (0)")
@@ -82,7 +94,11 @@ def _add_repeatable(
     parser: argparse.ArgumentParser, name: str, parse: Callable[[str], object], meaning: str
 ) -> None:
     parser.add_argument(
-        f"--{name}", action="append", default=[], type=parse, help=f"{meaning}; repeatable"
+        f"--{name}",
+        action="append",
+        default=[],
+        type=option_type(parse),
+        help=f"{meaning}; repeatable",
     )
 
 

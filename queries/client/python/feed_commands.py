@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -13,8 +14,10 @@ from queries.client.python.command_options import (
     add_command,
     batch_of_blocks,
     configured_server,
+    option_type,
     parse_time,
     read_body_file,
+    server_url,
 )
 from queries.client.python.errors import RequestRefusedError, printable
 from queries.client.python.feeds import Feed, FeedRun, parse_feed, parse_feed_run
@@ -63,7 +66,9 @@ def add_feed_commands(commands: Any) -> None:
     for parser in parsers.values():
         parser.add_argument("id", help="the feed's id, as create printed it")
     parsers["show"].add_argument("--runs", type=int, default=20, help="how many, at most 100 (20)")
-    parsers["budget"].add_argument("wei", type=parse_integer, help="of the destination chain")
+    parsers["budget"].add_argument(
+        "wei", type=option_type(parse_integer), help="of the destination chain"
+    )
 
 
 def _add_create_command(feeds: Any) -> None:
@@ -78,7 +83,10 @@ def _add_create_command(feeds: Any) -> None:
         "--until", metavar="TIME", help="its end: Unix seconds, or UTC as in 2027-01-01T12:00"
     )
     parser.add_argument(
-        "--budget", type=parse_integer, metavar="WEI", help="that its runs may spend in 24 hours"
+        "--budget",
+        type=option_type(parse_integer),
+        metavar="WEI",
+        help="that its runs may spend in 24 hours",
     )
     parser.add_argument(
         "--catch-up",
@@ -126,13 +134,19 @@ def _run_feed_show(options: argparse.Namespace) -> None:
         return
     feed = parse_feed(body)
     _print_feed(feed, options)
-    limits = []
+    details = [*_trigger_rows(body), *_delivery_rows(member(body, "batch", dict))]
     if feed.budget is not None:
-        limits.append(("budget", f"{feed.budget:,} wei in 24 hours"))
+        details.append(("budget", f"{feed.budget:,} wei in 24 hours"))
     if feed.until is not None:
-        limits.append(("until", _format_time(feed.until)))
-    print_table([*limits, ("catch-up", feed.catch_up)])
-    print_table([_run_row(parse_feed_run(run)) for run in member(body, "runs", list)])
+        details.append(("until", _format_time(feed.until)))
+    print_table([*details, ("catch-up", feed.catch_up)])
+    runs = [parse_feed_run(run) for run in member(body, "runs", list)]
+    print_table([_run_row(run) for run in runs])
+    if any(run.status == "REJECTED" or {"WAITING", "FAILED"} & {*run.deliveries} for run in runs):
+        print_stderr(
+            "Why a batch was REJECTED, or a delivery waits or FAILED: see `status` of the batch, "
+            f"or its page, {server_url(options)}/explorer/query/ and its id."
+        )
     if body.get("cursor"):
         print_stderr("It has older runs; --runs 100 shows more.")
 
@@ -189,12 +203,31 @@ def _run_row(run: FeedRun) -> tuple[str, ...]:
     return _format_due(run.due), run.batch_id, run.status, deliveries, run.error
 
 
+def _trigger_rows(feed: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The members of `on` or `when`."""
+    trigger = feed.get("on") or feed.get("when")
+    members = trigger.items() if isinstance(trigger, dict) else ()
+    texts = {
+        name: value if isinstance(value, str) else json.dumps(value) for name, value in members
+    }
+    return [(printable(name), printable(text)) for name, text in texts.items()]
+
+
+def _delivery_rows(batch: Mapping[str, Any]) -> list[tuple[str, str]]:
+    calls = member(batch, "deliver", list) if "deliver" in batch else ()
+    return [
+        ("deliver", f"{text_member(call, 'function')} of {text_member(call, 'to')}")
+        for call in calls
+    ]
+
+
 def _format_trigger(feed: Mapping[str, Any]) -> str:
-    """Such as `every 4 hours`, `on Transfer` or `when 0x….BALANCE changes`."""
+    """Such as `every 4 hours`, `on Transfer` or `when 0xd8dA…6045.BALANCE changes`."""
     if event := text_member(feed.get("on"), "event"):
         return f"on {event.partition('(')[0]}"
     if value := text_member(feed.get("when"), "value"):
-        return f"when {value} changes"
+        short_value = re.sub("(0x[0-9a-fA-F]{4})[0-9a-fA-F]{32,}([0-9a-fA-F]{4})", r"\1…\2", value)
+        return f"when {short_value} changes"
     return f"every {every}" if (every := text_member(feed, "every")) else ""
 
 

@@ -142,6 +142,8 @@ class AgentTools:
             "Read each fact on the destination with eth_call, or in a contract by the signature in "
             "`read`. While a fact is not proven, the call reverts, or returns false for an absence."
         )
+        if not status.proves:
+            step = "The batch stores no facts in a registry, because its `prove` is false."
         if not status.has_delivered:
             step = f"Call status again, until the deliveries have ended. {step}"
         if len(facts) > MAX_FACTS:

@@ -69,6 +69,7 @@ class Status:
     steps: tuple[StepProgress, ...]  # of its first hundred queries, if requested
     rejection: BatchRejectedError | None
     deliveries: tuple[DeliveryStatus, ...] = ()
+    proves: bool = True  # False: it stores no facts in a registry
 
     @property
     def is_done(self) -> bool:
@@ -145,7 +146,16 @@ def parse_status(batch_id: str, body: Mapping[str, Any]) -> Status:
         waiting = (delivery for delivery in deliveries if not delivery.has_ended)
         if delivery := next(waiting, None):
             waits_for, wait_code = delivery.waits_for, delivery.wait_code
-    return Status(batch_id, printable(state), waits_for, wait_code, steps, rejection, deliveries)
+    return Status(
+        id=batch_id,
+        state=printable(state),
+        waits_for=waits_for,
+        wait_code=wait_code,
+        steps=steps,
+        rejection=rejection,
+        deliveries=deliveries,
+        proves=body.get("prove") is not False,
+    )
 
 
 def _delivery_status(entry: object) -> DeliveryStatus:

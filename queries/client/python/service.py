@@ -152,7 +152,7 @@ class Tacitus:
         return status
 
     def facts(self, batch_id: str) -> tuple[Fact, ...]:
-        """Return the proven facts.
+        """Return the proven facts; a batch with `prove` false has none.
 
         Raises BatchNotDoneError, BatchRejectedError or FactsLostError.
         """
@@ -165,6 +165,8 @@ class Tacitus:
                 raise status.rejection
             if not status.is_done:
                 raise BatchNotDoneError(f"The batch is {status.state}; wait until it is DONE.")
+            if not status.proves:
+                return ()
             for query in member(body, "queries", list):
                 facts += facts_in_query(query)
             next_query = body.get("nextQuery")

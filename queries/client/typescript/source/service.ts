@@ -146,7 +146,10 @@ export class Tacitus {
     return last!;
   }
 
-  /** Return the proven facts. Throws BatchNotDoneError, BatchRejectedError or FactsLostError. */
+  /**
+   * Return the proven facts; a batch with `prove` false has none. Throws BatchNotDoneError, BatchRejectedError or
+   * FactsLostError.
+   */
   async facts(id: string, { signal }: CallOptions = {}): Promise<Fact[]> {
     const facts: Fact[] = [];
     const routes = await this.routes({ signal });
@@ -155,6 +158,7 @@ export class Tacitus {
       if (!isDone(status)) {
         throw new BatchNotDoneError(`The batch is ${status.status}; wait until it is DONE.`, { batchId: id });
       }
+      if (status.prove === false) return [];
       for (const query of list(status.queries)) facts.push(...factsOfQuery(query, status, routes));
       const next = status.nextQuery ?? null;
       if (next === null) return facts;
