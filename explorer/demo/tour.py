@@ -271,6 +271,8 @@ Three things to try
    curl -sSo proof.json {site}/explorer/query/{batch_id}/proof.json
    {python} manage.py verify_proof proof.json --hash {block_hash}
 
+After the second, have a contract called with each new balance of $HOLDER: {site}/docs/deliver
+
 The chains make a block for each transaction, and every {IDLE_BLOCK_SECONDS} seconds. Their nodes
 prove accounts of the newest {MAX_STATES} blocks.
 

@@ -254,8 +254,8 @@ def budget_shortage(feed: Feed) -> str:
     if reserved + fee <= budget:
         return ""
     return (
-        f"Runs of this feed in the last 24 hours have spent or reserve {reserved} wei, and the next "
-        f"one reserves {fee}: more than the budget of {budget}."
+        f"Runs of this feed in the last 24 hours have spent or reserve {reserved} wei, and the "
+        f"next one reserves {fee}: more than the budget of {budget}."
     )
 
 

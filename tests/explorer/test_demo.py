@@ -215,6 +215,8 @@ def test_the_suggested_commands_and_the_vote_of_the_guide_work(
     names = _exports(demo)
     attested = next(route for route in Tacitus(demo.site).routes() if route.kind == "attested")
     assert names["REGISTRY"] == attested.registry
+    balance = LocalNode(names["SOURCE_NODE"]).rpc.ask("eth_getBalance", names["HOLDER"], "latest")
+    assert int(balance, 16)  # for the commands of the guide about deliveries
     script = code_of(demo.site, "contracts", "mkdir vote").split("\n", 2)[2]  # without npm install
     (programs := clone / "node_modules" / ".bin").mkdir(parents=True)
     for program, folder in (("solcjs", "queries/contracts"), ("cast", "tests/js")):

@@ -257,8 +257,9 @@ def test_a_delivery_works_as_it_is_written(live: Service, tmp_path: Path) -> Non
         "HOLDER": HOLDER,
     }
     printed = run("sh", "".join(commands), tmp_path, **variables).splitlines()
-    *_, number, feed, catch_up = printed
+    *_, number, feed, delivery, catch_up = printed
     assert ("every 300 blocks" in feed, catch_up.split()) == (True, ["catch-up", "latest"])
+    assert delivery.split()[:3] == ["deliver", "update(uint256)", "of"]
     assert f"{HOLDER_BALANCE}" in [line.split(" ")[0] for line in printed]
     assert head < int(number) <= live.chain.head
 

@@ -2826,7 +2826,10 @@ export declare class Tacitus {
     progress(id: string, { timeout, deliveries, signal }?: WaitOptions): AsyncGenerator<StatusResponse, void, void>;
     /** Wait until the batch is DONE and its deliveries have ended. Throws as `progress` does. */
     wait(id: string, options?: WaitOptions): Promise<StatusResponse>;
-    /** Return the proven facts. Throws BatchNotDoneError, BatchRejectedError or FactsLostError. */
+    /**
+     * Return the proven facts; a batch with `prove` false has none. Throws BatchNotDoneError, BatchRejectedError or
+     * FactsLostError.
+     */
     facts(id: string, { signal }?: CallOptions): Promise<Fact[]>;
     /** Return the file with which anyone can verify the DONE batch without this server; save it as JSON. */
     proof(id: string, { signal }?: CallOptions): Promise<ProofResponse>;

@@ -874,7 +874,10 @@ export class Tacitus {
             last = status;
         return last;
     }
-    /** Return the proven facts. Throws BatchNotDoneError, BatchRejectedError or FactsLostError. */
+    /**
+     * Return the proven facts; a batch with `prove` false has none. Throws BatchNotDoneError, BatchRejectedError or
+     * FactsLostError.
+     */
     async facts(id, { signal } = {}) {
         const facts = [];
         const routes = await this.routes({ signal });
@@ -883,6 +886,8 @@ export class Tacitus {
             if (!isDone(status)) {
                 throw new BatchNotDoneError(`The batch is ${status.status}; wait until it is DONE.`, { batchId: id });
             }
+            if (status.prove === false)
+                return [];
             for (const query of list(status.queries))
                 facts.push(...factsOfQuery(query, status, routes));
             const next = status.nextQuery ?? null;

@@ -248,12 +248,13 @@ def test_the_command_makes_follows_changes_and_ends_a_feed(
     dues = [f"block {first + 20:,}", f"block {first:,}"]
 
     def runs() -> list[list[str]]:
-        return [row for row in rows("show", feed)[4:] if row[0] in dues]
+        return [row for row in rows("show", feed)[5:] if row[0] in dues]
 
     wait_until(lambda: [row[2:] for row in runs()] == [["DONE", "DELIVERED"]] * 2)
     shown = rows("show", feed)
     assert [row[0] for row in runs()] == dues
-    assert shown[1:4] == [
+    assert shown[1:5] == [
+        ["deliver", f"onBalance(address,uint256,uint256) of {target}"],
         ["budget", f"{10**18:,} wei in 24 hours"],
         ["until", "2030-01-01 00:00:00 UTC"],
         ["catch-up", "all"],
@@ -269,6 +270,9 @@ def test_the_command_makes_follows_changes_and_ends_a_feed(
     assert rows("pause", feed)[0][1::4] == ["PAUSED", "Its owner paused it."]
     assert rows("resume", feed)[0][1] == "ACTIVE"
     assert rows("budget", feed, "2000")[0][1] == "ACTIVE"
+    wrong = run(shared_service, "feed", "budget", feed, "0.1")
+    sentence = "argument wei: '0.1' is not a whole number in decimal or 0x-hex."
+    assert (wrong.returncode, sentence in wrong.stderr) == (2, True)
     body = json.loads(run(shared_service, "feed", "show", feed, "--json").stdout)
     assert (body["budget"], body["catchUp"], body["batch"]["fee"]) == ("2000", "all", "0")
     assert rows("end", feed)[0][1::3] == ["ENDED", "Its owner ended it."]
@@ -276,6 +280,57 @@ def test_the_command_makes_follows_changes_and_ends_a_feed(
     assert feed in [json.loads(line)["id"] for line in listed]
     refused = run(shared_service, "feed", "resume", feed)
     assert (refused.returncode, "has ended" in refused.stderr) == (1, True)
+
+
+def test_the_command_shows_a_feeds_whole_trigger(
+    shared_service: Service, tmp_path: Path, client: Tacitus
+) -> None:
+    def lines(*arguments: str) -> list[str]:
+        return run(shared_service, "feed", *arguments).stdout.splitlines()
+
+    query = BlockQuery(CHAIN_ID, block="$due", accounts=[HOLDER], slots=[2**255])
+    batch = build_batch(CHAIN_ID, query)
+    when = {"value": f"{HOLDER}.0x8{63 * '0'}", "by": "50 bp", "every": "900 blocks"}
+    on = {"address": HOLDER, "event": "Paid(uint256 indexed id)", "topics": [None, f"0x{64 * '1'}"]}
+    for trigger, expected in (
+        ({"when": when}, [f"{name:8}  {text}" for name, text in when.items()]),
+        ({"on": on}, [f"{name:8}  {on[name]}" for name in ("address", "event")]),
+    ):
+        feed = client.create_feed({**trigger, "batch": batch}).id
+        (listed,) = (line for line in lines("list") if feed in line)
+        assert len(listed) < 120
+        assert lines("show", feed)[1:][: len(expected)] == expected
+        client.end_feed(feed)
+    assert f'topics    [null, "0x{64 * "1"}"]' in lines("show", feed)
+
+
+def test_the_command_says_where_a_run_tells_why_it_failed(
+    shared_service: Service, target: str, client: Tacitus
+) -> None:
+    query = BlockQuery(CHAIN_ID, block="$due", accounts=[HOLDER], props=["BALANCE"])
+    batch = build_batch(CHAIN_ID, query, deliver=[Delivery(target, "none()", gas=21_000)])
+    feed = client.create_feed({"every": "1000 blocks", "batch": batch}).id
+    run_of_feed = client.run_feed(feed).batch_id
+    shared_service.chain.mine(3)
+    client.wait(run_of_feed, timeout=60, deliveries=False)
+    shown = run(shared_service, "feed", "show", feed)
+    assert run_of_feed in shown.stdout
+    assert f"{shared_service.url}/explorer/query/" in shown.stderr
+    client.end_feed(feed)
+
+
+def test_a_batch_that_stores_nothing_has_no_facts(
+    shared_service: Service, client: Tacitus, target: str, block: int
+) -> None:
+    query = BlockQuery(CHAIN_ID, block=block, accounts=[HOLDER], props=["BALANCE"])
+    arguments = [HOLDER, "$block", f"$value({HOLDER}.BALANCE)"]
+    call = Delivery(target, "onBalance(address,uint256,uint256)", arguments, gas=300_000)
+    batch_id = client.submit(build_batch(CHAIN_ID, query, deliver=[call]) | {"prove": False}).id
+    for command in (["wait", "--no-deliveries"], ["status"]):
+        ended = run(shared_service, *command, batch_id)
+        assert (ended.returncode, "stores no facts" in ended.stderr) == (0, True), ended.stderr
+    body = json.loads(run(shared_service, "wait", batch_id, "--json").stdout)
+    assert (body["prove"], body["facts"], client.facts(batch_id)) == (False, [], ())
 
 
 FEED_TOML = f"""

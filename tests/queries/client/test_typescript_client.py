@@ -451,6 +451,7 @@ def test_each_failure_has_its_error(
         ({"queries": [QUERY | {"values": None}]}, ["FactsLostError", False]),
         ({"queries": [], "nextQuery": 0}, UNREADABLE),
         ({"queryStatus": "IN_PROGRESS"}, ["BatchNotDoneError", True]),
+        ({"queries": [QUERY | {"values": None}], "prove": False}, []),
     ],
 )
 def test_facts_that_cannot_be_read_have_their_error(
