@@ -274,6 +274,7 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
     if proof and table.first_fact and summary.fact_count == 1:
         value = decode_fact(table.first_fact, links.currency(summary.first.source)).short
         picture = proof_picture(proof, table.first_fact, value, registry)
+    awaits_transaction = batch.proves and not (state.has_ended or state.shares)
     steps = query_steps(batch, linked_query) if linked_query else batch_steps(batch, progress)
     return BatchPage(
         **vars(state),
@@ -284,7 +285,7 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
         steps=tuple(steps),
         steps_position=linked_query.position if linked_query else None,
         cost=Cost(state.shares, is_free=bool(chain and chain.free)),
-        expected_costs=None if state.has_ended or state.shares else _expected_costs(summary, batch),
+        expected_costs=_expected_costs(summary, batch) if awaits_transaction else None,
         table=table,
         block_time=datetime_from_unix(block_time) if block_time else None,
         proof=proof,

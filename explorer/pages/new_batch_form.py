@@ -228,7 +228,7 @@ def form_from_batch(request: StoredRequest) -> tuple[NewBatch, str]:
     first: dict[str, Any] = next(iter(accounts.values()), {})
     logs = [_line_from_log(log) for log in block.get("logs", ())]
     is_simple = all(logs) and block.keys() <= {"accounts", "header", "logs"}
-    is_simple = is_simple and "deliver" not in content
+    is_simple = is_simple and content.keys() <= {"destinationChainId", "fee", "data", "webhook"}
     if others or not is_simple or any(entry != first for entry in accounts.values()):
         return NewBatch(json=json.dumps(content, indent=2)), notice
     fee = content["fee"].removeprefix("0")

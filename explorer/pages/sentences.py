@@ -122,8 +122,12 @@ def field_name(name: str) -> str:
 
 
 def block_name(source: int, block: int | None, timestamp: int | None, links: PageLinks) -> str:
-    """Such as `Demo A, block 5,186,021`, or with the time by which it was asked for."""
-    name = f"block {block:,}" if timestamp is None else format_timestamp(timestamp)
+    """Such as `Demo A, block 5,186,021`, or with the time by which it was asked for. Without
+    either, a contract names the block, or did not.
+    """
+    name = "block named by a contract" if block is None else f"block {block:,}"
+    if timestamp is not None:
+        name = format_timestamp(timestamp)
     return f"{links.chain_name(source)}, {name}"
 
 

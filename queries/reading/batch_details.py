@@ -16,6 +16,7 @@ from queries.database import bulk_sql
 from queries.models import Batch, Delivery, Query, Share
 from queries.reading.batches import BatchView, QueryView, batch_view, query_page, query_view
 from queries.reading.facts import RowKey, StoredWord, query_facts, read_words
+from queries.schema.bodies import NAMED_BLOCK
 from queries.statuses import BatchStatus, StepName
 
 # Requests
@@ -40,6 +41,11 @@ def stored_request(owner: Account, batch_id: str) -> StoredRequest | None:
         "fee": str(view.fee),
         "data": _without_empty_members(data),
     }
+    if not batch.proves:
+        content["prove"] = False
+    if any(query.selector == NAMED_BLOCK for query in queries):
+        contract, function = batch.named_by or ("", "")
+        content["block"] = {"from": contract, "function": function}
     if batch.webhook_url:
         content["webhook"] = {"url": batch.webhook_url}
     if batch.delivery_count:

@@ -1,5 +1,6 @@
 """Deliveries on the pages of batches and transactions."""
 
+import json
 import re
 from datetime import timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from queries.database.clock import shared_now
 from queries.models import Batch, SentTransaction
 from queries.statuses import DeliveryState
 from tests.explorer.batch_form import FORM_URL, send, signed_in
-from tests.explorer.page_text import visible_text
+from tests.explorer.page_text import textarea, visible_text
 from tests.explorer.stored_batches import (
     ADDRESS,
     prove,
@@ -20,7 +21,7 @@ from tests.explorer.stored_batches import (
     set_delivery,
     submit_accounts,
 )
-from tests.queries.api.served_api import HERE, OTHER_WALLET, SEPOLIA, WALLET
+from tests.queries.api.served_api import HERE, OTHER_WALLET, SEPOLIA, WALLET, make_key, submitted
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 BALANCE = {"props": ["BALANCE"]}
@@ -145,9 +146,7 @@ def test_a_batch_is_submitted_again_with_its_deliveries() -> None:
     batch_id = submit_deliveries(UPDATE, VOTES, owner=WALLET)
     client = signed_in()
     answer = client.get(FORM_URL, {"batch": batch_id})
-    (area,) = re.findall(r'<textarea id="json"[^>]*>(.*?)</textarea>', answer.text, re.DOTALL)
-    json = area.replace("&quot;", '"').replace("&#x27;", "'").replace("&amp;", "&")
-    response = send(client, json=json)
+    response = send(client, json=textarea(answer, "json"))
     assert response.status_code == 302, visible_text(response.text)
     copy = Batch.objects.exclude(pk=batch_id).get()
     fields = ("to", "function", "arguments", "gas", "unless")
@@ -156,6 +155,26 @@ def test_a_batch_is_submitted_again_with_its_deliveries() -> None:
         for batch in (Batch.objects.get(pk=batch_id), copy)
     )
     assert new == old
+
+
+def test_a_batch_that_only_delivers_says_so_and_is_submitted_again_as_one() -> None:
+    named_by = {"from": CONTRACT, "function": "lastBlock()"}
+    body = {
+        "destinationChainId": str(SEPOLIA),
+        "fee": "0",
+        "data": {str(SEPOLIA): {"block:$block": {"accounts": {ADDRESS: BALANCE}}}},
+        "deliver": [UPDATE],
+        "prove": False,
+        "block": named_by,
+    }
+    batch_id = submitted(make_key(), body)
+    assert "Sepolia, block named by a contract" in visible_text(_page(batch_id).text)
+    answer = signed_in().get(FORM_URL, {"batch": batch_id})
+    assert json.loads(textarea(answer, "json")) == body
+    Batch.objects.update(status="DONE", ended_at=shared_now())
+    words = visible_text(_page(batch_id).text)
+    assert "cost no transaction" in words
+    assert "already" not in words
 
 
 def test_anyone_downloads_deliveries_as_csv() -> None:

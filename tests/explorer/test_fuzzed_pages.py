@@ -1,6 +1,7 @@
 """Fuzzed requests to all pages and forms cause no server error.
 
-The database has a waiting batch, a proven one, and a feed with a run.
+The database has a waiting batch, a proven one, and two whose block a contract names: the run of a
+feed, which waits, and one that was rejected.
 """
 
 import json
@@ -24,7 +25,9 @@ from explorer.pages.batches import STOP_POLLING
 from queries.config.routes import Routes
 from queries.feeds.run import submit_due_runs
 from queries.models import Feed, FeedRun, Query, SentTransaction
-from queries.schema.feed_bodies import DUE_TIME
+from queries.schema.bodies import NAMED_BLOCK
+from queries.statuses import StepName
+from queries.transitions import Failure, reject
 from tests.explorer.addresses import routes
 from tests.explorer.proven_facts import HOLDER, SLOT, proven_batch
 from tests.queries.api.served_api import ROUTES, SEPOLIA, WALLET, made_feed, record_head, submitted
@@ -41,6 +44,10 @@ PARTS = st.text(max_size=20) | st.sampled_from(
 )  # fmt: skip
 PATHS = (
     "", "explorer", "explorer/query", "explorer/query/BATCH", "explorer/query/BATCH/0",
+    "explorer/query/UNNAMED", "explorer/query/UNNAMED/changes", "explorer/query/UNNAMED/0",
+    "explorer/query/UNNAMED/card.png", "explorer/query/UNNAMED/deliveries.csv",
+    "explorer/query/UNNAMED/facts.csv", "explorer/query/UNNAMED/facts.json",
+    "explorer/query/REFUSED", "explorer/query/REFUSED/changes", "explorer/query/REFUSED/card.png",
     "explorer/batches", "explorer/feed/FEED", "explorer/block/11155111",
     "explorer/account", f"explorer/account/{WALLET}", "explorer/transaction/11155111",
     "explorer/registry/11155111", "explorer/routes", "explorer/newest", "explorer/chains",
@@ -93,7 +100,7 @@ FIELDS = st.text(max_size=6) | st.sampled_from(
      "message", "signature", "username", "password", "next", "action", "_selected_action"]
 )  # fmt: skip
 VALUES = st.text(max_size=20) | st.sampled_from(
-    ["BATCH", "0", "-1", "9" * 30, "DONE", "11155111", WALLET, "\x00", "null", "1,2,x", "٣",
+    ["BATCH", "UNNAMED", "REFUSED", "0", "-1", "9" * 30, "DONE", "11155111", WALLET, "\x00", "null", "1,2,x", "٣",
      "PROVEN", "CHAIN", "BLOCK", "BLOCK.1", "CHAIN-BLOCK", "HOLDER"]
 )  # fmt: skip
 FIELD_VALUES = VALUES | st.sampled_from(
@@ -162,6 +169,18 @@ def test_any_url(
     assert answer.status_code in allowed, path
 
 
+def test_pages_open_before_a_contract_has_named_the_block(stored: Mapping[str, str]) -> None:
+    client = Client()
+    client.force_login(Account.objects.get())
+    form = "dashboard/new-batch?batch="
+    search = "search?q="
+    ids = stored["UNNAMED"], stored["REFUSED"]
+    for path in (*PATHS, *(page + key for page in (form, search) for key in ids)):
+        answer: Any = client.get("/" + _filled_in(path, stored), follow=True)
+        answer.getvalue()
+        assert answer.status_code < 500, path
+
+
 def test_every_route_is_fuzzed() -> None:
     """The API's routes are fuzzed from its description."""
     described = [path[1:] for path in Client().get("/openapi.json").json()["paths"]]
@@ -223,11 +242,26 @@ def _storable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
+NAMED_BLOCK_BATCH = {
+    "destinationChainId": "11155111",
+    "fee": "0",
+    "data": {"11155111": {NAMED_BLOCK: {"accounts": {WALLET: {"props": ["BALANCE"]}}}}},
+    "block": {"from": WALLET, "function": "lastBlock()"},
+    "deliver": [{"to": WALLET, "function": "update(uint256)", "args": ["$block"], "gas": "50000"}],
+}
+
+
+def _rejected_batch(key: str) -> str:
+    batch_id = submitted(key, NAMED_BLOCK_BATCH)
+    sentence = "The contract names no block."
+    failure = Failure("block_unnamed", sentence, StepName.INITIAL_STATE, retryable=True)
+    reject([batch_id], failure)
+    return batch_id
+
+
 def _feed_with_a_run(key: str) -> str:
-    block = {"accounts": {WALLET: {"props": ["BALANCE"]}}}
-    batch = {"destinationChainId": "11155111", "fee": "0", "data": {"11155111": {DUE_TIME: block}}}
     record_head(SEPOLIA, number=5_186_021, timestamp=int(time.time()))
-    feed = made_feed(key, {"every": "1 hour", "batch": batch})
+    feed = made_feed(key, {"every": "1 hour", "batch": NAMED_BLOCK_BATCH})
     Feed.objects.update(due=F("due") - 3_600)
     submit_due_runs(ROUTES, [SEPOLIA])
     assert FeedRun.objects.exists()
@@ -249,6 +283,8 @@ def stored(node: LocalNode) -> Iterator[Mapping[str, str]]:
         yield {
             "BATCH": submitted(service.key, LEGACY),
             "FEED": _feed_with_a_run(service.key),
+            "UNNAMED": str(FeedRun.objects.values_list("batch", flat=True).get()),
+            "REFUSED": _rejected_batch(service.key),
             "PROVEN": proven,
             "HOLDER": HOLDER,
             "SLOT": f"0x{SLOT:064x}",
