@@ -258,10 +258,12 @@ def _run_row(details: RunDetails, links: PageLinks) -> RunRow:
 
 
 def _values_chart(values: Sequence[FactView], links: PageLinks) -> Chart | None:
-    """The chart of a fact by block; None unless its values are numbers that differ."""
-    numbers = {value.block: int(value.word, 16) for value in values}
-    if not numbers:
+    """The chart of a fact by block; None unless its values are numbers that differ, or if runs have
+    different facts, as those of logs.
+    """
+    if len({(value.account, value.identity) for value in values}) != 1:
         return None
+    numbers = {value.block: int(value.word, 16) for value in values}
     fact = values[0]
     is_number = fact.name in NUMBERS.get(fact.kind, ())
     if fact.kind is FactKind.STORAGE_SLOT:

@@ -112,7 +112,11 @@ def _blocks(summary: BatchSummary, links: PageLinks) -> str:
 
 
 def field_name(name: str) -> str:
-    """A fact's name for people: `code hash`, `slot 2`, `slot 0x1234…cdef`, `withdrawal 2`."""
+    """A fact's name for people: `code hash`, `slot 2`, `slot 0x1234…cdef`, `withdrawal 2`; or of a
+    feed's slot, `slot $topic1`.
+    """
+    if name.startswith("$"):
+        return f"slot {name}"
     fact = BlockFact.parse(name) or BlockFact.parse(name, ANY_ACCOUNT)
     if fact and fact.is_event:
         return event_name(fact)

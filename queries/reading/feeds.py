@@ -2,18 +2,17 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.db.models.fields.json import KT
-from eth_utils.address import is_address
 
 from accounts.http.errors import RefusalError
 from accounts.models import Account
 from queries.config.routes import Routes
-from queries.feeds.bodies import one_block, run_body, scheduled_run
+from queries.feeds.bodies import DueRun, one_block, run_body, scheduled_run
 from queries.feeds.schedule import due_selector
 from queries.ids import is_ulid
 from queries.intake.submit import batch_limits, build_queries, set_counts
@@ -24,13 +23,14 @@ from queries.reading.batch_details import (
     batch_summary,
     transaction_shares,
 )
+from queries.reading.batches import QueryView
 from queries.reading.deliveries import DeliveryView, read_deliveries
 from queries.reading.facts import FactView, query_facts, read_words
 from queries.reading.pagination import Cursor, Page, read_page
 from queries.schema.batch_checks import read_batch
 from queries.schema.checked_batch import CheckedDelivery, Selector
 from queries.schema.feed_bodies import DUE_TIME
-from queries.schema.feed_placeholders import sample_values
+from queries.schema.feed_placeholders import fill_in, sample_values
 from queries.schema.functions import parse_event
 from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState, Trigger
 from queries.wait_reasons import Reason
@@ -173,11 +173,9 @@ def feed_of_batch(batch_id: str) -> str:
 
 def repeated_batch(feed: FeedView, routes: Routes) -> RepeatedBatch | None:
     """The feed's batch; None if this server no longer accepts it."""
-    run, names = scheduled_run(1, is_time=one_block(feed.batch)[1] == DUE_TIME), dict[str, str]()
+    run = scheduled_run(1, is_time=one_block(feed.batch)[1] == DUE_TIME)
     if log := feed.trigger.get("on"):
         run = replace(run, values=sample_values(parse_event(log["event"]), run.due))
-        texts = {name: str(value) for name, value in run.values.items()}
-        names = {text.lower(): name for name, text in texts.items() if is_address(text)}
     try:
         request = read_batch(run_body(feed.batch, run), routes, batch_limits())
     except RefusalError:
@@ -185,12 +183,28 @@ def repeated_batch(feed: FeedView, routes: Routes) -> RepeatedBatch | None:
     batch = Batch(destination=request.destination, block_count=1)
     queries = list(build_queries(batch, request.blocks))
     set_counts(batch, queries)
-    for query in queries:
-        query.name = query.name or names.get(query.account.lower(), "")  # not the sample
-        # As in summaries of stored batches:
+    for query in queries:  # as in summaries of stored batches
         query.slots = query.slots if query.slot_count == 1 else []
     summary = batch_summary(batch, queries, {})
+    summary = replace(summary, queries=tuple(_with_placeholders(summary.queries, feed, run)))
     return RepeatedBatch(request.destination, request.fee, summary, request.deliveries)
+
+
+def _with_placeholders(
+    queries: Iterable[QueryView], feed: FeedView, run: DueRun
+) -> Iterator[QueryView]:
+    """The queries with the feed's placeholders, not the run's values, as accounts and slots."""
+    chain, key = one_block(feed.batch)
+    accounts = feed.batch["data"][chain][key].get("accounts", {})
+    texts = {str(fill_in(text, run.values)).lower(): text for text in accounts}
+    for query in queries:
+        text = texts.get(query.account.lower(), "")
+        slots = accounts.get(text, {}).get("slots", ())
+        yield replace(
+            query,
+            name=text if "$" in text else query.name,
+            slots=slots if query.slots and "$" in "".join(slots) else query.slots,
+        )
 
 
 def newest_runs(feed_id: str, limit: int) -> Sequence[FeedRunView]:

@@ -16,7 +16,14 @@ from queries.models import Batch, ChainRecord, Feed, FeedRun
 from queries.statuses import DeliveryState, FeedState
 from tests.explorer.batch_form import check, field_error, send, signed_in
 from tests.explorer.page_text import page_text, textarea, visible_text
-from tests.explorer.stored_batches import ADDRESS, prove, send_delivery, set_delivery, set_word
+from tests.explorer.stored_batches import (
+    ADDRESS,
+    prove,
+    send_delivery,
+    set_delivery,
+    set_word,
+    update_queries,
+)
 from tests.queries.api.served_api import (
     HERE,
     OTHER_WALLET,
@@ -114,6 +121,10 @@ def test_a_feed_of_logs_and_one_of_a_changed_value_say_when_they_run() -> None:
     logs = made_feed(make_key(), body | {"on": {"address": CONTRACT, "event": event}})
     assert "balance of $topic1 · Sepolia, for each Sent of 0x1111…1111 ACTIVE" in page(logs)
     assert "next run with the next log" in page(logs)
+    slot = feed_body({"accounts": {CONTRACT: {"slots": ["$keccak($topic1, 3)"]}}})
+    del slot["every"]
+    slots = made_feed(make_key(), slot | {"on": {"address": CONTRACT, "event": event}})
+    assert "slot $keccak($topic1, 3) of 0x1111…1111 · Sepolia, for each Sent" in page(slots)
     assert "Run now" not in page(logs, signed_in())
     body = feed_body()
     del body["every"]
@@ -170,6 +181,16 @@ def test_values_are_drawn_by_block_and_older_runs_are_on_the_next_page() -> None
     words = page_text(f"/explorer/feed/{feed}{older}")
     assert "5,186,040 DONE" in words
     assert "5,186,050 DONE" not in words
+
+
+def test_values_of_different_accounts_are_not_drawn_as_one_line() -> None:
+    feed = made_feed(make_key(), feed_body())
+    first, second = run(feed, 2)
+    prove(first)
+    prove(second)
+    assert "Each dot is a run." in page(feed)
+    update_queries(second, account=OTHER_WALLET)
+    assert "Each dot is a run." not in page(feed)
 
 
 def test_the_budget_counts_what_the_last_24_hours_reserve_and_have_spent() -> None:
