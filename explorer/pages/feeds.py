@@ -126,14 +126,15 @@ class FeedPage:
 
 def frequency(feed: FeedView) -> str:
     """When it runs: such as `every 300 blocks`, `every hour`, `for each Transfer of 0x5FbD…0aa3`,
-    or `when it changes by 50 bp, read every 20 blocks`.
+    or `when it changes by 50 bp, read every 20 blocks, and at least every week`.
     """
     if log := feed.trigger.get("on"):
         event = log["event"].removeprefix("event ").partition("(")[0].strip()
         return f"for each {event} of {short_hash(log['address'])}"
     if change := feed.trigger.get("when"):
         by = f" by {change['by']}" if "by" in change else ""
-        return f"when it changes{by}, read {_every(change['every'])}"
+        least = f", and at least {_every(change['heartbeat'])}" if "heartbeat" in change else ""
+        return f"when it changes{by}, read {_every(change['every'])}{least}"
     return _every(feed.trigger["every"])
 
 
@@ -261,7 +262,7 @@ def _values_chart(values: Sequence[FactView], links: PageLinks) -> Chart | None:
     """The chart of a fact by block; None unless its values are numbers that differ, or if runs have
     different facts, as those of logs.
     """
-    if len({(value.account, value.identity) for value in values}) != 1:
+    if len({value.identity for value in values}) != 1:
         return None
     numbers = {value.block: int(value.word, 16) for value in values}
     fact = values[0]
@@ -307,6 +308,7 @@ CHANGES = {
     "run": "A run for the newest block is submitted.",
     "pause": "The feed is paused.",
     "resume": "The feed is active again.",
+    "budget": "The budget is changed.",
     "end": "The feed has ended. Its batches stay.",
 }
 
@@ -315,11 +317,14 @@ CHANGES = {
 def change_own_feed(
     request: HttpRequest, feed_id: str, action: str, links: PageLinks
 ) -> HttpResponse:
-    account = signed_in_account(request)
+    account, message = signed_in_account(request), CHANGES[action]
     try:
         count_form(account)
         if action == "run":
-            run_now(account, feed_id, links.routes)
+            _, is_new = run_now(account, feed_id, links.routes)
+            message = message if is_new else "The newest block has a run already."
+        elif action == "budget":
+            change_feed(account, feed_id, {"budget": request.POST.get("budget", "").strip()})
         elif action == "end":
             end_feed(account, feed_id)
         else:
@@ -327,6 +332,8 @@ def change_own_feed(
             change_feed(account, feed_id, {"state": state.value})
     except RefusalError as refusal:
         messages.error(request, refusal.sentence)
-        return redirect("own-feeds")
-    messages.success(request, CHANGES[action])
+        if not reading.owns_feed(account, feed_id):
+            return redirect("own-feeds")
+    else:
+        messages.success(request, message)
     return redirect("feed", feed_id)

@@ -79,6 +79,7 @@ NUMBER_SENTENCES = {
     "repeat-count": "Enter a whole number.",
     "until": "Enter a time in UTC, such as 2027-01-31 or 2027-01-31 18:00.",
 }
+WEI = re.compile("[0-9]{1,78}")
 POLL_SECONDS = 15  # of an estimate that waits for the block
 MAX_WARNINGS = 5  # on the page that follows a submission
 MAX_ARGUMENT_LENGTH = 100_000  # characters; shells limit the length of an argument
@@ -124,6 +125,12 @@ class NewBatchPage:
     @cached_property
     def json(self) -> str:
         return self.form.json or json.dumps(self.form.content(), indent=2)
+
+    @property
+    def amounts(self) -> Mapping[str, int]:
+        """The fee and the budget in wei, those that are numbers."""
+        texts = {"fee": self.form.fee.strip(), "budget": self.form.budget.strip()}
+        return {name: int(text) for name, text in texts.items() if WEI.fullmatch(text)}
 
     @property
     def curl_data(self) -> str:

@@ -214,7 +214,8 @@ def patch_feed(request: HttpRequest, key: ApiKey, feed: str, limits: BatchLimits
     ),
 )
 def post_run(_request: HttpRequest, key: ApiKey, routes: Routes, feed: str) -> FeedRunResponse:
-    return _run_response(run_view(run_now(key.owner, feed, routes)))
+    run, _ = run_now(key.owner, feed, routes)
+    return _run_response(run_view(run))
 
 
 @endpoint(

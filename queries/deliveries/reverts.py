@@ -6,6 +6,7 @@ from typing import Any
 
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
+from eth_utils.address import to_checksum_address
 
 from accounts.wording import excerpt
 from queries.contracts.abi import BUILD, load_artifact, selector
@@ -36,6 +37,8 @@ def describe_revert(data: bytes) -> str:
         if error := _known_errors().get(data[:4]):
             name, types = error
             values = ", ".join(map(_spell, decode(list(types), data[4:])))
+            if name == "NoContract":
+                return f"There is no contract at {to_checksum_address(values)}."
             return f"The contract reverts with {name}({values})."
     except (DecodingError, UnicodeDecodeError, OverflowError):
         pass

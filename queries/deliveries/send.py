@@ -140,6 +140,7 @@ class _Pass:
         """
         limits, refusals = self.lane.limits, self.delivery.refusals + 1
         if refusals >= limits.delivery_attempts and is_certain():
+            self.lease.owned_rows().update(refusals=refusals)
             return self._end(DeliveryState.FAILED, reason)
         self.lease.owned_rows().update(
             refusals=refusals, transaction=None, state=DeliveryState.WAITING

@@ -224,9 +224,9 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
     return feed
 
 
-def run_now(owner: Account, feed_id: str, routes: Routes) -> FeedRun:
+def run_now(owner: Account, feed_id: str, routes: Routes) -> tuple[FeedRun, bool]:
     """Submit a run for the source's newest block, beside those that are due. Repeated for the same
-    block, it returns the same run. Raises `RefusalError`.
+    block, it returns the same run. Returns also whether the run is new. Raises `RefusalError`.
     """
     with durable_transaction():
         feed = _locked_feed(owner, feed_id)
@@ -240,13 +240,13 @@ def run_now(owner: Account, feed_id: str, routes: Routes) -> FeedRun:
         is_time = feed.trigger == Trigger.SECONDS
         due = record.timestamp - 1 if is_time else record.number
         if earlier := feed.runs.filter(due=due).first():
-            return earlier
+            return earlier, False
         if reason := budget_shortage(feed):
             raise RefusalError(FeedCode.FEED_NOT_RUNNABLE, reason, path="feed")
         run = scheduled_run(due, is_time=is_time)
         row = new_run(feed, run, batch=store_run(feed, run, routes))
         row.save(force_insert=True)
-    return row
+    return row, True
 
 
 def end_feed(owner: Account, feed_id: str) -> Feed:

@@ -26,6 +26,8 @@ class DeliveryView:
     ended_at: datetime | None
     waits_for: Reason | None
     error: Reason | None  # why it failed
+    refusals: int  # attempts that failed or would have
+    retry_at: datetime | None  # after a refusal
 
 
 def delivery_states(batch_ids: Iterable[str]) -> Mapping[str, Sequence[DeliveryState]]:
@@ -61,4 +63,6 @@ def _delivery_view(row: Delivery) -> DeliveryView:
         ended_at=row.ended_at,
         waits_for=Reason(row.wait_code, row.waits_for) if row.wait_code else None,
         error=Reason(row.error_code, row.error_sentence) if row.error_code else None,
+        refusals=row.refusals,
+        retry_at=row.due_at if row.refusals and row.state == DeliveryState.WAITING else None,
     )

@@ -28,7 +28,7 @@ from queries.reading.deliveries import DeliveryView, read_deliveries
 from queries.reading.facts import FactView, query_facts, read_words
 from queries.reading.pagination import Cursor, Page, read_page
 from queries.schema.batch_checks import read_batch
-from queries.schema.checked_batch import CheckedDelivery, Selector
+from queries.schema.checked_batch import Selector
 from queries.schema.feed_bodies import DUE_TIME
 from queries.schema.feed_placeholders import fill_in, sample_values
 from queries.schema.functions import parse_event
@@ -140,7 +140,6 @@ class RepeatedBatch:
     destination: int
     fee: int  # wei
     summary: BatchSummary
-    deliveries: Sequence[CheckedDelivery]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +152,7 @@ class RunDetails:
     shares: Sequence[TransactionShare]  # of transactions
     destination: int | None  # of its batch
     spent: int  # wei
+    reason: Reason | None  # why its batch or a delivery has failed, or why a delivery waits
 
 
 def public_feed(feed_id: str) -> FeedView | None:
@@ -187,7 +187,7 @@ def repeated_batch(feed: FeedView, routes: Routes) -> RepeatedBatch | None:
         query.slots = query.slots if query.slot_count == 1 else []
     summary = batch_summary(batch, queries, {})
     summary = replace(summary, queries=tuple(_with_placeholders(summary.queries, feed, run)))
-    return RepeatedBatch(request.destination, request.fee, summary, request.deliveries)
+    return RepeatedBatch(request.destination, request.fee, summary)
 
 
 def _with_placeholders(
@@ -226,9 +226,16 @@ def run_details_page(feed_id: str, *, cursor: Cursor | None, limit: int) -> Page
             shares=shares.get(run.batch or "", ()),
             destination=batches[run.batch].destination if run.batch else None,
             spent=int(batches[run.batch].spent, 16) if run.batch else 0,
+            reason=_reason(batches.get(run.batch or ""), deliveries.get(run.batch or "", ())),
         )
         for run in page.rows
     )
+
+
+def _reason(batch: Batch | None, deliveries: Iterable[DeliveryView]) -> Reason | None:
+    if batch and batch.error_code:
+        return Reason(batch.error_code, batch.error_sentence)
+    return next(filter(None, (call.error or call.waits_for for call in deliveries)), None)
 
 
 def _first_values(batch_ids: Collection[str]) -> Mapping[str, FactView]:

@@ -10,7 +10,7 @@ from django.db.models import F
 from django.test import Client
 
 from queries.database.clock import shared_now
-from queries.models import Batch, SentTransaction
+from queries.models import Batch, Delivery, SentTransaction
 from queries.statuses import DeliveryState
 from tests.explorer.batch_form import FORM_URL, send, signed_in
 from tests.explorer.page_text import textarea, visible_text
@@ -81,7 +81,10 @@ def test_a_failed_delivery_says_why_and_links_to_the_code() -> None:
     prove(batch_id)
     reason = {"wait_code": "contract_refuses", "waits_for": "The contract reverts: too early."}
     set_delivery(batch_id, 0, DeliveryState.WAITING, **reason)
-    assert "WAITING update(uint256) The contract reverts: too early." in _deliveries(batch_id)[0]
+    Delivery.objects.update(refusals=2, due_at=shared_now() + timedelta(minutes=5))
+    (delivery,) = _deliveries(batch_id)
+    assert "WAITING update(uint256) The contract reverts: too early." in delivery
+    assert "Refused 2 times Next try in 4 minutes" in delivery
     set_delivery(batch_id, 0, DeliveryState.FAILED, wait_code="", ended_at=shared_now(), **REASON)
     assert "FAILED update(uint256) The contract reverts: too late." in _deliveries(batch_id)[0]
     assert 'href="/docs/status#codes-of-a-delivery"' in _page(batch_id).text

@@ -128,9 +128,12 @@ def test_a_feed_of_logs_and_one_of_a_changed_value_say_when_they_run() -> None:
     assert "Run now" not in page(logs, signed_in())
     body = feed_body()
     del body["every"]
-    when = {"value": f"{ADDRESS}.BALANCE", "by": "50 bp", "every": "20 blocks"}
+    when = {"value": f"{ADDRESS}.BALANCE", "by": "50 bp", "every": "20 blocks"} | {
+        "heartbeat": "1 week"
+    }
     value = made_feed(make_key(), body | {"when": when})
-    assert "when it changes by 50 bp, read every 20 blocks ACTIVE" in page(value)
+    words = "when it changes by 50 bp, read every 20 blocks, and at least every week ACTIVE"
+    assert words in page(value)
     assert "about 4 minutes if the value has changed" in page(value)
 
 
@@ -148,7 +151,7 @@ def test_runs_are_listed_with_values_deliveries_and_costs() -> None:
     rows = [visible_text(row) for row in text.partition("feed-runs")[2].split("<tr>")[2:]]
     assert rows[0].startswith("5,186,050 RECEIVED")
     assert rows[1].startswith("5,186,040 DONE 40 ETH")
-    assert " delivery failed " in rows[1]
+    assert " delivery failed The contract reverts: too late. " in rows[1]
     assert rows[2].startswith("5,186,030 DONE 30 ETH")
     assert " delivered 0x0000…0007" in rows[2]
     assert " 45,210 0.000045 ETH " in rows[2]
@@ -232,6 +235,7 @@ def test_the_owner_pauses_resumes_and_ends_a_feed() -> None:
         assert Feed.objects.get(pk=feed).state == state
     assert "End it for good" not in page(feed, owner)
     refused = owner.post(f"/dashboard/feeds/{feed}/resume", follow=True)
+    assert refused.redirect_chain == [(f"/explorer/feed/{feed}", 302)]
     assert "This feed has ended: Its owner ended it." in visible_text(refused.text)
 
 
@@ -241,6 +245,22 @@ def test_the_owner_runs_a_feed_now() -> None:
     words = visible_text(answer.text)
     assert "A run for the newest block is submitted." in words
     assert "5,186,021 RECEIVED" in words
+    again = visible_text(owner.post(f"/dashboard/feeds/{feed}/run", follow=True).text)
+    assert "The newest block has a run already." in again
+    assert "is submitted." not in again
+
+
+def test_the_owner_changes_the_budget() -> None:
+    feed, owner = made_feed(make_key(), feed_body()), signed_in()
+    assert "Change the budget" in page(feed, owner)
+    assert "Change the budget" not in page(feed)
+    url = f"/dashboard/feeds/{feed}/budget"
+    words = visible_text(owner.post(url, {"budget": "250000"}, follow=True).text)
+    assert "The budget is changed." in words
+    assert "budget 0 of 0.00025 gwei" in words
+    for budget, sentence in (("5", "budget is 5 wei, but"), ("", 'budget is "", but must be')):
+        assert sentence in visible_text(owner.post(url, {"budget": budget}, follow=True).text)
+    assert int(Feed.objects.get(pk=feed).budget, 16) == 250_000
 
 
 def test_nobody_else_changes_a_feed() -> None:
@@ -259,7 +279,9 @@ def test_own_feeds_are_listed() -> None:
     first, _ = run(feed, 2)
     succeed(first, nonce=1)
     words = page_text("/dashboard/feeds", client)
-    assert "ACTIVE balance of 0xd8dA…6045 Sepolia, every 10 blocks block 5,186,050" in words
+    delivery = "update(uint256) of 0x1111…1111"
+    assert f"ACTIVE balance of 0xd8dA…6045 {delivery}" in words
+    assert "Sepolia, every 10 blocks block 5,186,050" in words
     assert "1 of 1 succeeded" in words
     assert "every hour" not in words
 
@@ -354,6 +376,16 @@ def test_errors_of_a_feed_stand_at_their_fields(
     assert field_error(answer, field).startswith(f"Wrong: {sentence}")
     assert Feed.objects.count() == 0
     assert "the block of each run" in visible_text(answer.text)
+
+
+def test_amounts_are_also_shown_in_ether_and_a_typed_fee_stays_in_view() -> None:
+    make_key()
+    amounts = {"budget": "1", "fee": str(3 * 10**15)}
+    answer = send(signed_in(), repeat="blocks", repeat__count="300", **amounts)
+    assert '<details class="more" id="more-payment" open>' in answer.text
+    assert "That is 0.003 ETH." in visible_text(answer.text)
+    answer = check(signed_in(), repeat="blocks", repeat__count="300", budget=str(10**18))
+    assert "That is 1 ETH." in visible_text(answer.text)
 
 
 def test_a_repeat_is_checked_while_the_user_types() -> None:

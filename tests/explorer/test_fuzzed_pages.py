@@ -100,8 +100,8 @@ FIELDS = st.text(max_size=6) | st.sampled_from(
      "message", "signature", "username", "password", "next", "action", "_selected_action"]
 )  # fmt: skip
 VALUES = st.text(max_size=20) | st.sampled_from(
-    ["BATCH", "UNNAMED", "REFUSED", "0", "-1", "9" * 30, "DONE", "11155111", WALLET, "\x00", "null", "1,2,x", "٣",
-     "PROVEN", "CHAIN", "BLOCK", "BLOCK.1", "CHAIN-BLOCK", "HOLDER"]
+    ["BATCH", "UNNAMED", "REFUSED", "0", "-1", "9" * 30, "DONE", "11155111", WALLET, "\x00", "null",
+     "1,2,x", "٣", "PROVEN", "CHAIN", "BLOCK", "BLOCK.1", "CHAIN-BLOCK", "HOLDER"]
 )  # fmt: skip
 FIELD_VALUES = VALUES | st.sampled_from(
     ["submit", "blocks", "weeks", "2027-01-31", "add-block", "remove-0", "remove-99999999999",
@@ -124,7 +124,7 @@ FORM_PATHS = (
     "keys/KEY/rotate", "keys/KEY/end-grace", "keys/KEY/revoke", "sign-in", "sign-in/message",
     "sign-out", "sign-out-everywhere", "sessions/x/end", "dashboard/batches/x/cancel",
     "dashboard/webhooks/x/replay", "dashboard/feeds/FEED/pause", "dashboard/feeds/FEED/resume",
-    "dashboard/feeds/FEED/end", "dashboard/feeds/FEED/run",
+    "dashboard/feeds/FEED/end", "dashboard/feeds/FEED/run", "dashboard/feeds/FEED/budget",
     "admin/", "admin/login/", "admin/logout/", "admin/password_change/",
     "admin/password_change/done/", "admin/autocomplete/", "admin/jsi18n/", "admin/r/1/1/",
     "admin/accounts/apikey/", "admin/accounts/apikey/add/", "admin/accounts/account/",

@@ -107,7 +107,10 @@ def failing_calls(target: Target, service: Service) -> dict[str, tuple[dict[str,
     return {
         "a reason": (call(target.address, "refuse(string)", "too late"), "reverts: too late"),
         "all gas": (call(target.address, "useAllGas()"), "has used up its gas"),
-        "no contract": (call(HOLDER, "update(uint256)", "$block"), f"NoContract({HOLDER.lower()})"),
+        "no contract": (
+            call(HOLDER, "update(uint256)", "$block"),
+            f"There is no contract at {HOLDER}.",
+        ),
         "no such function": (call(target.address, "missing()"), "without a reason"),
         "a registry": (call(registry, "accountField(address,uint256,uint8)", HOLDER, "1", 1), "("),
     }
@@ -136,7 +139,7 @@ def test_a_contract_that_is_gone_gets_nothing(
     with served.prove():
         (row,) = ended(served, batch)
     assert row["state"] == "FAILED"
-    assert f"NoContract({target.address.lower()})" in row["error"]["message"]
+    assert row["error"]["message"].lower() == f"there is no contract at {target.address}."
 
 
 def test_the_registry_and_the_courier_are_contracts_like_others(
