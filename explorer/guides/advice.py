@@ -9,6 +9,7 @@ ADVICE = {
     # Found before proving
     "route_unsupported": "The route was removed. Ask for one that GET /chain-connections lists.",
     "block_beyond_head": "Submit it again once the chain has reached the block.",
+    "block_unnamed": "Check the contract and the function under `block` in the request.",
     "ens_unresolved": "Check the spelling, or use the address; the block may predate the name.",
     "event_not_found": "Check the block and the index: `logIndex` counts through the block.",
     "event_exists": "It is in the block, so only its presence can be proven.",

@@ -79,7 +79,7 @@ NUMBER_SENTENCES = {
     "repeat-count": "Enter a whole number.",
     "until": "Enter a time in UTC, such as 2027-01-31 or 2027-01-31 18:00.",
 }
-WEI = re.compile("[0-9]{1,78}")
+WEI = re.compile("[0-9]{5,78}")  # less than 10,000 is shown in wei anyway
 POLL_SECONDS = 15  # of an estimate that waits for the block
 MAX_WARNINGS = 5  # on the page that follows a submission
 MAX_ARGUMENT_LENGTH = 100_000  # characters; shells limit the length of an argument
@@ -128,7 +128,7 @@ class NewBatchPage:
 
     @property
     def amounts(self) -> Mapping[str, int]:
-        """The fee and the budget in wei, those that are numbers."""
+        """The fee and the budget in wei, those that read better in another unit."""
         texts = {"fee": self.form.fee.strip(), "budget": self.form.budget.strip()}
         return {name: int(text) for name, text in texts.items() if WEI.fullmatch(text)}
 

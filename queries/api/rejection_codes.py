@@ -8,6 +8,7 @@ from queries.error_codes import EndpointCode, RequestCode
 from queries.intake.cancel import CANCELLED
 from queries.planning.anchors import OutOfReach, RegistryStopped
 from queries.prover.job_pass import TRANSACTION_FAILED
+from queries.prover.resolve import BLOCK_UNNAMED
 from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, WaitCode
 
 # A batch is not rejected for these, however long it waits.
@@ -46,6 +47,7 @@ OTHER_REJECTIONS = {
     TRANSACTION_FAILED: (
         "Several transactions for the block were mined and failed, which has cost gas."
     ),
+    BLOCK_UNNAMED: "The contract that `block` names did not answer with a block's number.",
     CANCELLED: "Its owner cancelled it before anything was signed.",
 }
 

@@ -35,6 +35,7 @@ from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
 
+BLOCK_UNNAMED = "block_unnamed"
 UNRESOLVED_NAME = Q(account="") & ~Q(name="")  # an ENS name whose address is not known yet
 
 
@@ -148,7 +149,7 @@ def _resolve_named_block(lease: Lease[Batch], context: ProverContext) -> None:
     unnamed = Q(block=None, timestamp=None)
     if number is None:
         sentence = f"The contract {contract} names no block: it does not answer {function}."
-        failure = Failure("block_unnamed", sentence, StepName.INITIAL_STATE, retryable=True)
+        failure = Failure(BLOCK_UNNAMED, sentence, StepName.INITIAL_STATE, retryable=True)
         raise RejectQueriesError(unnamed, failure)
     lease.extend()
     Query.objects.filter(unnamed, batch=batch, has_ended=False).update(block=number)

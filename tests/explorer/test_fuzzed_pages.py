@@ -25,6 +25,7 @@ from explorer.pages.batches import STOP_POLLING
 from queries.config.routes import Routes
 from queries.feeds.run import submit_due_runs
 from queries.models import Feed, FeedRun, Query, SentTransaction
+from queries.prover.resolve import BLOCK_UNNAMED
 from queries.schema.bodies import NAMED_BLOCK
 from queries.statuses import StepName
 from queries.transitions import Failure, reject
@@ -254,7 +255,7 @@ NAMED_BLOCK_BATCH = {
 def _rejected_batch(key: str) -> str:
     batch_id = submitted(key, NAMED_BLOCK_BATCH)
     sentence = "The contract names no block."
-    failure = Failure("block_unnamed", sentence, StepName.INITIAL_STATE, retryable=True)
+    failure = Failure(BLOCK_UNNAMED, sentence, StepName.INITIAL_STATE, retryable=True)
     reject([batch_id], failure)
     return batch_id
 
