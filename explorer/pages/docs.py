@@ -51,7 +51,7 @@ SERVED_FILES = {
 }
 MEDIA_TYPES = {
     ".json": "application/json",
-    ".toml": "application/toml",
+    ".toml": "text/plain; charset=utf-8",
     ".py": "text/x-python; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
     ".ts": "application/typescript; charset=utf-8",
