@@ -219,7 +219,7 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
             feed.state, feed.reason, feed.resumed_at = FeedState.ACTIVE, "", shared_now()
             if feed.trigger == Trigger.LOGS and feed.catch_up == CatchUp.LATEST:
                 head = ChainRecord.objects.get(chain=feed.source)
-                feed.due = max(feed.due, head.final_number + 1)
+                feed.due = max(feed.due, head.number + 1)
         feed.save()
     return feed
 

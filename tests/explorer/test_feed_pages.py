@@ -13,7 +13,7 @@ from django.test import Client
 from queries.database.clock import shared_now
 from queries.feeds.run import MAX_FAILED_RUNS, submit_due_runs
 from queries.models import Batch, ChainRecord, Feed, FeedRun
-from queries.statuses import DeliveryState, FeedState
+from queries.statuses import BatchStatus, DeliveryState, FeedState
 from tests.explorer.batch_form import check, field_error, send, signed_in
 from tests.explorer.page_text import page_text, textarea, visible_text
 from tests.explorer.stored_batches import (
@@ -203,7 +203,9 @@ def test_the_budget_counts_what_the_last_24_hours_reserve_and_have_spent() -> No
     run(feed)
     assert "ACTIVE, waits" in page(feed)
     assert "Runs of this feed in the last 24 hours have spent or reserve 200000 wei" in page(feed)
-    Batch.objects.filter(pk=first).update(submitted_at=shared_now() - timedelta(days=2))
+    Batch.objects.filter(pk=first).update(
+        submitted_at=shared_now() - timedelta(days=2), status=BatchStatus.DONE
+    )
     assert "budget 0.0001 gwei of 0.00025 gwei" in page(feed)
 
 
