@@ -203,6 +203,7 @@ def test_the_budget_counts_what_the_last_24_hours_reserve_and_have_spent() -> No
     run(feed)
     assert "ACTIVE, waits" in page(feed)
     assert "Runs of this feed in the last 24 hours have spent or reserve 200000 wei" in page(feed)
+    set_delivery(first, 0, DeliveryState.FAILED, ended_at=shared_now())
     Batch.objects.filter(pk=first).update(
         submitted_at=shared_now() - timedelta(days=2), status=BatchStatus.DONE
     )
