@@ -387,6 +387,9 @@ NODE_ERRORS: tuple[tuple[int | str, type[ChainError]], ...] = (
     (r"invalid chain|(wrong|different) chain.?id", WrongChainIdError),
     (r"invalid (sender|signature)", TransactionRefusedError),
     (r"type not supported|exceeds the configured cap", TransactionRefusedError),
+    # Requests for too many logs, with the words of other limits
+    (r"more than [0-9]+ (results|logs)|response size", ParametersRejectedError),
+    (r"(block|query) range|range (is )?too", ParametersRejectedError),
     # Limits, mostly of gateways
     (r"\brate\b|too many requests|compute units|capacity|quota|limit(ed)?\b", RateLimitedError),
     (r"txpool is full|pool is full|busy|overloaded|try again", RateLimitedError),

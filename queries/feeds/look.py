@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from secrets import choice
 
 from django.conf import settings
@@ -17,12 +18,20 @@ from django.db.models import F, Q, Value
 from accounts.http.errors import RefusalError
 from queries.chain.answers import FoundLog
 from queries.chain.client import ChainClient
-from queries.chain.errors import BlockUnknownError, ChainError, NodesUnreachableError, NoQuorumError
+from queries.chain.errors import (
+    BlockUnknownError,
+    ChainError,
+    HistoryPrunedError,
+    NodesUnreachableError,
+    NoQuorumError,
+    RateLimitedError,
+    StateNotAvailableError,
+)
 from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import DueRun, one_block, scheduled_run
-from queries.feeds.run import RUNS_PER_FEED, can_run, ended, submit_found, wait_for
+from queries.feeds.run import RUNS_PER_FEED, can_run, ended, is_past, submit_found, wait_for
 from queries.feeds.schedule import next_due
 from queries.feeds.triggers import batch_of, log_filter, watched_value
 from queries.models import ChainRecord, Feed
@@ -33,7 +42,12 @@ from queries.statuses import FeedState, Trigger
 
 log = logging.getLogger("tacitus.prover")
 
-LONG_PAUSE = timedelta(hours=1)  # of a feed whose logs nodes refuse
+# Pauses: until the next look, and of a feed whose logs nodes refuse.
+NEXT_LOOK, LONG_PAUSE = timedelta(0), timedelta(hours=1)
+FEW_BLOCKS = 16  # for fewer, feeds are asked for apart
+
+# By chain, the blocks that a request for logs may be about, if nodes did not answer one for more.
+_max_blocks: dict[int, int] = {}
 
 
 def are_logs_awaited(chain: int) -> bool:
@@ -59,28 +73,35 @@ def look_for_feeds(source: ChainClient, routes: Routes) -> None:
         return
     is_over = Q(until__lt=datetime.fromtimestamp(record.timestamp, UTC))
     feeds.filter(is_over, trigger=Trigger.VALUE).update(**ended())
-    rows = {feed.pk: feed for feed in feeds}
+    rows = list(feeds)
     for trigger, look in ((Trigger.VALUE, _look_at_values), (Trigger.LOGS, _look_for_logs)):
-        group = [feed for feed in rows.values() if feed.trigger == trigger]
+        group = [feed for feed in rows if feed.trigger == trigger]
         try:
             if group:
                 look(source, group, record, routes)
         except ChainError as error:
             log.warning("Reading %s for feeds failed: %s", source.chain.name, error)
-            wait_for(group, error.sentence, timedelta(seconds=settings.FEED_SECONDS))
+            wait_for(group, error.sentence, NEXT_LOOK)
 
 
 def _look_for_logs(
     source: ChainClient, feeds: list[Feed], record: ChainRecord, routes: Routes
 ) -> None:
-    final, max_blocks = record.final_number, source.chain.limits.max_log_blocks
+    final, chain, limit = record.final_number, source.chain.id, source.chain.limits.max_log_blocks
+    max_blocks = _max_blocks.get(chain, limit)
+    look = partial(_read_logs, source, routes=routes)
     newest = max(feed.due for feed in feeds)
-    _read_logs(source, feeds, range(newest, final + 1)[:max_blocks], routes)
-    # Some were paused, or have more logs than a look takes.
-    if behind := [feed for feed in feeds if feed.due < newest]:
-        first = choice(behind).due  # so that none waits for another one
-        _read_logs(source, behind, range(first, final + 1)[:max_blocks], routes)
-    ends = [feed.pk for feed in feeds if feed.until and feed.until.timestamp() < record.timestamp]
+    try:
+        look(feeds, range(newest, final + 1)[:max_blocks])
+        # Some were paused, or have more logs than a look takes.
+        if behind := [feed for feed in feeds if feed.due < newest]:
+            first = choice(behind).due  # so that none waits for another one
+            look(behind, range(first, final + 1)[:max_blocks])
+    except NodesUnreachableError:  # perhaps because of so many logs
+        _max_blocks[chain] = max(max_blocks // 2, 1)
+        raise
+    _max_blocks[chain] = min(2 * max_blocks, limit)
+    ends = [feed.pk for feed in feeds if is_past(feed.until, record.timestamp)]
     if ends:
         final_time = datetime.fromtimestamp(source.header(final).timestamp, UTC)
         are_read = Feed.objects.filter(pk__in=ends, until__lt=final_time, due__gt=final)
@@ -97,6 +118,7 @@ def _read_logs(source: ChainClient, feeds: Sequence[Feed], blocks: range, routes
     if not group:
         return
     filters = [log_filter(feed.request) for feed in group]
+    look = partial(_read_logs, source, routes=routes)
     try:
         logs = source.ask_quorum(
             ChainClient.logs,
@@ -105,30 +127,50 @@ def _read_logs(source: ChainClient, feeds: Sequence[Feed], blocks: range, routes
             first=blocks[0],
             last=blocks[-1],
         )
-    except (NodesUnreachableError, NoQuorumError):
+    except (NodesUnreachableError, NoQuorumError, RateLimitedError):
         raise
     except ChainError as error:
-        if len(blocks) > 1:
-            _read_logs(source, group, blocks[: len(blocks) // 2], routes)
-        elif len(group) > 1:
-            middle = len(group) // 2
-            for part in (group[:middle], group[middle:]):
-                _read_logs(source, part, blocks, routes)
+        middle = len(group) // 2
+        if len(blocks) > (FEW_BLOCKS if middle else 1):
+            look(group, blocks[: len(blocks) // 2])
+        elif middle:
+            look(group[:middle], blocks)
+            look(group[middle:], blocks)
         else:
             wait_for(group, error.sentence, LONG_PAUSE)
         return
     idle = []
     for feed, wanted in zip(group, filters, strict=True):
         found = [entry for entry in logs if entry.block >= feed.due and wanted.matches(entry.log)]
-        if not found:
+        if found:
+            _run_logs(source, feed, found, blocks.stop, routes)
+        else:
             idle.append(feed.pk)
-            continue
-        made = set(feed.runs.filter(due__gte=feed.due).values_list("due", "log_index"))
-        new = [entry for entry in found if (entry.block, entry.index) not in made]
-        runs = [_run_of_log(source, feed, entry) for entry in new[:RUNS_PER_FEED]]
-        following = new[RUNS_PER_FEED].block if len(new) > RUNS_PER_FEED else blocks.stop
-        submit_found(feed, runs, following, routes)
     Feed.objects.filter(pk__in=idle, due__lt=blocks.stop).update(due=blocks.stop, waits_for="")
+
+
+def _run_logs(
+    source: ChainClient, feed: Feed, logs: Sequence[FoundLog], stop: int, routes: Routes
+) -> None:
+    """Submit the feed's runs for these logs. It then waits for logs from the block `stop` on."""
+    made = set(feed.runs.filter(due__gte=feed.due).values_list("due", "log_index"))
+    new = [entry for entry in logs if (entry.block, entry.index) not in made]
+    new = new[: RUNS_PER_FEED + 1]
+    try:
+        if feed.until:
+            new = _until(source, feed, new)
+        following = new[RUNS_PER_FEED].block if len(new) > RUNS_PER_FEED else stop
+        runs = [_run_of_log(source, feed, entry) for entry in new[:RUNS_PER_FEED]]
+    except ChainError as error:
+        wait_for([feed], error.sentence, NEXT_LOOK)
+    else:
+        submit_found(feed, runs, following, routes)
+
+
+def _until(source: ChainClient, feed: Feed, logs: Sequence[FoundLog]) -> list[FoundLog]:
+    """Leave out logs after the feed's end."""
+    times = {block: source.header(block).timestamp for block in {entry.block for entry in logs}}
+    return [entry for entry in logs if not is_past(feed.until, times[entry.block])]
 
 
 def _run_of_log(source: ChainClient, feed: Feed, entry: FoundLog) -> DueRun:
@@ -150,7 +192,7 @@ def _block_of_hash(source: ChainClient, text: str) -> int:
         header = source.header_by_hash(bytes.fromhex(text.removeprefix("0x")))
         if source.header(header.number).hash == header.hash:
             return header.number
-    except BlockUnknownError:
+    except (BlockUnknownError, HistoryPrunedError, StateNotAvailableError):
         pass
     sentence = f"{source.chain.name} has no block with the hash {text}."
     raise RefusalError(FeedCode.FEED_MALFORMED, sentence, path="batch.data")

@@ -5,6 +5,7 @@ store it twice and one that is killed never skips it.
 """
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -44,6 +45,7 @@ MAX_FAILED_RUNS = 5  # in a row, until the feed is paused
 FEEDS_PER_POLL, RUNS_PER_FEED = 100, 10  # at most, so that heads are polled in time
 # The chain stands still, or the account's limit of a day is used up.
 WAITING_CODES = {RequestCode.BLOCK_BEYOND_HEAD.code, SubmissionCode.TOO_MANY_FACTS.code}
+MAX_OPEN = timedelta(days=7)  # of a run that a budget counts
 RETRY_PAUSE = timedelta(seconds=60)  # of a run that waits for its budget or its block
 
 _deliveries = Delivery.objects.filter(batch=OuterRef("batch"))
@@ -119,18 +121,26 @@ def _submit_scheduled(feed_id: str, is_due: Q, routes: Routes) -> bool:
 def _due_to_run(feed: Feed) -> int | None:
     """The block or time to run: the oldest that was not run, or the newest. None after the end."""
     record = ChainRecord.objects.get(chain=feed.source)
-    is_time, until = feed.trigger == Trigger.SECONDS, feed.until and feed.until.timestamp()
-    due_time = float(feed.due)
-    if not is_time:  # about
-        due_time = record.timestamp - (record.number - feed.due) * (record.block_seconds or 0)
-    if until and due_time > until:
+    until = feed.until.timestamp() if feed.until else math.inf
+    head, seconds_after = record.number, record.timestamp - until
+    if feed.trigger == Trigger.SECONDS:
+        head = int(min(record.timestamp - 1, until))
+        is_over = feed.due > until
+    elif seconds_after > 0:
+        head -= math.ceil(seconds_after / (record.block_seconds or math.inf))  # about
+        is_over = feed.due > head
+    else:
+        is_over = False
+    if is_over:
         return None
-    head = record.number
-    if is_time:
-        head = int(min(record.timestamp - 1, until or record.timestamp))
     # The head may have gone back since the feed was found to be due.
     newest = max(feed.due, last_due(head, feed.interval))
     return feed.due if feed.catch_up == CatchUp.ALL else newest
+
+
+def is_past(until: datetime | None, timestamp: int) -> bool:
+    """Whether a chain's time is after the end of a feed."""
+    return until is not None and timestamp > until.timestamp()
 
 
 def submit_found(feed: Feed, runs: Sequence[DueRun], following: int, routes: Routes) -> None:
@@ -217,7 +227,7 @@ def ended() -> Columns:
 def wait_for(feeds: Iterable[Feed], reason: str, pause: timedelta) -> None:
     """Have these feeds wait, and say why."""
     ids = [feed.pk for feed in feeds]
-    Feed.objects.filter(pk__in=ids).update(**_waiting(reason, pause))
+    Feed.objects.filter(pk__in=ids, state=FeedState.ACTIVE).update(**_waiting(reason, pause))
 
 
 def _waiting(reason: str, pause: timedelta = RETRY_PAUSE) -> Columns:
@@ -261,9 +271,10 @@ def budget_shortage(feed: Feed) -> str:
 
 def reserved_in_a_day(feed_id: str) -> int:
     """What runs of the last 24 hours have spent, and open ones reserve, in wei."""
-    since = shared_now() - timedelta(seconds=DAY)
-    is_counted = Q(batch__submitted_at__gt=since) | IS_OPEN
-    runs = FeedRun.objects.filter(is_counted, feed=feed_id)
+    now = shared_now()
+    since = now - timedelta(seconds=DAY)
+    newest = FeedRun.objects.filter(feed=feed_id, id__gt=str(ULID.from_datetime(now - MAX_OPEN)))
+    runs = newest.filter(Q(batch__submitted_at__gt=since) | IS_OPEN)
     cost = Case(When(IS_OPEN, then=F("batch__fee")), default=F("batch__spent"))
     return sum(int(wei, 16) for wei in runs.annotate(cost=cost).values_list("cost", flat=True))
 
@@ -272,7 +283,7 @@ def _failures(feed: Feed) -> str:
     """A sentence if all of its last runs have failed since it was resumed."""
     runs = feed.runs.filter(~IS_OPEN, submitted_at__gte=feed.resumed_at)
     has_failed = Case(When(HAS_FAILED, then=Value(True)), default=Value(False))
-    newest = runs.annotate(has_failed=has_failed).order_by("-due", "-log_index")
+    newest = runs.annotate(has_failed=has_failed).order_by("-id")
     outcomes = list(newest.values_list("has_failed", "error_sentence")[:MAX_FAILED_RUNS])
     if len(outcomes) < MAX_FAILED_RUNS or not all(has_failed for has_failed, _ in outcomes):
         return ""

@@ -190,11 +190,12 @@ def agreed_head(heads: Collection[ChainHead], max_lag: float) -> ChainHead:
     makes up a head misleads no feed. Without such a pair, the newest of all.
     """
     newest_first = sorted(heads, key=lambda head: (head.number, head.timestamp), reverse=True)
-    finals = sorted((head.final_number for head in heads), reverse=True)
+    finals = sorted(filter(None, (head.final_number for head in heads)), reverse=True)
     for head, next_head in pairwise(newest_first):
         lag = abs(head.timestamp - next_head.timestamp)
         if lag <= max_lag or head.number - next_head.number == 1:
-            return replace(next_head, final_number=min(finals[1], next_head.number))
+            final = finals[:2][-1] if finals else 0  # some may not have finalized anything yet
+            return replace(next_head, final_number=min(final, next_head.number))
     return newest_first[0]
 
 

@@ -119,7 +119,7 @@ def log_values(event: ContractEvent, log: Log, block: int) -> dict[str, Any]:
     try:
         words = [_topic_value(*pair) for pair in zip(indexed, topics, strict=True)]
         data = decode([kind.to_type_str() for kind in event.data], log.data)
-    except (DecodingError, ValueError):  # or there are more topics, or fewer
+    except (DecodingError, OverflowError, ValueError):  # or there are more topics, or fewer
         sentence = f"A log of {event.name} has other types than `on.event` says."
         raise RefusalError(FeedCode.FEED_MALFORMED, sentence, path="on.event") from None
     return _values(str(block), words, map(_json, data))
@@ -162,6 +162,10 @@ def _json(value: Any) -> Any:
     if isinstance(value, bytes):
         return f"0x{value.hex()}"
     if isinstance(value, str):
+        if "\0" in value:
+            raise RefusalError(
+                BodyCode.TEXT_NOT_STORABLE, "A text of the log has a zero byte.", path="on.event"
+            )
         return f"${value}" if value.startswith("$") else value  # it is no placeholder
     return list(map(_json, value))
 

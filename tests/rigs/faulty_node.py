@@ -276,6 +276,21 @@ class Node(Relay):
 
         self.set_fault(fault)
 
+    def list_few_logs(self, blocks: int) -> None:
+        """Refuse requests for logs of more blocks, with a gateway's error."""
+
+        def fault(question: Question) -> dict[str, Any] | None:
+            if question["method"] != "eth_getLogs":
+                return None
+            (log_filter,) = question["params"]
+            first, last = (int(log_filter[name], 16) for name in ("fromBlock", "toBlock"))
+            if last - first < blocks:
+                return None
+            error = refusal("query returned more than 10000 results", code=-32005)
+            return {"jsonrpc": "2.0", "id": question["id"], **error}
+
+        self.set_fault(fault)
+
     def falsify(self, method: str, change: Callable[[list[Any], Any], Any]) -> None:
         """Answer calls of `method` with `change(params, result)`."""
 

@@ -12,6 +12,7 @@ from eth_abi.abi import encode
 
 from tests.builds import contract_for_tests, example
 from tests.rigs.anvil import Chain, call_data
+from tests.rigs.faulty_node import Node
 from tests.rigs.receiver import receiver
 from tests.rigs.service import (
     HOLDER,
@@ -517,7 +518,9 @@ def test_a_forgotten_account_has_no_feeds(proving: Service) -> None:
 
 
 def test_many_and_large_logs_are_run_once_each_and_stop_no_other_feed(served: Service) -> None:
-    """Two provers, one of which is killed. A log that is too large is left out."""
+    """Two provers, one of which is killed. A log that is too large is left out, and one whose data
+    is not of the event's types makes no batch.
+    """
     chain, count, size = served.chain, 25, 2**16 + 1
     loud = deploy(chain, contract_for_tests("Loud"))
     on = {"address": loud, "event": "Said(uint256 indexed number, bytes data)"}
@@ -525,18 +528,45 @@ def test_many_and_large_logs_are_run_once_each_and_stop_no_other_feed(served: Se
         feed, other = Feed(served, on=on), Feed(served, every=EVERY_TENTH, catchUp="all")
         with served.prove(**SETTINGS) as victim:
             chain.send(loud, call_data("say(uint256,uint256)", 1, size))
+            chain.send(loud, call_data("lie(uint256)", 2**255))
             block = chain.head + 1
             chain.send(loud, call_data("say(uint256,uint256)", count, 1))
             chain.mine(4)
             feed.wait_for_more_than(5)
             victim.kill()
-        wait_until(lambda: len(feed.all_runs()) == count, what=lambda: str(feed.all_runs()))
-        places = {(run["due"], run["logIndex"]) for run in feed.all_runs()}
+        wait_until(lambda: len(feed.all_runs()) > count, what=lambda: str(feed.all_runs()))
+        *runs, first_run = feed.all_runs()
+        assert first_run["due"] == f"block:{block - 1}"
+        assert first_run["error"]["code"] == "feed_malformed"
+        places = {(run["due"], run["logIndex"]) for run in runs}
         assert places == {(f"block:{block}", index) for index in range(count)}
         other.mine_to(first_due(other) + EVERY)
         other.wait_for_runs(2)
     for made in (feed, other):
         assert send(served, "DELETE", made.id).ok
+
+
+def test_logs_are_read_for_fewer_blocks_if_the_node_refuses(
+    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+) -> None:
+    chain, service = new_chain(age=3_600), new_service()
+    with closing(Node(chain)) as node:
+        service.add_native_chain(chain, node)
+        service.set_limits(poll_interval=0.2)
+        chain.deploy("Courier", by_factory=True)
+        chain.mine(20)
+        votes = Votes(chain)
+        service.serve(**SETTINGS)
+        with service.prove(**SETTINGS):
+            feed = votes.feed(service)
+        node.list_few_logs(5)
+        blocks = []
+        for number in range(3):
+            blocks.append(votes.activate(number))
+            chain.mine(20)
+        with service.prove(**SETTINGS):
+            feed.wait_for_runs(3)
+        assert feed.dues == blocks
 
 
 def test_logs_until_the_end_of_a_feed_are_run(proving: Service) -> None:
@@ -548,11 +578,10 @@ def test_logs_until_the_end_of_a_feed_are_run(proving: Service) -> None:
     block = int(chain.send(votes.address, data)["blockNumber"], 16)
     chain.mine(1, seconds=200)
     time.sleep(1.5)  # more than a look
-    assert feed.read()["state"] == "ACTIVE"
-    chain.mine(4)
+    votes.activate(2)  # after the end
     feed.wait_for_runs(1)
-    assert feed.dues == [block]
     assert feed.wait_for_state("ENDED")["reason"] == "Its time is over."
+    assert feed.dues == [block]
 
 
 def test_a_run_made_by_hand_is_not_made_again(proving: Service) -> None:

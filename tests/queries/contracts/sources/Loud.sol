@@ -10,4 +10,14 @@ contract Loud {
             emit Said(i, new bytes(size));
         }
     }
+
+    /// A log whose data is said to be longer than it is.
+    function lie(uint256 size) external {
+        bytes32 topic = Said.selector;
+        assembly {
+            mstore(0, 0x20)
+            mstore(0x20, size)
+            log2(0, 0x40, topic, 0)
+        }
+    }
 }
