@@ -272,7 +272,9 @@ class Feeds:
         elif plan.catch_up == "all":
             expected = [(due, 0) for due in range(feed.first_due, dues[-1][0] + 1, plan.interval)]
         else:
-            expected = sorted({(due, 0) for due, _ in dues if not due % plan.interval})
+            # A value is read at the head, whatever its number.
+            interval = 1 if plan.every == WHEN_CHANGED else plan.interval
+            expected = sorted({(due, 0) for due, _ in dues if not due % interval})
         if dues != expected:
             missed, doubled = set(expected) - set(dues), Counter(dues) - Counter(set(dues))
             yield f"{feed} has missed {missed} and doubled {doubled}: {dues}"
