@@ -196,11 +196,12 @@ class Feeds:
         self._request("PATCH", f"/feeds/{feed.id}", json={"budget": str(1_000 * FEE)})
 
     def _check_value(self, feed: Feed) -> Iterator[str]:
-        """It has run for the value where it was read last."""
-        block = _number(feed.state["nextDue"]) - feed.plan.interval
-        value = str(self._chains[feed.plan.source].balance(ACCOUNT, block))
-        if feed.state["lastValue"] != value:
-            yield f"{feed} has not run for {value} of {block}: {feed.state}"
+        """It has run for the value of the block where it was read last: one of an interval."""
+        chain, due = self._chains[feed.plan.source], _number(feed.state["nextDue"])
+        blocks = range(due - feed.plan.interval, min(due, chain.head + 1))
+        values = [str(chain.balance(ACCOUNT, block)) for block in blocks]
+        if feed.state["lastValue"] not in values:
+            yield f"{feed} has not run for one of {values} of {blocks}: {feed.state}"
 
     def _is_late(self, feed: Feed, head: dict[str, Any]) -> bool:
         if feed.state["state"] != "ACTIVE":
