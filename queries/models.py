@@ -316,17 +316,20 @@ class Feed(models.Model):
     interval = models.PositiveBigIntegerField(default=1)  # blocks of the source, or seconds
     # The block or Unix time of the next run; LOGS: the next block to read.
     due = models.PositiveBigIntegerField()
-    # VALUE: what the last run was for, as a number, and the source's time then; null: another run
-    # for this value follows.
+    # VALUE: the number that was proven last, the source's time when the last run was submitted, and
+    # that run until what it proves is known: later values are compared with the run's value.
     last_value = models.CharField(max_length=64, default="")
     last_run_time = models.PositiveBigIntegerField(null=True)
+    open_run = models.ForeignKey(
+        "FeedRun", models.SET_NULL, null=True, related_name="+", db_index=False
+    )
     catch_up = models.CharField(max_length=6, choices=CatchUp.choices)
     until = models.DateTimeField(null=True)
     budget = models.CharField(max_length=64, default="")  # wei in 24 hours; empty: unlimited
     state = models.CharField(max_length=6, choices=FeedState.choices, default=FeedState.ACTIVE)
     reason = models.CharField(max_length=1_000, default="")  # why it is paused or has ended
     waits_for = models.CharField(max_length=1_000, default="")  # why a run that is due waits
-    retry_at = models.DateTimeField(null=True)  # of that run
+    next_attempt_at = models.DateTimeField(null=True)  # no run is submitted before
     created_at = models.DateTimeField()
     resumed_at = models.DateTimeField()  # last time; runs before do not count as failed
 
@@ -357,6 +360,7 @@ class FeedRun(models.Model):
     )
     due = models.PositiveBigIntegerField()  # its block or Unix time; LOGS: that of the log
     log_index = models.PositiveIntegerField(default=0)  # LOGS: within the block
+    value = models.CharField(max_length=64, default="")  # VALUE: the number that was read
     submitted_at = models.DateTimeField()
     batch = models.OneToOneField(Batch, models.CASCADE, null=True, related_name="feed_run")
     # Why there is no batch:

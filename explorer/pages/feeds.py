@@ -23,8 +23,9 @@ from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, parse_ulid
 from explorer.pages.sentences import Sentence, batch_sentence, field_name
+from queries.feeds.budget import reserved_in_a_day
 from queries.feeds.manage import change_feed, end_feed, run_now
-from queries.feeds.run import reserved_in_a_day
+from queries.feeds.outcomes import MAX_FAILED_RUNS
 from queries.proving.facts import FactKind
 from queries.reading import feeds as reading
 from queries.reading.chain_heads import HeadView, chain_heads
@@ -241,7 +242,8 @@ def feed(request: HttpRequest, feed_id: str, links: PageLinks) -> HttpResponse:
         is_free=bool(chain and chain.free),
         is_owner=is_owner,
     )
-    return render(request, "feed.html", {"page": page})
+    context = {"page": page, "max_failed_runs": MAX_FAILED_RUNS}
+    return render(request, "feed.html", context)
 
 
 def _destination(repeated: RepeatedBatch | None, runs: Iterable[RunDetails]) -> int | None:

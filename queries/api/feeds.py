@@ -13,7 +13,7 @@ from queries.api.responses import ApiModel, ChainId, Id, Moment, Selector, Warni
 from queries.config.routes import Routes
 from queries.error_codes import EndpointCode, FeedCode, RequestCode, SubmissionCode
 from queries.feeds.manage import change_feed, create_feed, end_feed, feed_not_found, run_now
-from queries.feeds.run import MAX_FAILED_RUNS
+from queries.feeds.outcomes import MAX_FAILED_RUNS
 from queries.models import Feed
 from queries.reading.feeds import (
     FeedRunView,
@@ -36,12 +36,16 @@ class FeedResponse(ApiModel):
     id: Id
     state: FeedState = Field(
         description=f"PAUSED by its owner, or after {MAX_FAILED_RUNS} runs in a row whose batch "
-        "was refused or REJECTED, or had a delivery that FAILED; this is noticed when the next "
-        "run is due. ENDED feeds stay so.",
+        "was refused or REJECTED, or has a delivery that FAILED or is refused; this is noticed "
+        "when the next run is due. ENDED feeds stay so.",
         examples=["ACTIVE"],
     )
     reason: str | None = Field(description="Why it is paused or has ended.", examples=[None])
     waits_for: str | None = Field(description="Why a run that is due waits.", examples=[None])
+    warning: str | None = Field(
+        description="Of an active feed, that its newest runs have failed or are refused, and why.",
+        examples=[None],
+    )
     origin_chain_id: ChainId
     every: str | None = Field(default=None, examples=["4 hours"])
     on: dict[str, Any] | None = Field(default=None, description="As in the request.")
@@ -52,7 +56,7 @@ class FeedResponse(ApiModel):
         examples=["block:5186100"],
     )
     last_value: str | None = Field(
-        description="With `when`, the value for which it ran last, as a decimal number.",
+        description="With `when`, the value that was proven last, as a decimal number.",
         examples=[None],
     )
     until: int | None = Field(description="The Unix time of the last run.", examples=[None])
@@ -240,6 +244,7 @@ def _feed_members(view: FeedView) -> dict[str, Any]:
         "state": view.state,
         "reason": view.reason or None,
         "waits_for": view.waits_for or None,
+        "warning": view.warning or None,
         "origin_chain_id": view.source,
         "next_due": str(view.next) if view.next else None,
         "last_value": None if view.last_value is None else str(view.last_value),

@@ -23,7 +23,7 @@ class DueRun:
     selector: Selector
     values: Values
     log_index: int = 0
-    # Of a value: the number, and the source's time; None: another run for it follows.
+    # Of a value: the number, and the time of the block at which it was read.
     value: int | None = None
     head_time: int | None = None
     error: RefusalError | None = None  # why it has no batch

@@ -31,7 +31,8 @@ from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import DueRun, one_block, scheduled_run
-from queries.feeds.run import RUNS_PER_FEED, can_run, ended, is_past, submit_found, wait_for
+from queries.feeds.outcomes import store_proven_values
+from queries.feeds.run import LOGS_PER_FEED, can_run, ended, is_past, submit_found, wait_for
 from queries.feeds.schedule import next_due
 from queries.feeds.triggers import batch_of, log_filter, watched_value
 from queries.models import ChainRecord, Feed
@@ -62,6 +63,7 @@ def look_for_feeds(source: ChainClient, routes: Routes) -> None:
     record = ChainRecord.objects.filter(chain=chain, recorded_at__isnull=False).first()
     if record is None:
         return
+    store_proven_values(source)
     is_new = Q(trigger=Trigger.LOGS, due__lte=record.final_number)
     is_new |= Q(trigger=Trigger.VALUE, due__lte=record.number)
     feeds = Feed.objects.filter(can_run(now) & is_new, source=chain)
@@ -73,7 +75,7 @@ def look_for_feeds(source: ChainClient, routes: Routes) -> None:
         return
     is_over = Q(until__lt=datetime.fromtimestamp(record.timestamp, UTC))
     feeds.filter(is_over, trigger=Trigger.VALUE).update(**ended())
-    rows = list(feeds)
+    rows = list(feeds.select_related("open_run"))
     for trigger, look in ((Trigger.VALUE, _look_at_values), (Trigger.LOGS, _look_for_logs)):
         group = [feed for feed in rows if feed.trigger == trigger]
         try:
@@ -101,6 +103,8 @@ def _look_for_logs(
         _max_blocks[chain] = max(max_blocks // 2, 1)
         raise
     _max_blocks[chain] = min(2 * max_blocks, limit)
+    late = Feed.objects.filter(pk__in=[feed.pk for feed in feeds], due__lte=final, waits_for="")
+    late.update(waits_for=f"Logs up to block {final:,} are still to be read.")
     ends = [feed.pk for feed in feeds if is_past(feed.until, record.timestamp)]
     if ends:
         final_time = datetime.fromtimestamp(source.header(final).timestamp, UTC)
@@ -155,12 +159,12 @@ def _run_logs(
     """Submit the feed's runs for these logs. It then waits for logs from the block `stop` on."""
     made = set(feed.runs.filter(due__gte=feed.due).values_list("due", "log_index"))
     new = [entry for entry in logs if (entry.block, entry.index) not in made]
-    new = new[: RUNS_PER_FEED + 1]
+    new = new[: LOGS_PER_FEED + 1]
     try:
         if feed.until:
             new = _until(source, feed, new)
-        following = new[RUNS_PER_FEED].block if len(new) > RUNS_PER_FEED else stop
-        runs = [_run_of_log(source, feed, entry) for entry in new[:RUNS_PER_FEED]]
+        following = new[LOGS_PER_FEED].block if len(new) > LOGS_PER_FEED else stop
+        runs = [_run_of_log(source, feed, entry) for entry in new[:LOGS_PER_FEED]]
     except ChainError as error:
         wait_for([feed], error.sentence, NEXT_LOOK)
     else:
@@ -208,16 +212,15 @@ def _look_at_values(
     idle = []
     for feed, value in zip(feeds, source.numbers(facts), strict=True):
         wanted = watched[feed.pk]
-        before, last_time = feed.last_value and int(feed.last_value, 16), feed.last_run_time
-        has_changed = before == "" or wanted.change.is_reached(before, value)
-        is_due = has_changed or last_time is None
-        if wanted.heartbeat and last_time is not None:
-            is_due |= record.timestamp >= last_time + wanted.heartbeat
+        last_value = (feed.open_run.value if feed.open_run else "") or feed.last_value
+        if last_value:
+            is_due = wanted.change.is_reached(int(last_value, 16), value)
+        else:
+            is_due = feed.open_run is None
+        if wanted.heartbeat and feed.last_run_time is not None:
+            is_due |= record.timestamp >= feed.last_run_time + wanted.heartbeat
         if is_due:
-            # The block that a contract names is older, and deliveries may have it name a newer one.
-            is_last = not has_changed or "block" not in batch_of(feed.request)
-            head_time = record.timestamp if is_last else None
-            run = replace(scheduled_run(due), value=value, head_time=head_time)
+            run = replace(scheduled_run(due), value=value, head_time=record.timestamp)
             submit_found(feed, [run], next_due(due, feed.interval), routes)
         else:
             idle.append(feed.pk)

@@ -18,7 +18,8 @@ from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import DueRun, check_alone, check_run, scheduled_run
-from queries.feeds.run import budget_shortage, new_run, store_run
+from queries.feeds.budget import budget_shortage
+from queries.feeds.run import new_run, store_run
 from queries.feeds.schedule import next_due
 from queries.feeds.triggers import batch_of, named_fact
 from queries.ids import is_ulid
@@ -211,10 +212,10 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
             raise RefusalError(FeedCode.FEED_ENDED, sentence, path="feed")
         if change.budget is not None:
             _check_budget(change.budget, int(batch_of(feed.request)["fee"]))
-            feed.budget, feed.retry_at = f"{change.budget:064x}", None
+            feed.budget, feed.next_attempt_at = f"{change.budget:064x}", None
         if change.state == FeedState.PAUSED and feed.state == FeedState.ACTIVE:
             feed.state, feed.reason = FeedState.PAUSED, PAUSED_BY_OWNER
-            feed.waits_for, feed.retry_at = "", None
+            feed.waits_for, feed.next_attempt_at = "", None
         elif change.state == FeedState.ACTIVE and feed.state == FeedState.PAUSED:
             feed.state, feed.reason, feed.resumed_at = FeedState.ACTIVE, "", shared_now()
             if feed.trigger == Trigger.LOGS and feed.catch_up == CatchUp.LATEST:
@@ -246,6 +247,9 @@ def run_now(owner: Account, feed_id: str, routes: Routes) -> tuple[FeedRun, bool
         run = scheduled_run(due, is_time=is_time)
         row = new_run(feed, run, batch=store_run(feed, run, routes))
         row.save(force_insert=True)
+        if feed.trigger == Trigger.VALUE:
+            feed.open_run = row
+            feed.save()
     return row, True
 
 

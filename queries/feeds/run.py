@@ -11,66 +11,52 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import F, Q, QuerySet, Subquery
 from ulid import ULID
 
 from accounts.database_state import OUTAGE_ERRORS
 from accounts.http.errors import RefusalError
-from accounts.wording import DAY
 from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.error_codes import RequestCode, SubmissionCode
 from queries.feeds.bodies import DueRun, check_run, scheduled_run
+from queries.feeds.budget import budget_shortage
+from queries.feeds.outcomes import MAX_FAILED_RUNS, newest_failures
 from queries.feeds.schedule import last_due
 from queries.feeds.triggers import batch_of
 from queries.intake.submit import batch_limits, store_batch
-from queries.models import Batch, ChainRecord, Delivery, Feed, FeedRun
-from queries.statuses import (
-    ENDED_STATUSES,
-    OPEN_DELIVERIES,
-    BatchStatus,
-    CatchUp,
-    DeliveryState,
-    FeedState,
-    Trigger,
-)
+from queries.models import Batch, ChainRecord, Feed, FeedRun
+from queries.statuses import CatchUp, FeedState, Trigger
 from queries.transitions import notify_of_pause
 
 log = logging.getLogger("tacitus.prover")
 
 Columns = dict[str, Any]  # of a feed, to update
-MAX_FAILED_RUNS = 5  # in a row, until the feed is paused
-FEEDS_PER_POLL, RUNS_PER_FEED = 100, 10  # at most, so that heads are polled in time
+FEEDS_PER_POLL, LOGS_PER_FEED = 100, 10  # at most, so that heads are polled in time
+MAX_MISSED_RUNS = 100  # that a feed makes up for
 # The chain stands still, or the account's limit of a day is used up.
 WAITING_CODES = {RequestCode.BLOCK_BEYOND_HEAD.code, SubmissionCode.TOO_MANY_FACTS.code}
-MAX_OPEN = timedelta(days=7)  # of a run that a budget counts
 RETRY_PAUSE = timedelta(seconds=60)  # of a run that waits for its budget or its block
-
-_deliveries = Delivery.objects.filter(batch=OuterRef("batch"))
-IS_OPEN = Q(batch__isnull=False) & (
-    ~Q(batch__status__in=ENDED_STATUSES) | Exists(_deliveries.filter(state__in=OPEN_DELIVERIES))
-)
-HAS_FAILED = (
-    Q(batch=None)
-    | Q(batch__status=BatchStatus.REJECTED)
-    | Exists(_deliveries.filter(state=DeliveryState.FAILED))
-)
 
 
 def submit_due_runs(
     routes: Routes, sources: Iterable[int], is_stopped: Callable[[], bool] = lambda: False
 ) -> None:
-    """Submit what is due of the feeds that run `every` so often. `sources`: chains that are polled.
+    """Submit a run of each feed that runs `every` so often and is due. `sources`: chains that are
+    polled.
 
-    A time is due when the source has a later block, so that the last one before it is known.
+    A time is due when the source has a later block, so that the last one before it is known. Feeds
+    that were not tried for the longest time come first.
     """
     is_due = can_run(shared_now()) & _schedule_condition(sources)
-    for feed_id in Feed.objects.filter(is_due).values_list("pk", flat=True)[:FEEDS_PER_POLL]:
-        for _ in range(RUNS_PER_FEED):
-            if is_stopped() or not _submit_scheduled(feed_id, is_due, routes):
-                break
+    feeds = Feed.objects.filter(is_due).order_by(F("next_attempt_at").asc(nulls_first=True))
+    for feed_id in feeds.values_list("pk", flat=True)[:FEEDS_PER_POLL]:
+        if is_stopped():
+            break
+        _submit_scheduled(feed_id, is_due, routes)
 
 
 def is_block_expected(record: ChainRecord) -> bool:
@@ -86,8 +72,8 @@ def is_block_expected(record: ChainRecord) -> bool:
 
 
 def can_run(now: datetime) -> Q:
-    """Match feeds that are active and do not wait to retry."""
-    return Q(state=FeedState.ACTIVE) & (Q(retry_at=None) | Q(retry_at__lte=now))
+    """Match feeds that are active and may run at this time."""
+    return Q(state=FeedState.ACTIVE) & (Q(next_attempt_at=None) | Q(next_attempt_at__lte=now))
 
 
 def _schedule_condition(sources: Iterable[int]) -> Q:
@@ -100,8 +86,10 @@ def _schedule_condition(sources: Iterable[int]) -> Q:
     return condition
 
 
-def _submit_scheduled(feed_id: str, is_due: Q, routes: Routes) -> bool:
-    """Submit the feed's next run, if it is due. Returns whether another one may be."""
+def _submit_scheduled(feed_id: str, is_due: Q, routes: Routes) -> None:
+    """Submit the feed's next run, if it is due. However fast blocks come, a feed runs once in
+    `FEED_SECONDS` on average, so that it skips no due time because polls come a little late.
+    """
 
     def submit(feed: Feed) -> Columns:
         due = _due_to_run(feed)
@@ -110,12 +98,15 @@ def _submit_scheduled(feed_id: str, is_due: Q, routes: Routes) -> bool:
         is_time = feed.trigger == Trigger.SECONDS
         following = due + feed.interval
         changes = _submit_once(feed, scheduled_run(due, is_time=is_time), following, routes)
-        if "due" in changes and is_time and feed.until and following > feed.until.timestamp():
-            changes |= ended()
-        return changes
+        if "due" not in changes:
+            return changes
+        if is_time and feed.until and following > feed.until.timestamp():
+            return changes | ended()
+        now, pause = shared_now(), timedelta(seconds=settings.FEED_SECONDS)
+        start = max(feed.next_attempt_at or now, now - pause)
+        return changes | {"next_attempt_at": start + pause}
 
-    changes = change_locked(Feed.objects.filter(is_due, pk=feed_id), submit)
-    return "due" in changes and "state" not in changes
+    change_locked(Feed.objects.filter(is_due, pk=feed_id), submit)
 
 
 def _due_to_run(feed: Feed) -> int | None:
@@ -135,7 +126,8 @@ def _due_to_run(feed: Feed) -> int | None:
         return None
     # The head may have gone back since the feed was found to be due.
     newest = max(feed.due, last_due(head, feed.interval))
-    return feed.due if feed.catch_up == CatchUp.ALL else newest
+    missed = MAX_MISSED_RUNS if feed.catch_up == CatchUp.ALL else 1
+    return max(feed.due, newest - (missed - 1) * feed.interval)
 
 
 def is_past(until: datetime | None, timestamp: int) -> bool:
@@ -163,10 +155,7 @@ def submit_found(feed: Feed, runs: Sequence[DueRun], following: int, routes: Rou
 def _submit_once(feed: Feed, run: DueRun, following: int, routes: Routes) -> Columns:
     if feed.runs.filter(due=run.due, log_index=run.log_index).exists():
         return {"due": following}
-    changes = _submit(feed, run, following, routes)
-    if "due" in changes and run.value is not None:
-        changes |= {"last_value": f"{run.value:064x}", "last_run_time": run.head_time}
-    return changes
+    return _submit(feed, run, following, routes)
 
 
 def change_locked(rows: QuerySet[Feed], change: Callable[[Feed], Columns]) -> Columns:
@@ -196,8 +185,8 @@ def _submit(feed: Feed, run: DueRun, following: int, routes: Routes) -> Columns:
     """Store the run, unless the feed cannot run now. Returns the feed's changes."""
     if not feed.owner.is_active:
         return _paused("The operator has disabled the account.")
-    if reason := _failures(feed):
-        return _paused(reason)
+    if (failures := newest_failures(feed)).count == MAX_FAILED_RUNS:
+        return _paused(failures.sentence)
     if reason := budget_shortage(feed):
         return _waiting(reason)
     try:
@@ -209,15 +198,17 @@ def _submit(feed: Feed, run: DueRun, following: int, routes: Routes) -> Columns:
         log.warning("A run of feed %s was refused: %s", feed.pk, error.sentence)
         row = new_run(feed, run, error_code=error.code, error_sentence=error.sentence[:1_000])
     row.save(force_insert=True)
-    changes = {"due": following, "waits_for": "", "retry_at": None}
-    if row.batch is None and (reason := _failures(feed)):
-        changes |= _paused(reason)
+    changes = {"due": following, "waits_for": "", "next_attempt_at": None}
+    if run.value is not None:
+        changes |= {"open_run": row, "last_run_time": run.head_time}
+    if row.batch is None and (failures := newest_failures(feed)).count == MAX_FAILED_RUNS:
+        changes |= _paused(failures.sentence)
     return changes
 
 
 def _paused(reason: str) -> Columns:
     columns = {"state": FeedState.PAUSED, "reason": reason[:1_000]}
-    return {**columns, "waits_for": "", "retry_at": None}
+    return {**columns, "waits_for": "", "next_attempt_at": None}
 
 
 def ended() -> Columns:
@@ -231,7 +222,7 @@ def wait_for(feeds: Iterable[Feed], reason: str, pause: timedelta) -> None:
 
 
 def _waiting(reason: str, pause: timedelta = RETRY_PAUSE) -> Columns:
-    return {"waits_for": reason[:1_000], "retry_at": shared_now() + pause}
+    return {"waits_for": reason[:1_000], "next_attempt_at": shared_now() + pause}
 
 
 def new_run(feed: Feed, run: DueRun, **columns: object) -> FeedRun:
@@ -241,6 +232,7 @@ def new_run(feed: Feed, run: DueRun, **columns: object) -> FeedRun:
         feed=feed,
         due=run.due,
         log_index=run.log_index,
+        value="" if run.value is None else f"{run.value:064x}",
         submitted_at=now,
         **columns,
     )
@@ -253,38 +245,3 @@ def store_run(feed: Feed, run: DueRun, routes: Routes) -> Batch:
     # No key of a user has a space.
     key = f"feed {feed.pk} {run.due} {run.log_index}"
     return store_batch(feed.owner, request, key, routes)
-
-
-def budget_shortage(feed: Feed) -> str:
-    """Why the next run does not fit the budget of 24 hours; empty if it does."""
-    if not feed.budget:
-        return ""
-    budget, fee = int(feed.budget, 16), int(batch_of(feed.request)["fee"])
-    reserved = reserved_in_a_day(feed.pk)
-    if reserved + fee <= budget:
-        return ""
-    return (
-        f"Runs of this feed in the last 24 hours have spent or reserve {reserved} wei, and the "
-        f"next one reserves {fee}: more than the budget of {budget}."
-    )
-
-
-def reserved_in_a_day(feed_id: str) -> int:
-    """What runs of the last 24 hours have spent, and open ones reserve, in wei."""
-    now = shared_now()
-    since = now - timedelta(seconds=DAY)
-    newest = FeedRun.objects.filter(feed=feed_id, id__gt=str(ULID.from_datetime(now - MAX_OPEN)))
-    runs = newest.filter(Q(batch__submitted_at__gt=since) | IS_OPEN)
-    cost = Case(When(IS_OPEN, then=F("batch__fee")), default=F("batch__spent"))
-    return sum(int(wei, 16) for wei in runs.annotate(cost=cost).values_list("cost", flat=True))
-
-
-def _failures(feed: Feed) -> str:
-    """A sentence if all of its last runs have failed since it was resumed."""
-    runs = feed.runs.filter(~IS_OPEN, submitted_at__gte=feed.resumed_at)
-    has_failed = Case(When(HAS_FAILED, then=Value(True)), default=Value(False))
-    newest = runs.annotate(has_failed=has_failed).order_by("-id")
-    outcomes = list(newest.values_list("has_failed", "error_sentence")[:MAX_FAILED_RUNS])
-    if len(outcomes) < MAX_FAILED_RUNS or not all(has_failed for has_failed, _ in outcomes):
-        return ""
-    return f"Its last {MAX_FAILED_RUNS} runs have failed. {outcomes[0][1]}".strip()

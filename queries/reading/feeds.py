@@ -13,6 +13,7 @@ from accounts.http.errors import RefusalError
 from accounts.models import Account
 from queries.config.routes import Routes
 from queries.feeds.bodies import DueRun, one_block, run_body, scheduled_run
+from queries.feeds.outcomes import newest_failures
 from queries.feeds.schedule import due_selector
 from queries.ids import is_ulid
 from queries.intake.submit import batch_limits, build_queries, set_counts
@@ -44,10 +45,11 @@ class FeedView:
     state: FeedState
     reason: str  # why it is paused or has ended
     waits_for: str  # why a run that is due waits
+    warning: str  # that its newest runs have failed or are refused, and why
     source: int
     trigger: dict[str, Any]  # the request's `every`, `on` or `when`, by its name
     next: Selector | None  # None once it has ended, and for logs
-    last_value: int | None  # for which it ran, if it runs for changes of a value
+    last_value: int | None  # that was proven last, if it runs for changes of a value
     catch_up: CatchUp
     until: datetime | None
     budget: int | None  # wei
@@ -118,6 +120,7 @@ def feed_view(row: Feed) -> FeedView:
         state=FeedState(row.state),
         reason=row.reason,
         waits_for=row.waits_for,
+        warning=newest_failures(row).sentence if row.state == FeedState.ACTIVE else "",
         source=row.source,
         trigger={name: request[name] for name in ("every", "on", "when") if name in request},
         next=due_selector(row, row.due) if has_next else None,

@@ -247,8 +247,8 @@ class ValueTriggerBody(Body):
         _text_schema("([1-9][0-9]{0,77}|(0|[1-9][0-9]{0,4})([.][0-9]{1,4})? bp)", "50 bp"),
     ] = Field(
         default_factory=Change,
-        description="The least change since the last run: hundredths of a percent of the value "
-        "then, such as `50 bp`, or an amount. Without it, any change counts.",
+        description="The least change of the value that was proven last: hundredths of a percent "
+        "of it, such as `50 bp`, or an amount. Without it, any change counts.",
     )
     every: Blocks = Field(description="How often it is read.")
     heartbeat: Duration = optional("The run comes after so long in any case.")
@@ -283,7 +283,8 @@ def _read_batch(value: Any, _check: object) -> dict[str, Any]:
 
 _Budget = optional(
     "The maximum that its runs may spend in 24 hours, in wei of the destination chain. A run "
-    "reserves its fee until it has ended, with its deliveries. A run that does not fit waits."
+    "reserves its fee until it has ended, with its deliveries; on a server that proves for free, "
+    "as much as the dearest run has spent. A run that does not fit waits."
 )
 
 
@@ -305,8 +306,8 @@ class FeedRequest(Body):
     budget: Fee = _Budget
     catchUp: CatchUpName = Field(
         default_factory=lambda: CatchUp.LATEST.value,
-        description="The runs to make up for after a pause: the `latest` that was due, or `all`. "
-        "Of a pause's logs, `latest` leaves out all.",
+        description="The runs to make up for after a pause: the `latest` that was due, or `all`, "
+        "at most 100. Of a pause's logs, `latest` leaves out all.",
     )
 
     @property

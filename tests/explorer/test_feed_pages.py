@@ -11,7 +11,8 @@ import pytest
 from django.test import Client
 
 from queries.database.clock import shared_now
-from queries.feeds.run import MAX_FAILED_RUNS, submit_due_runs
+from queries.feeds.outcomes import MAX_FAILED_RUNS
+from queries.feeds.run import submit_due_runs
 from queries.models import Batch, ChainRecord, Feed, FeedRun
 from queries.statuses import BatchStatus, DeliveryState, FeedState
 from tests.explorer.batch_form import check, field_error, send, signed_in
@@ -67,6 +68,7 @@ def run(feed: str, count: int = 1) -> list[str]:
     """Submit so many runs, as the chain grows; return their batches' ids."""
     for _ in range(count):
         ChainRecord.objects.update(number=Feed.objects.get(pk=feed).due)
+        Feed.objects.update(next_attempt_at=None)  # as if a minute had passed
         submit_due_runs(ROUTES, [SEPOLIA])
     runs = FeedRun.objects.filter(feed=feed).order_by("-due")[:count]
     return [row.batch_id or "" for row in runs][::-1]

@@ -27,7 +27,11 @@ from tests.scenarios.fixtures import Install, NewChain, NewNode, NewService
 
 EVERY = 10
 EVERY_TENTH = f"{EVERY} blocks"
-SETTINGS: dict[str, Any] = {"FEED_SECONDS": "1", "ALLOW_PRIVATE_WEBHOOKS": "1"}
+SETTINGS: dict[str, Any] = {
+    "FEED_SECONDS": "1",
+    "FEEDS_PER_ACCOUNT": "200",
+    "ALLOW_PRIVATE_WEBHOOKS": "1",
+}
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +43,8 @@ def served(install: Install) -> Iterator[Service]:
         chain.deploy("Courier", by_factory=True)
         chain.mine(40)
         service.serve(**SETTINGS)
+        with service.prove(**SETTINGS):  # until the chain's head is known
+            Feed(service, every=EVERY_TENTH).end()
         yield service
 
 
@@ -92,6 +98,11 @@ class Feed:
         answer = self.service.get(f"/feeds/{self.id}", key=self.api_key)
         assert answer.ok, answer.text
         return dict(answer.json())
+
+    def end(self) -> None:
+        headers = {"api-key": self.api_key}
+        url = f"{self.service.url}/feeds/{self.id}"
+        assert requests.delete(url, headers=headers, timeout=60).ok
 
     def change(self, **changes: str) -> dict[str, Any]:
         answer = send(self.service, "PATCH", self.id, changes)
@@ -282,7 +293,7 @@ def test_five_failed_runs_pause_a_feed_and_its_webhook_hears_of_it(proving: Serv
         feed.wait_for_runs(5, state="FAILED")
         feed.mine_to(first + 5 * EVERY)
         details = feed.wait_for_state("PAUSED")
-        assert details["reason"] == "Its last 5 runs have failed."
+        assert details["reason"].startswith("Its last 5 runs have failed or are refused. The cont")
         assert len(details["runs"]) == 5
 
         def pauses() -> list[dict[str, Any]]:
@@ -311,7 +322,8 @@ def test_runs_that_are_refused_count_as_failed_and_name_the_reason(served: Servi
     feed.mine_to(first + 6 * EVERY)
     with served.prove(**SETTINGS, FACTS_PER_DAY="1"):
         details = feed.wait_for_state("PAUSED")
-    assert details["reason"].startswith("Its last 5 runs have failed. This batch asks for 2 facts")
+    reason = "Its last 5 runs have failed or are refused. This batch asks for 2 facts"
+    assert details["reason"].startswith(reason)
     assert {run["error"]["code"] for run in details["runs"]} == {"batch_exceeds_daily_limit"}
     assert feed.dues == [first + n * EVERY for n in range(5)]
 
@@ -543,7 +555,7 @@ def test_many_and_large_logs_are_run_once_each_and_stop_no_other_feed(served: Se
         other.mine_to(first_due(other) + EVERY)
         other.wait_for_runs(2)
     for made in (feed, other):
-        assert send(served, "DELETE", made.id).ok
+        made.end()
 
 
 def test_logs_are_read_for_fewer_blocks_if_the_node_refuses(
@@ -612,3 +624,160 @@ def test_a_reorg_neither_loses_nor_doubles_a_run(proving: Service) -> None:
     assert feed.dues == [first, first + EVERY]
     assert feed.count() == 2
     assert proving.field(HOLDER, first, 1) == HOLDER_BALANCE
+
+
+class Watcher:
+    """A feed of an account's balance whenever it changes, delivered to a contract."""
+
+    def __init__(self, service: Service, account: int, every: str = "1 block") -> None:
+        self.chain, self.account = service.chain, f"0x{account:040x}"
+        self.target = deploy(self.chain, contract_for_tests("Receiver"))
+        args = [self.account, "$block", f"$value({self.account}.BALANCE)"]
+        function = "onBalance(address,uint256,uint256)"
+        call = {"to": self.target, "function": function, "args": args, "gas": "200000"}
+        batch = request({31337: {"block:$due": accounts(self.account)}}) | {"deliver": [call]}
+        when = {"value": f"{self.account}.BALANCE", "every": every}
+        self.feed = Feed(service, when=when, batch=batch)
+
+    def pay(self, wei: int) -> int:
+        """Pay the account in a block of its own. Returns the block's number."""
+        return int(self.chain.send(self.account, "0x", wei)["blockNumber"], 16)
+
+    def delivered_balance(self) -> int:
+        return int.from_bytes(self.chain.call(self.target, "balance()"))
+
+    def wait_for(self, balance: int) -> None:
+        """Wait until this balance is delivered and nothing else is under way."""
+
+        def is_delivered() -> bool:
+            self.chain.mine()
+            runs, value = self.feed.runs, self.feed.read()["lastValue"]
+            is_over = {state for run in runs for state in run["deliveries"]} <= {"DELIVERED"}
+            return is_over and value == str(balance) and self.delivered_balance() == balance
+
+        wait_until(is_delivered, what=lambda: str((self.feed.read(), self.delivered_balance())))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_change_that_a_reorg_moves_is_delivered(proving: Service, depth: int) -> None:
+    """The run for it proves the old value, because the block where it was read has another one."""
+    watcher = Watcher(proving, 0xC0FFEE + depth)
+    watcher.pay(1)
+    watcher.wait_for(1)
+    count = len(watcher.feed.runs)
+    block = watcher.pay(1)
+    watcher.feed.wait_for_more_than(count)
+    assert watcher.feed.dues[-1] == block
+    watcher.chain.reorganise(depth)
+    watcher.pay(1)  # the transaction again, in a later block
+    watcher.wait_for(2)
+    assert len(watcher.feed.runs) >= count + 2
+
+
+def test_a_change_that_a_reorg_undoes_leaves_the_old_value(proving: Service) -> None:
+    watcher = Watcher(proving, 0xDECAF)
+    watcher.pay(1)
+    watcher.wait_for(1)
+    count = len(watcher.feed.runs)
+    watcher.pay(1)
+    watcher.feed.wait_for_more_than(count)
+    watcher.chain.reorganise(1)
+    watcher.wait_for(1)
+    # The run for it, and another one if the old value was read while that was open.
+    assert len(watcher.feed.runs) <= count + 2
+
+
+def test_a_change_whose_delivery_failed_is_delivered_again(proving: Service) -> None:
+    watcher = Watcher(proving, 0xFA11)
+    watcher.pay(1)
+    watcher.wait_for(1)
+    count = len(watcher.feed.runs)
+    watcher.chain.send(watcher.target, call_data("setRefuses(bool)", True))
+    watcher.pay(1)
+    watcher.feed.wait_for_more_than(count)
+    watcher.chain.mine(2)
+    wait_until(lambda: watcher.feed.runs[0]["deliveries"] == ["FAILED"])
+    assert watcher.feed.read()["lastValue"] == "1"
+    watcher.chain.send(watcher.target, call_data("setRefuses(bool)", False))
+    wait_until(lambda: watcher.chain.mine() and watcher.delivered_balance() == 2)
+
+
+@pytest.fixture(scope="module")
+def retrying(install: Install) -> Iterator[Service]:
+    """A refused delivery is tried again after a minute."""
+    with closing(Chain(age=3_600)) as chain, install() as service:
+        service.add_native_chain(chain)
+        service.set_limits(poll_interval=0.1, delivery_pause=60)
+        chain.deploy("Courier", by_factory=True)
+        chain.mine(40)
+        service.serve(**SETTINGS)
+        service.prove(**SETTINGS)
+        yield service
+
+
+def wait_for_warning(feed: Feed, text: str) -> None:
+    wait_until(lambda: text in (feed.read()["warning"] or ""), what=text)
+
+
+def test_a_feed_is_paused_while_its_deliveries_are_refused(retrying: Service) -> None:
+    feed = Feed(retrying, every=EVERY_TENTH)
+    feed.chain.send(feed.target, call_data("setRefuses(bool)", True))
+    for count in range(1, 6):
+        feed.mine_to(next_due(feed))
+        wait_for_warning(feed, "Its last run has" if count == 1 else f"Its last {count} runs have")
+    warning = feed.read()["warning"]
+    assert "failed or are refused. The contract reverts" in warning
+    assert feed.read()["state"] == "ACTIVE"
+    feed.mine_to(next_due(feed))
+    assert feed.wait_for_state("PAUSED")["reason"] == warning
+    assert [run["deliveries"] for run in feed.runs] == [["WAITING"]] * 5
+    assert feed.read()["warning"] is None
+    feed.end()
+
+
+def test_an_open_run_counts_towards_the_budget_where_proving_is_free(retrying: Service) -> None:
+    feed = Feed(retrying, every=EVERY_TENTH, budget=str(10**18))
+    feed.chain.send(feed.target, call_data("setRefuses(bool)", True))
+    feed.mine_to(first_due(feed))
+    wait_until(lambda: feed.read()["warning"], what="its delivery is refused")
+    (run,) = feed.runs
+    spent = int(retrying.status(run["batchQueryId"])["spent"])
+    assert spent > 0
+    feed.change(budget=str(2 * spent - 1))
+    feed.mine_to(next_due(feed))
+    wait_until(lambda: feed.read()["waitsFor"], what=lambda: str(feed.read()))
+    assert f"reserve {spent} wei, and the next one reserves {spent}" in feed.read()["waitsFor"]
+    feed.change(budget=str(2 * spent))
+    feed.wait_for_more_than(1)
+    feed.end()
+
+
+def test_a_feed_runs_once_in_a_minute_however_fast_blocks_come(served: Service) -> None:
+    feed = Feed(served, every="1 block")
+    with served.prove(**SETTINGS | {"FEED_SECONDS": "60"}):
+        for _ in range(20):
+            served.chain.mine()
+            time.sleep(0.15)  # more than a poll
+        feed.wait_for_more_than(0)
+        assert len(feed.runs) == 1
+    feed.end()
+
+
+def test_many_feeds_of_one_account_hold_up_no_other(served: Service) -> None:
+    """They are more than a poll takes, and each has many runs to make up for."""
+    chain = served.chain
+    strangers = [Feed(served, every="1 block", catchUp="all", owner=1) for _ in range(110)]
+    chain.mine(200)
+    feed = Feed(served, every="1 block")
+    chain.mine(5)
+
+    def has_run() -> bool:
+        answer = served.get(f"/feeds/{feed.id}")  # 503 while the prover keeps the database busy
+        return answer.ok and bool(answer.json()["runs"])
+
+    with served.prove(**SETTINGS):
+        wait_until(has_run)
+    (oldest, *_) = (stranger.dues[0] for stranger in strangers if stranger.runs)
+    assert chain.head - 110 < oldest < chain.head - 90  # at most 100 runs are made up for
+    for made in (*strangers, feed):
+        made.end()

@@ -32,12 +32,13 @@ def test_an_open_run_counts_after_a_day() -> None:
     feed = made_feed(key := make_key(), content)
     for runs in (1, 2):
         ChainRecord.objects.update(number=HEAD + runs * EVERY)
+        Feed.objects.update(next_attempt_at=None)  # as if a minute had passed
         submit_due_runs(ROUTES, [SEPOLIA])
         Batch.objects.update(submitted_at=timezone.now() - timedelta(hours=25))
     details = ask(key, f"/feeds/{feed}").json()
     assert len(details["runs"]) == 1
     assert f"have spent or reserve {FEE} wei" in details["waitsFor"]
     Batch.objects.update(status="DONE", spent=f"{FEE:064x}")
-    Feed.objects.update(retry_at=None)
+    Feed.objects.update(next_attempt_at=None)
     submit_due_runs(ROUTES, [SEPOLIA])
     assert len(ask(key, f"/feeds/{feed}").json()["runs"]) == 2

@@ -22,9 +22,11 @@ contract Receiver {
 
     function onBalance(address account_, uint256 block_, uint256 balance_) external {
         if (refuses) revert NotNow(block_);
-        account = account_;
-        blockNumber = block_;
-        balance = balance_;
+        if (block_ >= blockNumber) {
+            account = account_;
+            blockNumber = block_;
+            balance = balance_;
+        }
         ++count;
         ++deliveries[block_];
     }

@@ -1,0 +1,80 @@
+"""What the runs of a feed may spend in 24 hours."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+from django.db.models import Case, Q, Value, When
+from ulid import ULID
+
+from accounts.wording import DAY
+from queries.database.clock import shared_now
+from queries.feeds.outcomes import IS_OPEN
+from queries.feeds.triggers import batch_of
+from queries.models import Feed, FeedRun
+from queries.statuses import BatchStatus
+
+MAX_OPEN = timedelta(days=7)  # of a run that a budget counts
+
+
+class _Run(NamedTuple):
+    is_open: bool
+    is_of_day: bool  # submitted in the last 24 hours
+    status: str  # of its batch
+    fee: int  # wei
+    spent: int  # wei, so far
+
+
+def budget_shortage(feed: Feed) -> str:
+    """Why the next run does not fit the budget of 24 hours; empty if it does."""
+    if not feed.budget:
+        return ""
+    runs, budget = _newest_runs(feed.pk), int(feed.budget, 16)
+    reserve = int(batch_of(feed.request)["fee"]) or _max_cost(runs)
+    if reserve is None:
+        return "The first run shows what a run costs. It has to end, or to spend, before the next."
+    reserved = _reserved(runs)
+    if reserved + reserve <= budget:
+        return ""
+    return (
+        f"Runs of this feed in the last 24 hours have spent or reserve {reserved} wei, and the "
+        f"next one reserves {reserve}: more than the budget of {budget}."
+    )
+
+
+def reserved_in_a_day(feed_id: str) -> int:
+    """What runs of the last 24 hours have spent, and open ones reserve, in wei."""
+    return _reserved(_newest_runs(feed_id))
+
+
+def _newest_runs(feed_id: str) -> Sequence[_Run]:
+    now = shared_now()
+    oldest_id = str(ULID.from_datetime(now - MAX_OPEN))
+    is_of_day = Q(batch__submitted_at__gt=now - timedelta(seconds=DAY))
+    runs = FeedRun.objects.filter(feed=feed_id, id__gt=oldest_id, batch__isnull=False).annotate(
+        is_open=Case(When(IS_OPEN, then=Value(True)), default=Value(False)),
+        is_of_day=Case(When(is_of_day, then=Value(True)), default=Value(False)),
+    )
+    columns = "is_open", "is_of_day", "batch__status", "batch__fee", "batch__spent"
+    return [
+        _Run(is_open, is_of_day, status, int(fee, 16), int(spent, 16))
+        for is_open, is_of_day, status, fee, spent in runs.values_list(*columns)
+    ]
+
+
+def _reserved(runs: Sequence[_Run]) -> int:
+    """An open run reserves its fee. Where that is 0, because the server proves for free, it
+    reserves as much as the dearest run has spent.
+    """
+    max_cost = _max_cost(runs) or 0
+    return sum(
+        max(run.spent, run.fee or max_cost) if run.is_open else run.spent
+        for run in runs
+        if run.is_open or run.is_of_day
+    )
+
+
+def _max_cost(runs: Sequence[_Run]) -> int | None:
+    """What the dearest run has spent, in wei: 0 without runs, None if all are still to spend."""
+    costs = [run.spent for run in runs if run.spent or run.status == BatchStatus.DONE]
+    return max(costs) if costs else None if any(run.is_open for run in runs) else 0
