@@ -4,8 +4,8 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -13,8 +13,9 @@ import psycopg
 
 from tests.chaos.background import in_background
 from tests.chaos.clients import FEE
-from tests.chaos.feeds import Feeds
-from tests.chaos.installation import FINALITY, NODES, A, B, Installation
+from tests.chaos.feeds import ACCOUNT, WATCHED_CHAIN, Feeds
+from tests.chaos.installation import FINALITY, NODES, A, B, Installation, send
+from tests.rigs.anvil import Chain
 from tests.rigs.faulty_node import Node
 from tests.rigs.service import SIGNER, Process
 
@@ -22,6 +23,7 @@ MAX_FAULT_SECONDS = 6  # in a run of two minutes or more
 
 
 GWEI = 10**9
+PAYER_OF_CHANGES = 6  # of the node's accounts
 END_CONNECTIONS = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
     "WHERE datname = current_database() AND pid != pg_backend_pid()"
@@ -48,7 +50,7 @@ class Faults:
     def run(self) -> None:
         lanes: tuple[tuple[list[Fault], float], ...] = (
             (self._program_faults(), 2.5),
-            ([partial(self._reorganise, chain_id) for chain_id in (A, B)], 4),
+            (self._reorgs(), 4),
             (self._node_faults(A), 1),
             (self._node_faults(B), 1),
         )
@@ -120,25 +122,49 @@ class Faults:
         self._wait(chance)
         self._feeds.are_refused = False
 
+    def _reorgs(self) -> list[Fault]:
+        return [*(partial(self._reorganise, chain) for chain in (A, B)), self._reorganise_change]
+
     def _reorganise(self, chain_id: int, chance: random.Random) -> None:
         """Replace the last blocks by empty ones, which are closer to each other."""
-        chain, depth = self._installation.chains[chain_id], chance.randrange(1, FINALITY)
+        with self._without_mining(chain_id) as chain:
+            self._drop_blocks(chain, chance.randrange(1, FINALITY))
+
+    def _reorganise_change(self, chance: random.Random) -> None:
+        """Replace the block of a change of the value that a feed watches, after provers have read
+        it. Half of the times the change comes again, in a later block.
+        """
+        with self._without_mining(WATCHED_CHAIN) as chain:
+            payment = {"to": ACCOUNT, "value": hex(chance.randrange(1, GWEI))}
+            send(chain, PAYER_OF_CHANGES, payment)
+            chain.mine()
+            self._ended.wait(3)  # some polls
+            self._drop_blocks(chain, chance.randrange(1, 3))
+            if chance.random() < 0.5:
+                send(chain, PAYER_OF_CHANGES, payment)
+
+    @contextmanager
+    def _without_mining(self, chain_id: int) -> Iterator[Chain]:
+        chain = self._installation.chains[chain_id]
         chain.rpc("anvil_setIntervalMining", 0)  # stop mining
         try:
             # If Anvil still made a block during the reorg, the chain would lack another one.
             time.sleep(0.5)
             chain.mine()
-            # Pending transactions may depend on replaced blocks, such as the L1 block that B knows.
-            pool = chain.rpc("txpool_content").values()
-            sent = [pending for state in pool for pending in state.get(SIGNER.lower(), {}).values()]
-            sent += chain.transactions_of(SIGNER, since=chain.head - depth + 1)
-            nonces = {(chain_id, int(transaction["nonce"], 16)) for transaction in sent}
-            self._installation.reorganised |= nonces
-            block_seconds = self._installation.block_seconds * 3 // 4
-            chain.rpc("anvil_setBlockTimestampInterval", block_seconds)
-            chain.reorganise(depth)
+            yield chain
         finally:
             self._installation.mine_every_second(chain)
+
+    def _drop_blocks(self, chain: Chain, depth: int) -> None:
+        # Pending transactions may depend on replaced blocks, such as the L1 block that B knows.
+        pool = chain.rpc("txpool_content").values()
+        sent = [pending for state in pool for pending in state.get(SIGNER.lower(), {}).values()]
+        sent += chain.transactions_of(SIGNER, since=chain.head - depth + 1)
+        nonces = {(chain.id, int(transaction["nonce"], 16)) for transaction in sent}
+        self._installation.reorganised |= nonces
+        block_seconds = self._installation.block_seconds * 3 // 4
+        chain.rpc("anvil_setBlockTimestampInterval", block_seconds)
+        chain.reorganise(depth)
 
     def _node_faults(self, chain: int) -> list[Fault]:
         """All nodes fail, or one fails or lies."""

@@ -46,13 +46,14 @@ class Plan(NamedTuple):
         return count * HOUR if self.is_time else count
 
 
-ON_LOGS, WHEN_CHANGED = "log", "6 blocks, if changed"
+ON_LOGS, WHEN_CHANGED = "log", "1 block, if changed"
+WATCHED_CHAIN = A
 PLANS = (
     Plan(A, A, "5 blocks"),
     Plan(B, B, "7 blocks", "latest"),
     Plan(A, B, "9 blocks", budget=BUDGET),
     Plan(B, A, ON_LOGS, has_webhook=True),
-    Plan(A, A, WHEN_CHANGED, "latest"),
+    Plan(WATCHED_CHAIN, A, WHEN_CHANGED, "latest"),
     Plan(A, A, "3 hours"),
     Plan(B, B, "4 hours", "latest"),
     Plan(A, B, "6 hours", has_webhook=True),
@@ -114,7 +115,7 @@ class Feeds:
         more = {"webhook": {"url": self._installation.receiver.url}} if plan.has_webhook else {}
         fee = str(0 if plan.destination == A else FEE)
         batch = request(data, to=plan.destination, fee=fee, deliver=[call], **more)
-        value = {"value": f"{ACCOUNT}.BALANCE", "every": "6 blocks"}
+        value = {"value": f"{ACCOUNT}.BALANCE", "every": "1 block"}
         triggers: dict[str, dict[str, Any]] = {
             ON_LOGS: {"on": {"address": self._votes[plan.source], "event": VOTE}},
             WHEN_CHANGED: {"when": value},
@@ -176,8 +177,6 @@ class Feeds:
         for feed in late:
             yield f"{feed} has not run what is due: {feed.state}"
         for feed in self._feeds:
-            if feed.plan.every == WHEN_CHANGED:
-                yield from self._check_value(feed)
             self._request("DELETE", f"/feeds/{feed.id}")
         for feed in self._read_all():
             self.batches += self._batches_of(feed)
@@ -195,19 +194,14 @@ class Feeds:
             yield f"{feed} has spent {spent}"
         self._request("PATCH", f"/feeds/{feed.id}", json={"budget": str(1_000 * FEE)})
 
-    def _check_value(self, feed: Feed) -> Iterator[str]:
-        """It has run for the value of the block where it was read last: one of an interval."""
-        chain, due = self._chains[feed.plan.source], _number(feed.state["nextDue"])
-        blocks = range(due - feed.plan.interval, min(due, chain.head + 1))
-        values = [str(chain.balance(ACCOUNT, block)) for block in blocks]
-        if feed.state["lastValue"] not in values:
-            yield f"{feed} has not run for one of {values} of {blocks}: {feed.state}"
-
     def _is_late(self, feed: Feed, head: dict[str, Any]) -> bool:
         if feed.state["state"] != "ACTIVE":
             return False
         if feed.plan.every == ON_LOGS:
             return len(feed.runs) < len(self._logs(feed.plan.source))
+        if feed.plan.every == WHEN_CHANGED:
+            balance = self._chains[feed.plan.source].balance(ACCOUNT)
+            return str(feed.state["lastValue"]) != str(balance)
         position = int(head["timestamp" if feed.plan.is_time else "number"], 16)
         return _number(feed.state["nextDue"]) <= position
 
@@ -273,9 +267,7 @@ class Feeds:
         elif plan.catch_up == "all":
             expected = [(due, 0) for due in range(feed.first_due, dues[-1][0] + 1, plan.interval)]
         else:
-            # A value is read at the head, whatever its number.
-            interval = 1 if plan.every == WHEN_CHANGED else plan.interval
-            expected = sorted({(due, 0) for due, _ in dues if not due % interval})
+            expected = sorted({(due, 0) for due, _ in dues if not due % plan.interval})
         if dues != expected:
             missed, doubled = set(expected) - set(dues), Counter(dues) - Counter(set(dues))
             yield f"{feed} has missed {missed} and doubled {doubled}: {dues}"
@@ -296,3 +288,7 @@ class Feeds:
             wrong = {block: count for block, count in counts.items() if count != blocks[block]}
             total = feed.target.read("count()")
             yield f"{feed}: {total} deliveries of {len(feed.runs)} runs, wrong are {wrong}"
+        if feed.plan.every == WHEN_CHANGED:
+            balance = self._chains[feed.plan.source].balance(ACCOUNT)
+            if (delivered := feed.target.read("balance()")) != balance:
+                yield f"{feed}: its contract has {delivered}, but the account has {balance}"
