@@ -20,6 +20,7 @@ except ModuleNotFoundError as error:
         "python -m pip install --require-hashes -r requirements.txt"
     )
 
+from accounts.database_state import schema_fault
 from explorer.http.logs import log_warnings_and_exceptions
 from queries.frames import in_large_frame
 
@@ -80,8 +81,8 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, ImproperlyConfigured):
         return f"Tacitus cannot start. {message}"
     if isinstance(error, DatabaseError):
-        if re.search(MISSING_TABLE, message):
-            return "The database is not migrated. Run: manage.py migrate"
+        if re.search(MISSING_TABLE, message) and (fault := schema_fault()):
+            return fault
         return f"The database cannot be used: {message}. Check DATABASE_URL or DATABASE_URL_FILE."
     return f"Tacitus cannot continue: {message}."
 

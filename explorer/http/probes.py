@@ -14,7 +14,7 @@ from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.utils.crypto import constant_time_compare
 
-from accounts.database_state import describe_outage, is_migrated
+from accounts.database_state import describe_outage, schema_fault
 from accounts.http.errors import CommonCode, PageCode, RefusalError, error_response
 from explorer.wiring import ROUTES
 from queries.reading.metrics import Metric, Sample, metrics
@@ -30,7 +30,7 @@ PROXY_HEADERS = ("HTTP_X_FORWARDED_", "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL
 class Probes:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
-        self.has_migrations = False
+        self.has_schema = False
         self.answers: Mapping[str, Callable[[HttpRequest], HttpResponse]] = {
             "/healthz": lambda _: _health({}),
             "/readyz": lambda _: _health({"database": self._database()}),
@@ -53,12 +53,13 @@ class Probes:
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
-            # Once all migrations are applied, they are not checked again.
-            self.has_migrations = self.has_migrations or is_migrated()
+            # Once the tables are as they should be, they are not checked again.
+            fault = "" if self.has_schema else schema_fault()
         except Error as error:
             log.error(describe_outage(error))  # noqa: TRY400
             return "unreachable"
-        return "ok" if self.has_migrations else "migrations are missing: run manage.py migrate"
+        self.has_schema = not fault
+        return fault or "ok"
 
 
 def _health(checks: Mapping[str, str]) -> HttpResponse:

@@ -7,7 +7,7 @@ from functools import partial
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from accounts.database_state import require_migrations
+from accounts.database_state import require_schema
 from queries.chain.signer import open_signer
 from queries.config.routes import Routes, read_routes
 from queries.database.chain_records import measure_again
@@ -34,7 +34,7 @@ def prover_routes() -> Routes:
             f"PROVER_LEASE_SECONDS is {settings.PROVER_LEASE_SECONDS}; a webhook or a node may "
             f"take {min_lease:g} seconds (request_timeout)."
         )
-    require_migrations()
+    require_schema()
     return routes
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from accounts.database_state import require_migrations
+from accounts.database_state import require_schema
 from accounts.http.errors import RefusalError
 from accounts.keys import manage
 from accounts.keys.manage import clean_name
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="Command line", help="the key's name (%(default)s)")
 
     def handle(self, **options: Any) -> None:
-        require_migrations()
+        require_schema()
         if not options["owner"]:
             raise CommandError("Say which wallet the key is for: --owner 0x…")
         try:

@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from accounts.database_state import NOT_MIGRATED, is_migrated
+from accounts.database_state import NOT_MIGRATED, schema_fault
 from accounts.sign_in.siwe import load_siwe
 from explorer.http.logs import log_warnings_and_exceptions
 from explorer.http.web_server import WebServer
@@ -57,7 +57,7 @@ class Command(BaseCommand):
         if not ip_address(address).is_loopback:
             _check_public_settings(options["host"])
         log_warnings_and_exceptions()
-        _warn_if_not_migrated()
+        _check_schema()
 
         def print_address() -> None:
             host = f"[{address}]" if ":" in address else address
@@ -91,11 +91,16 @@ def _check_public_settings(host: str) -> None:
         )
 
 
-def _warn_if_not_migrated() -> None:
-    """Only warn: /readyz reports it too, and `migrate` may run after the server has started."""
+def _check_schema() -> None:
+    """Only warn of missing migrations: /readyz reports them too, and `migrate` may run after the
+    server has started. Without a database, it starts too.
+    """
     with suppress(DatabaseError):
-        if not is_migrated():
-            log.warning(NOT_MIGRATED)
+        fault = schema_fault()
+        if fault == NOT_MIGRATED:
+            log.warning(fault)
+        elif fault:
+            raise CommandError(fault)
     connection.close()  # forked workers must not share it
 
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import close_old_connections
 
-from accounts.database_state import OUTAGE_ERRORS, describe_outage, require_migrations
+from accounts.database_state import OUTAGE_ERRORS, describe_outage, require_schema
 from accounts.http.errors import RefusalError
 from queries.attestations.body import SignedAttestation, read_attestation, read_line
 from queries.attestations.post import AttestationClient, AttestationPostError
@@ -88,7 +88,7 @@ class Command(OperatorCommand):
         if import_file and (store or post):
             raise CommandError("--import stores the lines itself; leave --store and --post out.")
         if import_file or store or (watch and not post):
-            require_migrations()
+            require_schema()
         if import_file:
             self._import(routes, import_file)
             return

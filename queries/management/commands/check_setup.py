@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from accounts.database_state import NOT_MIGRATED, is_migrated
+from accounts.database_state import schema_fault
 from queries.amounts import short_amount
 from queries.chain.signer import Signer, SignerUnusableError
 from queries.config.routes import Chain, Routes
@@ -74,15 +74,14 @@ def _all_checks(routes: Routes) -> Iterator[CheckResult]:
         yield CheckResult("registries", ok=False, sentence=f"There is none. {DEPLOY_ADVICE}")
     yield from check_routes(routes, signer)
     # Last, because a database that does not answer ends the command.
-    has_tables = is_migrated()
+    fault = schema_fault()
     for chain in routes.chains.values():
         if chain.beacon:
-            state = stored_state(light_client_row(chain), chain) if has_tables else None
+            state = None if fault else stored_state(light_client_row(chain), chain)
             yield from check_light_client(chain, state)
-    if not has_tables:
-        yield CheckResult("database", ok=False, sentence=NOT_MIGRATED)
+    yield CheckResult("database", ok=not fault, sentence=fault or "It is migrated.")
+    if fault:
         return
-    yield CheckResult("database", ok=True, sentence="It is migrated.")
     stopped = stopped_lanes()
     for chain_id in dict.fromkeys(destination for _, destination in routes.registries):
         chain = routes.chains[chain_id]

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db.models import ProtectedError
 
-from accounts.database_state import require_migrations
+from accounts.database_state import require_schema
 from accounts.http.errors import RefusalError
 from accounts.keys import manage
 from accounts.models import Account, SignInNonce, UsageCounter
@@ -30,7 +30,7 @@ class Command(OperatorCommand):
         parser.add_argument("--yes", action="store_true", help="do not ask before deleting")
 
     def handle(self, **options: Any) -> None:
-        require_migrations()
+        require_schema()
         chain = options["chain"] and wallet_chain_id(options["chain"])
         wallet = Wallet(wallet_address(options["address"]), chain)
         account = Account.objects.filter(address=wallet.address, chain_id=chain).first()

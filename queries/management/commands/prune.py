@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from accounts.database_state import require_migrations
+from accounts.database_state import require_schema
 from accounts.wording import format_count
 from queries.database.clock import shared_now
 from queries.database.stored_proofs import EVENTS, HEADERS
@@ -49,7 +49,7 @@ class Command(OperatorCommand):
         parser.add_argument("--dry-run", action="store_true", help="only count batches and queries")
 
     def handle(self, **options: Any) -> None:
-        require_migrations()
+        require_schema()
         days = re.fullmatch("([1-9][0-9]{0,4})d", options["older_than"])
         if days is None:  # less than a day would delete transactions that the daily budget counts
             raise CommandError("--older-than takes whole days, at least one, such as 90d.")

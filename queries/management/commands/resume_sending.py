@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from accounts.database_state import require_migrations
+from accounts.database_state import require_schema
 from queries.chain.errors import KeyUsedElsewhereError
 from queries.database.clock import shared_now
 from queries.management.base import OperatorCommand
@@ -24,7 +24,7 @@ class Command(OperatorCommand):
         parser.add_argument("--yes", action="store_true", help="do not ask")
 
     def handle(self, *, chain: int, yes: bool, **_: Any) -> None:
-        require_migrations()
+        require_schema()
         stopped_rows = SentTransaction.objects.filter(NONCE_USED_ELSEWHERE, chain=chain)
         rows = list(stopped_rows.order_by("sender", "nonce").defer("raw"))
         if not rows:
