@@ -1,4 +1,5 @@
-"""Log formatters for lines and JSON, which add the request's id and redact API keys.
+"""Log formatters for lines and JSON, which add the request's id and redact API keys. A filter drops
+repetitions.
 
 Keys are redacted last, when a line is formatted, so that no logger can write one.
 """
@@ -8,7 +9,8 @@ import logging
 import re
 import sys
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Collection, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from math import isfinite
@@ -37,6 +39,34 @@ def _log_exception(
     kind: type[BaseException], error: BaseException | None, trace: TracebackType | None
 ) -> None:
     log.critical("Uncaught exception.", exc_info=(kind, error or kind(), trace))
+
+
+REPEATED_AFTER = 60.0  # seconds
+MAX_MESSAGES = 10_000  # that are remembered
+
+
+class RepetitionFilter(logging.Filter):
+    """Drops what these loggers have logged less than a minute ago.
+
+    Provers ask again every second or so while nodes, the broker or the database do not answer.
+    """
+
+    def __init__(self, loggers: Collection[str]) -> None:
+        super().__init__()
+        self._loggers = loggers
+        self._logged_at: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name not in self._loggers:
+            return True
+        now, error = time.monotonic(), record.exc_info and record.exc_info[1]
+        message = f"{record.getMessage()} {error!r}"
+        if now < self._logged_at.get(message, -REPEATED_AFTER) + REPEATED_AFTER:
+            return False
+        if len(self._logged_at) >= MAX_MESSAGES:
+            self._logged_at.clear()
+        self._logged_at[message] = now
+        return True
 
 
 class JsonLines(logging.Formatter):

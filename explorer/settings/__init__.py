@@ -284,7 +284,19 @@ LOGGING = {
             else "explorer.http.logs.JsonLines"
         }
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+    "filters": {
+        "repetitions": {
+            "()": "explorer.http.logs.RepetitionFilter",
+            "loggers": ["tacitus.prover", "tacitus.chain"],
+        }
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "lines",
+            "filters": ["repetitions"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         # Django's own handlers are removed; all lines go through ours.

@@ -42,7 +42,7 @@ Answer = TypeVar("Answer")
 Parameters = ParamSpec("Parameters")
 Check = Callable[[Any], Value]
 
-log = logging.getLogger("tacitus")
+log = logging.getLogger("tacitus.chain")
 MAX_LOGGED_ANSWER = 200  # characters
 
 

@@ -227,19 +227,24 @@ def test_beat_finds_due_work_without_a_message(
 def test_work_goes_on_when_the_broker_is_back(
     new_service: NewService, chain: Chain, broker: str
 ) -> None:
-    """Meanwhile batches are accepted, and workers keep running."""
+    """Meanwhile batches are accepted, and workers keep running. Beat says once what it waits for,
+    although it sends each kind of message every two seconds.
+    """
     require_broker(broker)
     service = new_service()
     with gate_before(broker) as (gate, url), installed(service, chain, url):
-        programs = [service.work(), service.beat()]
+        programs = [service.work(), beat := service.beat()]
         service.wait(service.submit_balance(chain.mine(2) - 1))
         gate.shut()
         batch = service.submit_balance(chain.mine(2) - 1)
-        time.sleep(3)
+        time.sleep(5)
         assert service.status(batch)["queryStatus"] == "IN_PROGRESS"
         gate.open()
         service.wait(batch)
         assert all(program.runs for program in programs), service.logs()
+        assert "Traceback" not in beat.log
+        lines = [line for line in beat.log.splitlines() if "Beat cannot announce work" in line]
+        assert len(lines) <= 2, lines  # one for each way to lose the connection
 
 
 @celery_broker

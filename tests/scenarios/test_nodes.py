@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
@@ -36,6 +37,11 @@ class Nodes:
     @property
     def bad(self) -> Node:
         return self.nodes[0]
+
+    @property
+    def log(self) -> str:
+        """The prover's."""
+        return self._prover.log if self._prover else ""
 
     def prove(self, count: int) -> None:
         """Run a prover with the first `count` nodes; wait until it calls the bad one."""
@@ -220,14 +226,20 @@ def test_no_false_fact_is_stored_while_one_of_two_nodes_lies(
 def test_a_batch_waits_for_the_only_node(
     nodes: Nodes, blocks: Iterator[int], fault: str, code: str
 ) -> None:
+    """The log says so once a minute, however often the node is asked."""
     service, block = nodes.service, next(blocks)
     nodes.prove(1)
     FAULTS[fault](nodes)
     batch = service.submit_balance(block)
     service.wait_for(batch, code)
+    requests = len(nodes.bad.log.requests)
+    wait_until(lambda: len(nodes.bad.log.requests) > requests + 4)
     nodes.bad.recover()
     service.wait(batch)
     assert_proven_once(service, block)
+    texts = [line.split(maxsplit=1)[1] for line in nodes.log.splitlines() if "WARNING" in line]
+    assert texts
+    assert max(Counter(texts).values()) <= 2  # the prover may have run for more than a minute
 
 
 def test_no_log_has_an_api_key_or_a_nodes_url(nodes: Nodes, blocks: Iterator[int]) -> None:
