@@ -3,9 +3,11 @@
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from typing import Any
 
+import psycopg
 import pytest
 import requests
 from eth_abi.abi import encode
@@ -510,23 +512,50 @@ def test_pruned_runs_are_not_run_again(proving: Service) -> None:
 
 
 def test_a_forgotten_account_has_no_feeds(proving: Service) -> None:
-    feed = Feed(proving, every=EVERY_TENTH, catchUp="all", owner=1)
+    """Provers have time to notice a disabled account while its feeds are deleted."""
+    batch = {"webhook": {"url": "http://127.0.0.1:1/"}}
+    feed = Feed(proving, every=EVERY_TENTH, catchUp="all", batch=batch, owner=1)
     first = first_due(feed)
     feed.mine_to(first + EVERY)
     feed.wait_for_runs(2)
     feed.mine_to(first + 2 * EVERY)  # its newest run may have begun
 
+    def is_refused() -> bool:
+        return proving.get("/feeds", key=feed.api_key).status_code == 401
+
     def forget() -> bool:
         feed.chain.mine()
-        with suppress(AssertionError):
+        try:
             return "is deleted" in proving.manage("forget", OWNERS[1], "--yes").stdout
-        return False
+        except AssertionError as error:
+            assert "must become final first" in str(error)
+            return False
 
-    wait_until(forget)  # once its transactions are final
+    with ThreadPoolExecutor(1) as pool, locked_runs(proving) as unlock:
+        forgetting = pool.submit(forget)
+        wait_until(is_refused)
+        feed.mine_to(first + 3 * EVERY)
+        time.sleep(1)  # several polls
+        unlock()
+        is_forgotten = forgetting.result()
+    wait_until(lambda: is_forgotten or forget())
     count = feed.count()
     feed.mine_to(first + 4 * EVERY)
     time.sleep(1)  # several polls
     assert feed.count() == count
+
+
+@contextmanager
+def locked_runs(service: Service) -> Iterator[Callable[[], object]]:
+    """Keep other transactions from deleting feeds until the function is called. On SQLite nothing
+    can come between, because it has one writer.
+    """
+    if not service.database.startswith("postgres"):
+        yield lambda: None
+        return
+    with psycopg.connect(service.database) as connection:
+        connection.execute("SELECT id FROM queries_feedrun FOR UPDATE")
+        yield connection.rollback
 
 
 def test_many_and_large_logs_are_run_once_each_and_stop_no_other_feed(served: Service) -> None:

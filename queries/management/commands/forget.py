@@ -19,6 +19,7 @@ from queries.intake.cancel import cancel
 from queries.management.base import OperatorCommand
 from queries.management.commands.prune import CHUNK_BATCHES, deletable_batches, delete_in_chunks
 from queries.models import Batch, Feed, WebhookDelivery
+from queries.statuses import FeedState
 
 
 class Command(OperatorCommand):
@@ -51,6 +52,9 @@ class Command(OperatorCommand):
 
 def _delete_account(account: Account) -> None:
     """Delete everything that can be deleted now; the account itself comes last."""
+    # First, and by a statement that waits for the provers that work on them: else they pause the
+    # feeds of a disabled account, and store a webhook's delivery while the feed is deleted.
+    Feed.objects.filter(owner=account).update(state=FeedState.ENDED)
     Account.objects.filter(pk=account.pk).update(is_active=False)
     subjects = [manage.usage_subject(key) for key in account.keys.all()]
     if account.wallet:
@@ -59,13 +63,13 @@ def _delete_account(account: Account) -> None:
     account.keys.all().delete()
     account.sessions.all().delete()
     SignInNonce.objects.filter(address=account.address).delete()
-    Feed.objects.filter(owner=account).delete()
     batches = Batch.objects.filter(owner=account)
     batches.exclude(webhook_url="").update(webhook_url="", webhook_headers=[])
     for batch in batches.filter(ended_at=None):
         with suppress(RefusalError):  # it has a signed transaction, or has just ended
             cancel(account, batch.pk)
     delete_in_chunks(WebhookDelivery.objects.filter(owner=account))
+    Feed.objects.filter(owner=account).delete()
     delete_in_chunks(deletable_batches(shared_now()).filter(owner=account), CHUNK_BATCHES)
     with suppress(ProtectedError):  # it still has batches
         account.delete()
