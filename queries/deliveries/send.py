@@ -13,8 +13,8 @@ from accounts.wording import HOUR
 from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError, TransactionRefusedError
 from queries.config.registries import courier_address, delivery_calldata
+from queries.contracts.reverts import describe_revert
 from queries.database.leases import Lease, Retry, Snooze, Wait, recheck_pause
-from queries.deliveries.reverts import describe_revert
 from queries.deliveries.values import BatchValues
 from queries.models import Delivery, SentTransaction
 from queries.planning.calls import ProveCall

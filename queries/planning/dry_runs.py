@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accounts.wording import excerpt
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BeyondHorizonError,
@@ -13,6 +12,7 @@ from queries.chain.errors import (
 )
 from queries.chain.signer import Fees
 from queries.contracts.abi import StateOverride
+from queries.contracts.reverts import format_error
 from queries.planning.calls import ProveCall
 
 CallRefusal = CallRevertedError | TransactionRefusedError
@@ -75,4 +75,4 @@ def describe_refusal(error: CallRevertedError) -> str:
     """A sentence on why the registry refuses a call."""
     if isinstance(error, BeyondHorizonError):
         return error.sentence
-    return f"The registry refuses the proof: 0x{excerpt(error.data.hex())}."
+    return f"The registry refuses the proof: {format_error(error.data)}."

@@ -27,6 +27,9 @@ from tests.scenarios.fixtures import Install, NewChain, NewService
 
 ATTEMPTS = 3
 DELIVER = "deliver(address,uint256,bytes)"
+OWN_ERROR = bytes.fromhex("de2598b8") + encode(
+    ["uint256", "address", "bytes32", "bool", "int256"], [456, HOLDER, 32 * b"\x99", False, -1]
+)
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +100,16 @@ def test_nothing_is_sent_if_it_was_done_before(
     assert target.read("count()") == 1
 
 
+def _ending(opcode: str, data: bytes) -> bytes:
+    """Code that returns (f3) this data, or reverts (fd) with it."""
+    size = f"60{len(data):02x}"
+    return bytes.fromhex(f"{size}600c600039{size}6000{opcode}") + data
+
+
 def failing_calls(target: Target, service: Service) -> dict[str, tuple[dict[str, Any], str]]:
     """Calls that cannot succeed, and a part of the reason that is shown."""
     registry = service.registries[31337, 31337]
+    reverting = deploy(service.chain, _ending("f3", _ending("fd", OWN_ERROR)))
 
     def call(to: str, function: str, *args: Any) -> dict[str, Any]:
         return {"to": to, "function": function, "args": list(args), "gas": "100000"}
@@ -112,6 +122,10 @@ def failing_calls(target: Target, service: Service) -> dict[str, tuple[dict[str,
             f"There is no contract at {HOLDER}.",
         ),
         "no such function": (call(target.address, "missing()"), "without a reason"),
+        "an error of its own": (
+            call(reverting, "update(uint256)", "$block"),
+            f"reverts with 0xde2598b8 (456, {HOLDER.lower()}, 0x99999999…, 0, …).",
+        ),
         "a registry": (call(registry, "accountField(address,uint256,uint8)", HOLDER, "1", 1), "("),
     }
 

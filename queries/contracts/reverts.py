@@ -1,6 +1,7 @@
-"""Decode why a contract refuses a call."""
+"""Decode why a contract reverts."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,8 @@ from eth_utils.address import to_checksum_address
 from accounts.wording import excerpt
 from queries.contracts.abi import BUILD, load_artifact, selector
 
+WORD = 32  # bytes
+MAX_WORDS = 4  # of an error that are shown
 _PANICS = {
     0x01: "an assertion failed",
     0x11: "an arithmetic overflow",
@@ -34,15 +37,25 @@ def describe_revert(data: bytes) -> str:
         if data[:4] == selector("Panic(uint256)"):
             (code,) = decode(["uint256"], data[4:])
             return f"The contract reverts: {_PANICS.get(code, f'panic {code:#x}')}."
-        if error := _known_errors().get(data[:4]):
-            name, types = error
-            values = ", ".join(map(_spell, decode(list(types), data[4:])))
-            if name == "NoContract":
-                return f"There is no contract at {to_checksum_address(values)}."
-            return f"The contract reverts with {name}({values})."
+        if data[:4] == selector("NoContract(address)"):
+            (address,) = decode(["address"], data[4:])
+            return f"There is no contract at {to_checksum_address(address)}."
     except (DecodingError, UnicodeDecodeError, OverflowError):
         pass
-    return f"The contract reverts with 0x{excerpt(data.hex())}."
+    return f"The contract reverts with {format_error(data)}."
+
+
+def format_error(data: bytes) -> str:
+    """Such as `BlockNotKnown(7, 0x…)`, or `0xde2598b8 (7, 0x…)` of a contract that we do not know:
+    its arguments as words, which is what they are unless their types are dynamic.
+    """
+    with suppress(DecodingError, UnicodeDecodeError, OverflowError):
+        if error := _known_errors().get(data[:4]):
+            name, types = error
+            return f"{name}({', '.join(map(_spell, decode(list(types), data[4:])))})"
+    words = [data[start : start + WORD] for start in range(4, len(data), WORD)]
+    shown = [_spell_word(word) for word in words[:MAX_WORDS]] + ["…"] * (len(words) > MAX_WORDS)
+    return f"0x{data[:4].hex()}" + (f" ({', '.join(shown)})" if words else "")
 
 
 @cache
@@ -57,6 +70,14 @@ def _errors() -> Iterator[tuple[bytes, tuple[str, tuple[str, ...]]]]:
             if entry["type"] == "error":
                 types = tuple(item["type"] for item in entry["inputs"])
                 yield selector(f"{entry['name']}({','.join(types)})"), (entry["name"], types)
+
+
+def _spell_word(word: bytes) -> str:
+    """A small number in decimal, what may be an address whole, and the beginning of all else."""
+    number = int.from_bytes(word)
+    if len(word) < WORD or number >= 2**160:
+        return f"0x{word[:4].hex()}…"
+    return str(number) if number < 2**64 else f"0x{number:040x}"
 
 
 def _spell(value: Any) -> str:
