@@ -101,6 +101,13 @@ class WaitCode(StrEnum):
         "courier_missing",
         "The contract that makes deliveries is not deployed on the destination.",
     )
+    DELIVERY_GAS_SPENT = (
+        "delivery_gas_spent",
+        (
+            "The account's deliveries have used the gas that one account may use on this chain in "
+            "24 hours. It is sent once earlier ones are more than 24 hours old."
+        ),
+    )
     # Confirmation
     CONFIRMING = "confirming", "The transaction is mined and waits for more confirmations."
     NODE_BEHIND = ("node_behind", "A node of the destination is some blocks behind the others.")

@@ -141,6 +141,7 @@ FIGURES = {
         f" {attestations.MAX_BYTES:,} bytes for an attestation |",
         f"| {MAX_DEPTH} levels, numbers of at most {MAX_DIGITS:,} digits,",
         f"| {settings.FACTS_PER_DAY:,} a day per account |",
+        f" per account and chain {BOUNDS.delivery_gas_per_day:,} gas in 24 hours,",
         f"| {settings.FEEDS_PER_ACCOUNT} per account, a run at most every {settings.FEED_SECONDS} ",
         f"| {manage.MAX_KEYS_PER_ACCOUNT} per account,",
         f" {manage.MAX_CHANGES_PER_HOUR} changes an hour",

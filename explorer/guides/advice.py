@@ -74,6 +74,7 @@ DELIVERY_ADVICE = {
         "either, and submit it again: what is proven costs nothing."
     ),
     "courier_missing": "Ask the operator to run `manage.py deploy_registry`.",
+    "delivery_gas_spent": "Deliver less often, or ask the operator for a higher limit.",
     "fee_below_gas_price": "Submit it again with the fee of `POST /estimate`.",
     "too_much_gas": "Make the call cheaper, or the arguments shorter.",
     "transaction_failed": "Look at the transaction; the contract's state may have changed.",

@@ -24,6 +24,7 @@ from explorer.pages.wait_hints import remaining_texts
 from queries.intake.cancel import cancel
 from queries.intake.submit import daily_facts
 from queries.reading.batches import BatchFilter, listed_batches
+from queries.reading.deliveries import delivery_gas
 from queries.reading.figures import MAX_SUMMED_BATCHES, account_usage
 from queries.webhooks.deliver import replay
 from queries.webhooks.log import delivery_page
@@ -97,13 +98,15 @@ def own_webhooks(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 
 @login_required
-def own_usage(request: HttpRequest, **_links: PageLinks) -> HttpResponse:
+def own_usage(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account, today = signed_in_account(request), timezone.now().date()
     keys, _ = key_views(account)
     usage, facts = account_usage(account, today), daily_facts(account)
     context = {
         "facts": facts,
         "reset": age(-facts.seconds_left),
+        "delivery_gas": delivery_gas(account),
+        "delivery_gas_per_day": links.routes.limits.delivery_gas_per_day,
         "keys": keys,
         "requests_per_minute": settings.REQUESTS_PER_MINUTE,
         "usage": usage,

@@ -18,11 +18,17 @@ WAIT_ONLY_CODES = EXEMPT_FROM_MAX_AGE - {WaitCode.NOT_ATTESTED} | {
     WaitCode.DESTINATION_REMOVED,
 }
 # A batch never waits for these.
-DELIVERY_WAITS = {WaitCode.FACTS_REOPENED, WaitCode.CONTRACT_REFUSES, WaitCode.COURIER_MISSING}
+DELIVERY_WAITS = {
+    WaitCode.FACTS_REOPENED,
+    WaitCode.CONTRACT_REFUSES,
+    WaitCode.COURIER_MISSING,
+    WaitCode.DELIVERY_GAS_SPENT,
+}
 # Meanings for deliveries: they are tried again first, except those that fail at once.
 DELIVERY_FAILURES = {
     WaitCode.CONTRACT_REFUSES.value: WaitCode.CONTRACT_REFUSES.meaning,
     WaitCode.COURIER_MISSING.value: WaitCode.COURIER_MISSING.meaning,
+    WaitCode.DELIVERY_GAS_SPENT.value: WaitCode.DELIVERY_GAS_SPENT.meaning,
     WaitCode.FEE_BELOW_GAS_PRICE.value: "The delivery costs more than is left of the batch's fee.",
     TooMuchGasError.code: "The call needs more gas than a transaction may use.",
     TRANSACTION_FAILED: (

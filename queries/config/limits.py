@@ -61,6 +61,9 @@ class Limits:
     delivery_pause: float = bounded(
         15.0, 0.1, 3600, "First pause before such a delivery is tried again; it doubles."
     )
+    delivery_gas_per_day: int = bounded(
+        100_000_000, 0, 10**12, "Gas of an account's deliveries on a chain in 24 hours."
+    )
     resend_after: float = bounded(15.0, 0.1, DAY, "Time until an unmined transaction is resent.")
     replace_after: float = bounded(60.0, 0.1, DAY, "Time until a replacement at a higher fee.")
     abandon_after: float = bounded(
@@ -78,7 +81,8 @@ def limit_rows() -> Iterator[tuple[str, ...]]:
     """A limit's name, default, bounds and meaning, for the guide's table."""
     for limit in fields(Limits):
         bounds = f"{limit.metadata['ge']} to {limit.metadata['le']}"
-        yield f"`{limit.name}`", f"{limit.default:g}", bounds, limit.metadata["description"]
+        default = f"{limit.default:.12g}"
+        yield f"`{limit.name}`", default, bounds, limit.metadata["description"]
 
 
 def read_limits(table: object) -> Limits:

@@ -22,7 +22,12 @@ from queries.planning.dry_runs import GasEstimate
 from queries.planning.readers import ChainReaders
 from queries.schema.contract_calls import CallValueError, read_call
 from queries.statuses import DeliveryState
-from queries.transactions.budget import DailyBudgetSpentError, FeeTooLowError, price_calls
+from queries.transactions.budget import (
+    DailyBudgetSpentError,
+    DeliveryGasSpentError,
+    FeeTooLowError,
+    price_calls,
+)
 from queries.transactions.costs import remaining_fees
 from queries.transactions.follow import follow
 from queries.transactions.lane import Lane
@@ -110,6 +115,13 @@ class _Pass:
             self.lane.sign_and_send([], courier_address(), [priced_call], delivery=self.lease)
         except DailyBudgetSpentError:
             return self._wait(WaitCode.DAILY_BUDGET_SPENT)
+        except DeliveryGasSpentError:
+            return self._wait(
+                WaitCode.DELIVERY_GAS_SPENT,
+                f"Deliveries of one account may use {self.lane.limits.delivery_gas_per_day:,} gas "
+                f"on {self.destination.chain.name} in 24 hours. This one waits until earlier ones "
+                "are more than 24 hours old.",
+            )
         except FeeTooLowError as error:
             if error.is_temporary:
                 return self._wait(WaitCode.FEE_RESERVED)
@@ -128,11 +140,12 @@ class _Pass:
             )
         return Snooze(WaitCode.TRANSACTION_PENDING.reason)
 
-    def _wait(self, code: WaitCode) -> Snooze:
+    def _wait(self, code: WaitCode, sentence: str = "") -> Snooze:
         """Look again after a pause that grows with the time since the batch, or the transaction."""
         row, batch = self.delivery.transaction, self.delivery.batch
         start = row.signed_at if row else batch.ended_at or batch.submitted_at
-        return Snooze(code.reason, recheck_pause(start, self.lane.limits))
+        reason = Reason(code, sentence or code.meaning)
+        return Snooze(reason, recheck_pause(start, self.lane.limits))
 
     def _refuse(self, reason: Reason, is_certain: Callable[[], bool] = lambda: True) -> Wait | None:
         """Try again after a pause, or end the delivery after the last attempt. `is_certain` asks a

@@ -1,12 +1,14 @@
-"""A batch's deliveries, with their transactions and what they wait for."""
+"""A batch's deliveries, with their transactions and what they wait for; the gas of an account's."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from queries.models import Delivery
+from accounts.models import Account
+from queries.models import ChainRecord, Delivery, SentTransaction
 from queries.statuses import DeliveryState
+from queries.transactions.budget import delivery_gas_in_24_hours
 from queries.wait_reasons import Reason
 
 
@@ -46,6 +48,19 @@ def read_deliveries(batch_ids: Iterable[str]) -> Mapping[str, Sequence[DeliveryV
     for row in rows.defer("transaction__raw").order_by("batch", "position"):
         deliveries[row.batch_id].append(_delivery_view(row))
     return deliveries
+
+
+def delivery_gas(owner: Account) -> Mapping[int, int]:
+    """The gas of the account's deliveries in 24 hours, by destination, as far as it is limited."""
+    signers = (
+        ChainRecord.objects.exclude(signer="").order_by("chain").values_list("chain", "signer")
+    )
+    rows = {
+        chain: SentTransaction.objects.filter(chain=chain, sender=signer)
+        for chain, signer in signers
+    }
+    amounts = {chain: delivery_gas_in_24_hours(rows[chain], owner.pk) for chain in rows}
+    return {chain: gas for chain, gas in amounts.items() if gas}
 
 
 def _delivery_view(row: Delivery) -> DeliveryView:

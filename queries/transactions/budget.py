@@ -1,15 +1,17 @@
-"""Price calls, and limit them to the fees of their batches and to the daily budget."""
+"""Price calls, and limit them to the fees of their batches and to what a day may cost."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, F, Q, QuerySet, Sum, When
+from django.db.models.functions import Coalesce
 
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.signer import Fees
+from queries.config.registries import courier_address
 from queries.config.routes import Chain
 from queries.database.clock import shared_now
 from queries.models import Batch, Query, SentTransaction, Share
@@ -118,6 +120,29 @@ def is_budget_spent(chain: Chain, own_rows: QuerySet[SentTransaction]) -> bool:
 
 def spent_in_24_hours(own_rows: QuerySet[SentTransaction]) -> int:
     """The wei that transactions of the last 24 hours have cost, or unconfirmed ones may cost."""
-    day_ago = shared_now() - timedelta(days=1)
-    rows = own_rows.filter(Q(confirmed=False) | Q(signed_at__gte=day_ago)).defer("raw", "hashes")
+    rows = _rows_of_24_hours(own_rows).defer("raw", "hashes")
     return sum(transaction_cost(row) if row.confirmed else int(row.max_cost, 16) for row in rows)
+
+
+class DeliveryGasSpentError(Exception):
+    """The account's deliveries have used the gas of a day on this chain: sign none for now."""
+
+
+def check_delivery_gas(own_rows: QuerySet[SentTransaction], account_id: int, limit: int) -> None:
+    """Raises `DeliveryGasSpentError` if the limit is reached; the last delivery may exceed it."""
+    if delivery_gas_in_24_hours(own_rows, account_id) >= limit:
+        raise DeliveryGasSpentError
+
+
+def delivery_gas_in_24_hours(own_rows: QuerySet[SentTransaction], account_id: int) -> int:
+    """The gas that the account's deliveries of the last 24 hours have used, also those that failed,
+    or unconfirmed ones may use.
+    """
+    rows = _rows_of_24_hours(own_rows).filter(to=courier_address(), shares__batch__owner=account_id)
+    gas = Case(When(confirmed=True, then=Coalesce("gas_used", 0)), default=F("gas_limit"))
+    return int(rows.aggregate(gas=Sum(gas))["gas"] or 0)
+
+
+def _rows_of_24_hours(own_rows: QuerySet[SentTransaction]) -> QuerySet[SentTransaction]:
+    day_ago = shared_now() - timedelta(days=1)
+    return own_rows.filter(Q(confirmed=False) | Q(signed_at__gte=day_ago))

@@ -48,7 +48,12 @@ from queries.models import (
 from queries.planning.calls import Piece, ProveCall
 from queries.proving.facts import FactKind
 from queries.statuses import ENDED_STATUSES, DeliveryState
-from queries.transactions.budget import PricedCall, check_fees, cut_at_daily_budget
+from queries.transactions.budget import (
+    PricedCall,
+    check_delivery_gas,
+    check_fees,
+    cut_at_daily_budget,
+)
 from queries.transactions.costs import close_and_charge, lock_batches, lock_costs
 
 log = logging.getLogger("tacitus.prover")
@@ -104,9 +109,9 @@ class Lane:
 
         Returns the calls that were signed. `is_obsolete`: whether another transaction does the
         same; called under the chain's lock. `delivery`: whose call this is; its batch has ended.
-        Nothing is stored or sent on `FeeTooLowError`,
-        `DailyBudgetSpentError`, `InsufficientFundsError`, `KeyUsedElsewhereError`,
-        `LeaseLostError` and `ConcurrentProverError`.
+        Nothing is stored or sent on `FeeTooLowError`, `DailyBudgetSpentError`,
+        `DeliveryGasSpentError`, `InsufficientFundsError`, `KeyUsedElsewhereError`, `LeaseLostError`
+        and `ConcurrentProverError`.
 
             priced_calls = price_calls(destination, head, estimates, paying_queries)
             lane.sign_and_send([job_pass.lease], registry.address, priced_calls)
@@ -119,7 +124,7 @@ class Lane:
                 self.check_not_stopped()
                 if is_obsolete is not None and is_obsolete():
                     return []
-                priced_calls = cut_at_daily_budget(chain, self.own_rows, priced_calls)
+                priced_calls = self._cut_at_daily_limits(priced_calls, delivery)
                 # Batches before jobs before queries, as everywhere.
                 paying_batches = lock_batches(
                     batch for priced_call in priced_calls for batch in priced_call.shares
@@ -156,6 +161,17 @@ class Lane:
                     refusal,
                 )
         return [priced_call.call for priced_call in priced_calls]
+
+    def _cut_at_daily_limits(
+        self, priced_calls: Sequence[PricedCall], delivery: Lease[Delivery] | None
+    ) -> Sequence[PricedCall]:
+        """The first calls that the limits of a day allow. Raises `DailyBudgetSpentError`, and
+        `DeliveryGasSpentError` for a delivery.
+        """
+        if delivery:
+            owner, limit = delivery.row.batch.owner_id, self.limits.delivery_gas_per_day
+            check_delivery_gas(self.own_rows, owner, limit)
+        return cut_at_daily_budget(self.destination.chain, self.own_rows, priced_calls)
 
     def _affordable_calls(self, priced_calls: Sequence[PricedCall], funds: int) -> list[PricedCall]:
         """The first calls that the funds cover after the unmined transactions are paid for.

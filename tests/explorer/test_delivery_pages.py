@@ -10,7 +10,7 @@ from django.db.models import F
 from django.test import Client
 
 from queries.database.clock import shared_now
-from queries.models import Batch, Delivery, SentTransaction
+from queries.models import Batch, ChainRecord, Delivery, SentTransaction
 from queries.statuses import DeliveryState
 from tests.explorer.batch_form import FORM_URL, send, signed_in
 from tests.explorer.page_text import textarea, visible_text
@@ -74,6 +74,17 @@ def test_a_delivery_is_shown_with_its_arguments_before_and_after_it_is_sent() ->
     assert "It is sent after the delivery before it." in second
     set_delivery(batch_id, 1, DeliveryState.SKIPPED)
     assert "There was nothing to do: its condition was true." in _deliveries(batch_id)[1]
+
+
+def test_usage_shows_the_gas_of_an_accounts_deliveries() -> None:
+    """Those of one day, on each chain, by what the present signer has sent."""
+    for nonce, (days, owner) in enumerate(((0, WALLET), (0, WALLET), (2, WALLET), (0, ""))):
+        hash_ = send_delivery(submit_deliveries(UPDATE, owner=owner), 0, nonce=nonce)
+        sent = SentTransaction.objects.filter(mined_hash=hash_)
+        sent.update(signed_at=shared_now() - timedelta(days=days))
+    ChainRecord.objects.create(chain=SEPOLIA, signer=sent.get().sender)
+    usage = visible_text(signed_in().get("/dashboard/usage").text)
+    assert "Sepolia gas of deliveries in 24 hours 90,420 of 100,000,000" in usage
 
 
 def test_a_failed_delivery_says_why_and_links_to_the_code() -> None:

@@ -67,8 +67,10 @@ def recovered(nodes: list[Node]) -> Iterator[None]:
         node.recover()
 
 
-def submit(service: Service, block: int, *calls: dict[str, Any], fee: int = ETHER) -> str:
-    return service.submit_balance(block, deliver=list(calls), fee=str(fee))
+def submit(
+    service: Service, block: int, *calls: dict[str, Any], fee: int = ETHER, **more: Any
+) -> str:
+    return service.submit_balance(block, deliver=list(calls), fee=str(fee), **more)
 
 
 def nonces(chain: Chain) -> list[int]:
@@ -136,6 +138,35 @@ def test_deliveries_wait_for_the_daily_budget(
         (row,) = ended(served, batch)
     assert row["state"] == "DELIVERED"
     assert target.read("count()") == 1
+
+
+def test_an_accounts_deliveries_wait_once_they_have_used_the_gas_of_a_day(
+    served: Service, target: Target, blocks: Iterator[int]
+) -> None:
+    """Those of others go on. A delivery that waits says why, and is made once the limit allows."""
+    signer = Account.create()
+    served.chain.set_balance(signer.address, 10 * ETHER)
+    key = f"0x{bytes(signer.key).hex()}"
+    file = Path(served.routes_with())
+    limits = "[limits]\ndelivery_gas_per_day = 30_000"
+    file.write_text(file.read_text().replace("[limits]", limits))
+    with served.prove(SIGNER_KEY=key, ROUTES_FILE=str(file)):
+        first, second, other = (
+            submit(served, next(blocks), target.balance_call(), key=served.keys[owner])
+            for owner in (0, 0, 1)
+        )
+        ended(served, first)
+        served.wait(second)
+        waiting = wait_until(lambda: deliveries(served, second)[0]["waitsFor"])
+        (delivered,) = ended(served, other)
+        assert delivered["state"] == "DELIVERED"
+        (row,) = deliveries(served, second)
+    assert (row["state"], row["waitCode"]) == ("WAITING", "delivery_gas_spent")
+    assert "30,000 gas" in waiting
+    assert target.read("count()") == 2
+    with served.prove(SIGNER_KEY=key):
+        (row,) = ended(served, second)
+    assert row["state"] == "DELIVERED"
 
 
 # Provers
