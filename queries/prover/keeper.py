@@ -1,5 +1,6 @@
 """Keeps beacon registries awake: a registry that learns no sync committee for its `max_age` refuses
-all updates from then on. The operator pays, as no batch has asked for it.
+all updates from then on. The operator pays, as no batch has asked for it, also while the daily
+budget is spent: an update waits for `resend_after` after the last one, which bounds the cost.
 
 It stores until when each registry stays awake, and why an update that is due was not sent.
 """
@@ -21,9 +22,8 @@ from queries.models import SentTransaction
 from queries.planning.calls import ProveCall
 from queries.planning.dry_runs import GasEstimate
 from queries.prover.context import ProverContext
-from queries.transactions.budget import DailyBudgetSpentError, price_calls
+from queries.transactions.budget import price_calls
 from queries.transactions.follow import follow
-from queries.wait_reasons import WaitCode
 
 log = logging.getLogger("tacitus.prover")
 
@@ -67,8 +67,6 @@ def _update_if_due(context: ProverContext, registry: Registry, fault: str) -> No
         fault = fault or _send_update_if_due(context, registry)
     except (ChainError, RegistryStoppedError) as error:
         fault = str(error)
-    except DailyBudgetSpentError:
-        fault = WaitCode.DAILY_BUDGET_SPENT.meaning
     store_registry_state(registry, fault=fault)
     if fault:
         log.warning("Keeping the registry %s awake: %s", registry.address, fault)

@@ -109,6 +109,7 @@ class Lane:
 
         Returns the calls that were signed. `is_obsolete`: whether another transaction does the
         same; called under the chain's lock. `delivery`: whose call this is; its batch has ended.
+        Without leases and delivery, the calls keep a registry awake: no daily limit stops them.
         Nothing is stored or sent on `FeeTooLowError`, `DailyBudgetSpentError`,
         `DeliveryGasSpentError`, `InsufficientFundsError`, `KeyUsedElsewhereError`, `LeaseLostError`
         and `ConcurrentProverError`.
@@ -124,7 +125,7 @@ class Lane:
                 self.check_not_stopped()
                 if is_obsolete is not None and is_obsolete():
                     return []
-                priced_calls = self._cut_at_daily_limits(priced_calls, delivery)
+                priced_calls = self._cut_at_daily_limits(leases, priced_calls, delivery)
                 # Batches before jobs before queries, as everywhere.
                 paying_batches = lock_batches(
                     batch for priced_call in priced_calls for batch in priced_call.shares
@@ -163,7 +164,10 @@ class Lane:
         return [priced_call.call for priced_call in priced_calls]
 
     def _cut_at_daily_limits(
-        self, priced_calls: Sequence[PricedCall], delivery: Lease[Delivery] | None
+        self,
+        leases: Sequence[Lease[BlockJob]],
+        priced_calls: Sequence[PricedCall],
+        delivery: Lease[Delivery] | None,
     ) -> Sequence[PricedCall]:
         """The first calls that the limits of a day allow. Raises `DailyBudgetSpentError`, and
         `DeliveryGasSpentError` for a delivery.
@@ -171,6 +175,8 @@ class Lane:
         if delivery:
             owner, limit = delivery.row.batch.owner_id, self.limits.delivery_gas_per_day
             check_delivery_gas(self.own_rows, owner, limit)
+        elif not leases:
+            return priced_calls  # they keep a registry awake, which ends for good if they wait
         return cut_at_daily_budget(self.destination.chain, self.own_rows, priced_calls)
 
     def _affordable_calls(self, priced_calls: Sequence[PricedCall], funds: int) -> list[PricedCall]:

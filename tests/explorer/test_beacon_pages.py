@@ -255,7 +255,7 @@ def test_pages_do_not_promise_newer_blocks_of_a_stopped_registry() -> None:
 
 def test_the_status_page_tells_operators_why_an_update_was_not_sent(settings: LazySettings) -> None:
     settings.STATUS_PAGE = "FULL"
-    fault = "The operator's daily budget is spent."
+    fault = "The signer has too little funds."
     _stay_awake(timedelta(days=4), fault)
     row = page_text("/status").partition("Beacon registries")[2]
     assert "Sepolia on OP Mainnet stops soon" in row

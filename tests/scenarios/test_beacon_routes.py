@@ -633,15 +633,21 @@ def test_updates_for_many_periods_take_several_transactions(
     assert int.from_bytes(word) == HOLDER_BALANCE
 
 
-def test_updates_count_towards_the_daily_budget(small_route: NewSmallRoute) -> None:
-    """Once it is spent, no further one is sent, and the registry's page says why."""
+def test_a_registry_is_kept_awake_while_the_daily_budget_is_spent(
+    small_route: NewSmallRoute,
+) -> None:
+    """Its updates count towards the budget, so batches wait. They do not wait themselves: the
+    registry would end for good.
+    """
     route = small_route(daily_budget=0.000000001)
     route.pass_periods(7)
     wait_until(route.updates)
+    batch, block = route.submit_final()
+    route.service.wait_for(batch, "daily_budget_spent")
     age_updates(route.service)
     route.pass_periods(7)
-    wait_until(lambda: "daily budget is spent" in route.registry_page())
-    assert len(route.updates()) == 1
+    wait_until(lambda: len(route.updates()) == 2)
+    assert not route.service.is_proven(HOLDER, block, route=(L1, OTHER))
     printed = route.service.manage("check_setup", fails=True).stdout
     assert re.search("not ok  budget on .* spent or reserved", printed)
 
