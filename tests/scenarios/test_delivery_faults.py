@@ -1,6 +1,7 @@
 """Deliveries while provers are killed, nodes lie, blocks are reorganised and money is short."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -510,3 +511,43 @@ def test_a_delivery_whose_proof_no_node_has_fails_at_batch_max_age(
         (row,) = ended(second, batch)
         wait_until(lambda: hook.deliveries, what="the webhook that follows")
     assert (row["state"], row["error"]["code"]) == ("FAILED", "state_not_available")
+
+
+# A restored backup
+
+
+@pytest.mark.usefixtures("served")  # for the Courier
+def test_a_restored_backup_repeats_deliveries_unless_they_were_done(
+    new_service: NewService, chain: Chain, back_up: Callable[[Service], str]
+) -> None:
+    """Those that it does not know to be sent: `check_setup` counts what the signer has sent. The
+    operator can hold them.
+    """
+    service, block = new_service(), chain.mine(20) - 10
+    service.add_native_chain(chain, free=False)
+    plain, careful = Target(chain), Target(chain)
+    with service.serve():
+        calls = plain.balance_call(), careful.balance_call(unless=IS_DONE)
+        with service.prove():
+            service.wait(service.submit_balance(block - 1, fee=str(ETHER)))
+        batch = submit(service, block, *calls)
+    backup, first = back_up(service), len(nonces(chain))
+    with service.prove():
+        wait_until(lambda: careful.read("count()"))
+    assert (plain.read("count()"), len(nonces(chain))) == (1, first + 3)
+    service.settings["DATABASE_URL"] = backup
+    printed = service.manage("check_setup", fails=True).stdout
+    assert re.search("hint .* 3 transactions of the signer", printed)
+    held = service.folder / "held.toml"
+    held.write_text(f"{service.routes.read_text()}\n[limits]\ndelivery_gas_per_day = 0\n")
+    with service.serve(), service.prove(ROUTES_FILE=str(held)):
+        service.wait(batch)
+        wait_until(lambda: deliveries(service, batch)[0]["waitCode"] == "delivery_gas_spent")
+    assert len(nonces(chain)) == first + 3
+    with service.serve(), service.prove():
+        rows = ended(service, batch)
+        assert [row["state"] for row in rows] == ["DELIVERED", "SKIPPED"]
+        assert int(service.status(batch)["spent"]) == chain.cost(rows[0]["transactionHash"])
+    assert (plain.read("count()"), careful.read("count()")) == (2, 1)
+    assert len(nonces(chain)) == first + 4
+    assert "of the signer" not in service.manage("check_setup", fails=True).stdout

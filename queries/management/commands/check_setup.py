@@ -2,20 +2,25 @@
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.db.models import Max
 
 from accounts.database_state import schema_fault
+from accounts.wording import format_count
 from queries.amounts import short_amount
+from queries.chain.client import ChainClient
+from queries.chain.errors import ChainError
 from queries.chain.signer import Signer, SignerUnusableError
 from queries.config.routes import Chain, Routes
 from queries.database.light_clients import light_client_row, stored_state
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
 from queries.management.light_client_check import check_light_client
 from queries.management.setup_check import DEPLOY_ADVICE, CheckResult, check_routes
-from queries.models import SentTransaction
+from queries.models import Delivery, SentTransaction
+from queries.statuses import DeliveryState
 from queries.transactions.budget import spent_in_24_hours
 from queries.transactions.lane import stopped_lanes
 
@@ -91,7 +96,31 @@ def _all_checks(routes: Routes) -> Iterator[CheckResult]:
                 f"manage.py resume_sending {chain_id}."
             )
             yield CheckResult(f"signer's nonces on {chain.name}", ok=False, sentence=sentence)
+        if signer is not None:
+            with suppress(ChainError):  # other checks report it
+                yield from _restore_hints(chain, signer)
         yield from _budget_checks(chain, signer)
+
+
+def _restore_hints(chain: Chain, signer: Signer) -> Iterator[CheckResult]:
+    """Count the deliveries that may have been sent already, if the database is an older backup."""
+    waiting = Delivery.objects.filter(
+        batch__destination=chain.id, state=DeliveryState.WAITING, transaction=None
+    ).count()
+    if not waiting:
+        return
+    rows = SentTransaction.objects.filter(chain=chain.id, sender=signer.address)
+    last = rows.aggregate(last=Max("nonce"))["last"]
+    with closing(ChainClient(chain)) as destination:
+        unknown = destination.nonce(signer.address) - (-1 if last is None else last) - 1
+    if unknown > 0:
+        deliveries = format_count(waiting, "delivery", "deliveries")
+        sentence = (
+            f"{format_count(unknown, 'transaction')} of the signer are not in this database, as "
+            f"after a restore. {deliveries} that it has as not sent will be sent, even if they "
+            "were made already, except those whose `unless` is true by then."
+        )
+        yield CheckResult(f"deliveries on {chain.name}", ok=True, sentence=sentence, is_hint=True)
 
 
 def _budget_checks(chain: Chain, signer: Signer | None) -> Iterator[CheckResult]:
