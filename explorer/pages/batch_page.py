@@ -401,6 +401,8 @@ def _cells(query: QueryView, links: PageLinks) -> tuple[tuple[Cell, ...], bool]:
     ), proves_no_account(query.facts)
 
 
+NO_BLOCK_LABEL = "waits for its block"  # at a time that is to come, or that a contract will name
+RECEIVED_LABEL = "waits with the batch"  # whose queries begin together
 STEP_LABELS = {
     StepName.INITIAL_STATE: "waits until its block is final",
     StepName.BLOCKHASH_AVAILABLE: "waits for its block's hash",
@@ -422,5 +424,13 @@ def _mark(query: QueryView, batch: BatchView) -> tuple[str, str]:
         return "moving", "is being proven again"
     if batch.ended_at:
         return "waiting", "not proven"
+    return "waiting", _wait_label(query, batch)
+
+
+def _wait_label(query: QueryView, batch: BatchView) -> str:
     step = next(step for step in query.steps if step.status != StepStatus.COMPLETED)
-    return "waiting", STEP_LABELS[step.name]
+    if step.name is StepName.INITIAL_STATE and query.block is None:
+        return NO_BLOCK_LABEL
+    if step.name is StepName.INITIAL_STATE and batch.status == BatchStatus.RECEIVED:
+        return RECEIVED_LABEL
+    return STEP_LABELS[step.name]

@@ -273,12 +273,13 @@ class QueryResponse(ApiModel):
     waits_for: WaitsFor
     wait_code: WaitCode
     values: Annotated[Values | None, _EMPTY_AS_NULL] = Field(
-        description="Once the batch is DONE: the values in the registry, 32 bytes each, in hex. "
-        "null again if a reorg removed them and they could not be proven again; the last step has "
-        "the error then."
+        description="Once the query's steps are COMPLETED: the values in the registry, 32 bytes "
+        "each, in hex. The batch may still wait for its other queries. null in a batch that is "
+        "REJECTED, and again if a reorg removed them and they could not be proven again; the last "
+        "step has the error then."
     )
     registry: Annotated[ContractAddress | None, _EMPTY_AS_NULL] = Field(
-        description="Once the batch is DONE: the contract that holds the values, which is the "
+        description="As soon as there are values: the contract that holds them, which is the "
         "events verifier for `events`, and the registry for others."
     )
 
@@ -321,7 +322,7 @@ class BlockResultsResponse(ApiModel):
 class BatchQueryResponse(StatusResponse):
     batch_query: BatchDataResponse = Field(description="For existing clients, which read this.")
     results: Annotated[dict[str, _ChainResults], map_keys("chain", CHAIN_PATTERN)] = Field(
-        description="Once the batch is DONE: the values of these queries, under the same keys.",
+        description="The values of these queries, as far as they are proven, under the same keys.",
         examples=[{"11155111": {"block:5186021": {"accounts": {_HOLDER: {"BALANCE": _ETHER}}}}}],
     )
 

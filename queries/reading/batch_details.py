@@ -102,6 +102,7 @@ class StepProgressView:
 @dataclass(frozen=True, slots=True)
 class Progress:
     steps: tuple[StepProgressView, ...]  # that the batch's queries have
+    ended_queries: int  # that are proven, while the batch is open
     lost_queries: int  # whose facts a reorg removed
     failed_queries: int  # for which the batch was rejected
     first_failed: int | None  # the position of the first of them
@@ -117,6 +118,7 @@ _LAST_STEP = (
 _PROGRESS_COLUMNS = {
     "queries": "COUNT(*)",
     "account_queries": "COUNT(*) FILTER (WHERE account <> '' OR name <> '')",
+    "ended": "COUNT(*) FILTER (WHERE has_ended)",
     "lost": f"COUNT(*) FILTER (WHERE NOT has_ended AND {_LAST_STEP} IS NOT NULL)",
     "failed_count": "COUNT(*) FILTER (WHERE failed)",
     "first_failed": "MIN(position) FILTER (WHERE failed)",
@@ -143,6 +145,7 @@ def batch_progress(batch: BatchView) -> Progress:
     steps = (_step_progress(vars(row), step) for step in StepName)
     return Progress(
         steps=tuple(step for step in steps if step.total),
+        ended_queries=row.ended,
         lost_queries=row.lost,
         failed_queries=row.failed_count,
         first_failed=row.first_failed,

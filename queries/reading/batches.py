@@ -89,7 +89,7 @@ class QueryView:
     header: tuple[str, ...]  # field names
     event_request: Mapping[str, Sequence[Any]]  # by member of the request's block
     event_count: int
-    facts: tuple[FactView, ...]  # that it asks for; with words once the batch is done
+    facts: tuple[FactView, ...]  # that it asks for; with words once they are proven
     steps: tuple[StepView, ...]
     waits_for: Reason | None
     registry: str  # of its newest transaction; empty without one
@@ -99,7 +99,7 @@ class QueryView:
 
     @property
     def values(self) -> Mapping[str, str]:
-        """Once the batch is done: words in the registry, by name."""
+        """Once they are proven: words in the registry, by name."""
         return {fact.name: fact.word for fact in self.facts if fact.word and not fact.is_time}
 
     @property
@@ -286,11 +286,10 @@ def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
     all_rows = Query.objects.filter(batch=batch.id, position__gte=first).order_by("position")
     rows = list(all_rows.values_list(*_QUERY_COLUMNS, named=True)[: limit + 1])
     transactions, words = _read_transactions(rows), read_words(rows)
-    is_done = batch.status == BatchStatus.DONE
     queries = tuple(
         query_view(
             row,
-            query_facts(row, batch.destination, words, is_proven=is_done and not row.failed),
+            query_facts(row, batch.destination, words, is_proven=_is_proven(row, batch.status)),
             transactions,
             batch.error,
             _job_reason(row),
@@ -342,6 +341,16 @@ def query_fact_counts(batch: BatchView, *, first: int, limit: int) -> list[int]:
     rows = Query.objects.filter(batch=batch.id, position__gte=first).order_by("position")
     rows = rows.only("props", "header_fields", "slot_count", "event_count")
     return [fact_count(row) for row in rows[:limit]]
+
+
+def _is_proven(row: QueryRow, status: BatchStatus) -> bool:
+    """Whether its facts were read back, so that their words are shown.
+
+    Those of a DONE batch stay while they are proven again after a reorg. Those of a REJECTED batch
+    are not followed through reorgs.
+    """
+    has_words = row.has_ended and status != BatchStatus.REJECTED
+    return not row.failed and (has_words or status == BatchStatus.DONE)
 
 
 def _job_reason(row: QueryRow) -> Reason | None:

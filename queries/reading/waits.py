@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import CharField, DateTimeField, OuterRef, Q, Subquery
+from django.db.models import Case, CharField, DateTimeField, OuterRef, Q, Subquery, When
 from django.db.models.expressions import RawSQL
 
 from queries.config.registries import Registry
-from queries.models import Attestation, Batch, Query
+from queries.models import IS_UNRESOLVED, Attestation, Batch, Query
 from queries.reading.chain_heads import HeadView, chain_heads
 from queries.statuses import ENDED_STATUSES, BatchStatus
 from queries.wait_reasons import Reason, WaitCode
@@ -82,10 +82,14 @@ class AwaitedBlock:
 
 
 def awaited_blocks(batch_ids: Collection[str]) -> Mapping[str, AwaitedBlock]:
-    """The block of each batch's first waiting query, by batch."""
+    """The block of each batch's first waiting query, by batch.
+
+    Before the batch is ACCEPTED, it waits for blocks at times, and then for names.
+    """
     is_waiting = Q(job=None) | ~Q(job__waits_for="")
     queries = Query.objects.filter(is_waiting, batch=OuterRef("pk"), has_ended=False)
-    first_key = Subquery(queries.order_by("position").values("pk")[:1])
+    order = Case(When(block=None, then=0), When(IS_UNRESOLVED, then=1), default=2)
+    first_key = Subquery(queries.order_by(order, "position").values("pk")[:1])
     keys = Batch.objects.filter(pk__in=batch_ids).values_list(first_key)
     rows = Query.objects.filter(pk__in=[key for (key,) in keys if key])
     blocks = list(rows.values_list("batch", "source", "block", "timestamp"))

@@ -258,6 +258,20 @@ def test_a_wait_for_finality_says_how_much_is_left() -> None:
         assert "Not final yet. 245 blocks left, about 49 minutes" in _words(page)
 
 
+def test_what_is_left_is_that_of_the_query_for_which_the_batch_waits() -> None:
+    """Before it is ACCEPTED, this is the one at a time that is to come."""
+    now = int(timezone.now().timestamp())
+    record_head(SEPOLIA, number=BLOCK, timestamp=now)
+    block, time = f"block:{BLOCK + 9}", f"timestamp:{now + 3_000}"
+    data = {str(SEPOLIA): {key: {"accounts": {ADDRESS: BALANCE}} for key in (block, time)}}
+    content = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data}
+    batch_id = submitted(make_key(), content)
+    set_status(
+        batch_id, BatchStatus.RECEIVED, waits_for="No such time.", wait_code="time_not_reached"
+    )
+    assert "No such time. about 50 minutes left" in _words(_get(batch_id))
+
+
 def test_facts_can_be_sorted_by_block() -> None:
     batch_id = _submit(blocks=3)
     prove(batch_id)

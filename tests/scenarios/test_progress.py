@@ -1,12 +1,13 @@
 """The status of a batch from its submission to its end."""
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 from eth_account import Account as Key
 
 from tests.rigs.anvil import Chain
-from tests.rigs.service import BALANCE, HOLDER, Service, accounts
+from tests.rigs.service import BALANCE, HOLDER, Service, accounts, wait_until
 from tests.scenarios.fixtures import NewService
 
 STEPS = ["INITIAL_STATE", "BLOCKHASH_AVAILABLE", "HEADER_ACCUMULATED", "ACCOUNT_ACCUMULATED"]
@@ -108,13 +109,47 @@ def test_a_query_of_header_fields_ends_with_its_header(shared_service: Service) 
 
 
 def test_a_batch_is_done_when_all_its_queries_are(shared_service: Service) -> None:
-    """One of its blocks does not exist yet: the other is proven, and the batch waits."""
-    holder = Key.create().address
-    block = shared_service.chain.mine(2) - 1
-    batch = shared_service.submit({31337: {block: accounts(holder), block + 3: accounts(HOLDER)}})
+    """One of its blocks does not exist yet: the others are proven and shown; the batch waits."""
+    chain, holder = shared_service.chain, Key.create().address
+    chain.set_balance(holder, 7 * 10**18)
+    block = chain.mine(3) - 2
+    missing = block + 20  # far enough above what the other scenarios mine
+    batch = shared_service.submit(
+        {31337: {number: accounts(holder) for number in (missing, block, block + 1)}}
+    )
+    wait_until(
+        lambda: (
+            [query["values"] for query in shared_service.status(batch)["queries"]]
+            == [None, *2 * [{"BALANCE": f"0x{7 * 10**18:064x}"}]]
+        ),
+        what=lambda: f"two of three are proven: {shared_service.status(batch)}",
+    )
     status = shared_service.wait_for(batch, "block_not_final")
     assert status["queryStatus"] == IN_PROGRESS
-    shared_service.chain.mine(3)
+    registry = shared_service.registries[31337, 31337]
+    assert [query["registry"] for query in status["queries"]] == [None, registry, registry]
+    assert [query["waitCode"] for query in status["queries"]] == ["block_not_final", None, None]
+    rows = f"{missing} waits until its block is final {block} 7 ETH .* {block + 1} 7 ETH .* proven"
+    page = read_page(shared_service, batch)
+    assert re.search(rows, page)
+    assert f"2 of 3 queries are proven. {status['waitsFor']}" in page
+    chain.mine(21)
     shared_service.wait(batch)
-    assert shared_service.is_proven(holder, block, BALANCE)
-    assert shared_service.is_proven(HOLDER, block + 3, BALANCE)
+    for number in (missing, block, block + 1):
+        assert shared_service.field(holder, number, BALANCE) == 7 * 10**18
+
+
+def test_no_query_names_what_another_one_waits_for(shared_service: Service) -> None:
+    """A time of one of its blocks is to come, and no block of the batch is looked at before."""
+    chain = shared_service.chain
+    block, time = chain.mine(3) - 2, int(chain.header("latest")["timestamp"], 16) + 3_000
+    batch = shared_service.submit(
+        {31337: {block: accounts(HOLDER), f"timestamp:{time}": accounts(HOLDER)}}
+    )
+    sentence = shared_service.wait_for(batch, "time_not_reached")["waitsFor"]
+    page = read_page(shared_service, batch)
+    assert sentence in page
+    moment = datetime.fromtimestamp(time, UTC)
+    rows = f"{block} waits with the batch {moment:%Y-%m-%d %H:%M:%S} UTC waits for its block"
+    assert rows in page
+    shared_service.post(f"/batch-queries/{batch}/cancel")

@@ -535,9 +535,9 @@ export type QueryResponse = {
   waitsFor: string | null;
   /** The code of `waitsFor`, for programs: one of the codes of a batch. */
   waitCode: string | null;
-  /** Once the batch is DONE: the values in the registry, 32 bytes each, in hex. null again if a reorg removed them and they could not be proven again; the last step has the error then. */
+  /** Once the query's steps are COMPLETED: the values in the registry, 32 bytes each, in hex. The batch may still wait for its other queries. null in a batch that is REJECTED, and again if a reorg removed them and they could not be proven again; the last step has the error then. */
   values: { readonly [name: string]: Hex } | null;
-  /** Once the batch is DONE: the contract that holds the values, which is the events verifier for `events`, and the registry for others. */
+  /** As soon as there are values: the contract that holds them, which is the events verifier for `events`, and the registry for others. */
   registry: Hex | null;
 };
 
