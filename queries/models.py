@@ -91,6 +91,7 @@ class Batch(FairlyQueued):
     query_count = models.PositiveIntegerField(default=0)
     block_count = models.PositiveIntegerField(default=0)
     source_count = models.PositiveIntegerField(default=0)
+    source = models.PositiveBigIntegerField(null=True)  # null if there are several
     account_count = models.PositiveIntegerField(default=0)
     fact_count = models.PositiveIntegerField(default=0)
     header_field_count = models.PositiveIntegerField(default=0)
@@ -118,6 +119,9 @@ class Batch(FairlyQueued):
             models.Index(name="queries_batch_status", fields=["status", "-id"]),
             models.Index(name="queries_batch_dest", fields=["destination", "-id"]),
             models.Index(name="queries_batch_dest_status", fields=["destination", "status", "-id"]),
+            models.Index(  # for figures of a route
+                name="queries_batch_source", fields=["destination", "source", "status", "-id"]
+            ),
             models.Index(
                 name="queries_batch_open",
                 fields=["owner", "query_count"],  # `next_turn` sums these

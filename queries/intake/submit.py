@@ -122,7 +122,9 @@ def store_batch(
 def set_counts(batch: Batch, queries: Sequence[Query]) -> None:
     """Set the counts that lists of batches show."""
     batch.query_count = len(queries)
-    batch.source_count = len({query.source for query in queries})
+    sources = {query.source for query in queries}
+    batch.source_count = len(sources)
+    batch.source = min(sources) if len(sources) == 1 else None
     batch.account_count = len({query.account or query.name for query in queries} - {""})
     requests = [
         (query.props, query.header_fields, tuple(query.slots), str(query.event_request))

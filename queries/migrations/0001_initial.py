@@ -106,6 +106,7 @@ class Migration(migrations.Migration):
                 ('query_count', models.PositiveIntegerField(default=0)),
                 ('block_count', models.PositiveIntegerField(default=0)),
                 ('source_count', models.PositiveIntegerField(default=0)),
+                ('source', models.PositiveBigIntegerField(null=True)),
                 ('account_count', models.PositiveIntegerField(default=0)),
                 ('fact_count', models.PositiveIntegerField(default=0)),
                 ('header_field_count', models.PositiveIntegerField(default=0)),
@@ -469,6 +470,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='batch',
             index=models.Index(fields=['destination', 'status', '-id'], name='queries_batch_dest_status'),
+        ),
+        migrations.AddIndex(
+            model_name='batch',
+            index=models.Index(fields=['destination', 'source', 'status', '-id'], name='queries_batch_source'),
         ),
         migrations.AddIndex(
             model_name='batch',

@@ -7,7 +7,7 @@ from datetime import UTC, date, timedelta
 from statistics import median_high
 from typing import Any
 
-from django.db.models import Min, OuterRef, Q, Subquery, Sum
+from django.db.models import Min, Q, Subquery, Sum
 
 from accounts.models import Account
 from queries.database.statistics import (
@@ -23,12 +23,12 @@ from queries.database.statistics import (
     route_facts_key,
     route_gas_key,
 )
-from queries.models import Batch, BlockJob, DailyCount, Query
+from queries.models import Batch, BlockJob, DailyCount
 from queries.statuses import BatchStatus
 
 RECENT_DAYS = 30
 MIN_CHART_DAYS = 7  # before a chart says more than a sentence
-MAX_READ_BATCHES = 100  # the newest ones to a destination, from all its sources
+MAX_READ_BATCHES = 100  # the newest ones of a route
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class RouteFigures:
 
 
 def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, RouteFigures]:
-    """Return the figures of each route. Takes two statements, and one for each destination."""
+    """Return the figures of each route. Takes two statements, and one for each route."""
     is_route_count = Q(name__startswith=FACTS_OF_ROUTE) | Q(name__startswith=GAS_OF_ROUTE)
     rows = DailyCount.objects.filter(is_route_count).values("name")
     sums = {row["name"]: row for row in rows.annotate(total=Sum("amount"), first=Min("day"))}
@@ -132,15 +132,12 @@ def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, Rout
     recent_rows = DailyCount.objects.filter(is_route_count, day__gt=since)
     for day, name, amount in recent_rows.values_list("day", "name", "amount"):
         counts[day][name] = amount
-    newest_batches = {
-        destination: _newest_batches(destination) for destination in {route[1] for route in routes}
-    }
     figures = {}
     for source, destination in routes:
         names = route_facts_key(source, destination), route_gas_key(source, destination)
         first = min((sums[name]["first"] for name in names if name in sums), default=today)
         days = min((today - first).days + 1, RECENT_DAYS)
-        batches = [batch for batch in newest_batches[destination] if batch["source"] == source]
+        batches = _newest_batches(source, destination)
         payments = [(int(batch["spent"], 16), batch["fact_count"]) for batch in batches]
         durations = [batch["ended_at"] - batch["submitted_at"] for batch in batches]
         figures[source, destination] = RouteFigures(
@@ -157,13 +154,11 @@ def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, Rout
     return figures
 
 
-def _newest_batches(destination: int) -> Collection[Mapping[str, Any]]:
-    """Read the newest DONE batches with a single source; others belong to no route."""
-    source = Query.objects.filter(batch=OuterRef("pk"), position=0).values("source")
-    rows = Batch.objects.filter(destination=destination, status=BatchStatus.DONE).order_by("-pk")
-    columns = ("submitted_at", "ended_at", "spent", "fact_count", "source_count", "source")
-    newest = rows.annotate(source=Subquery(source)).values(*columns)[:MAX_READ_BATCHES]
-    return [batch for batch in newest if batch["source_count"] == 1]
+def _newest_batches(source: int, destination: int) -> Collection[Mapping[str, Any]]:
+    """Read the route's newest DONE batches by an index; those with several sources have none."""
+    rows = Batch.objects.filter(destination=destination, source=source, status=BatchStatus.DONE)
+    columns = "submitted_at", "ended_at", "spent", "fact_count"
+    return list(rows.order_by("-pk").values(*columns)[:MAX_READ_BATCHES])
 
 
 MAX_NEWEST_JOBS = 50  # that are read to find a proven one

@@ -235,6 +235,7 @@ def _write_batches(batches: list[NewBatch]) -> None:
             query_count=batch.size,
             block_count=-(-batch.size // QUERIES_PER_BLOCK),
             source_count=1,
+            source=SOURCE,
             account_count=min(batch.size, QUERIES_PER_BLOCK),
             fact_count=2 * batch.size,
         )
@@ -360,7 +361,7 @@ def add_wide_queries() -> Mapping[str, str]:
         Batch(
             id=str(ULID.from_datetime(moment)), owner=owner, destination=DESTINATION,
             fee=f"{0:064x}", status=BatchStatus.DONE, submitted_at=moment, ended_at=moment,
-            request_digest=64 * "a", query_count=1, block_count=1, source_count=1,
+            request_digest=64 * "a", query_count=1, block_count=1, source_count=1, source=SOURCE,
             account_count=1, fact_count=WIDE_SLOTS + 1,
         )
         for moment in submitted

@@ -6,14 +6,16 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
+from ulid import ULID
 
 from explorer.pages.links import PageLinks
 from explorer.pages.reach import ReachForm
 from queries.config.registries import Registry, RegistryKind
-from queries.models import Attestation, ChainRecord, NodeRecord
-from queries.statuses import Readiness
+from queries.models import Attestation, Batch, ChainRecord, NodeRecord
+from queries.statuses import BatchStatus, Readiness
 from tests.explorer.page_text import visible_text
 from tests.explorer.stored_batches import ADDRESS, prove, submit_accounts
 from tests.queries.api.served_api import (
@@ -217,3 +219,26 @@ def attest(block: int, *, signers: int) -> None:
             signer=signer.address,
             defaults={"block_hash": 64 * "a", "signature": "", "received_at": timezone.now()},
         )
+
+
+def test_a_busy_route_does_not_hide_what_a_quiet_one_took() -> None:
+    """The figures of a route are of its own newest batches, of one source each."""
+    quiet = submit_accounts({ADDRESS: {"props": ["BALANCE"]}}, source=OPTIMISM)
+    prove(quiet)
+    Batch.objects.update(ended_at=F("submitted_at") + timedelta(seconds=41))
+    busy = Batch.objects.get(pk=submit_accounts({ADDRESS: {"props": ["NONCE"]}}))
+    moment = busy.submitted_at
+    Batch.objects.bulk_create(
+        Batch(
+            id=str(ULID.from_datetime(moment + timedelta(seconds=number))), owner=busy.owner,
+            destination=SEPOLIA, fee=f"{0:064x}", status=BatchStatus.DONE, submitted_at=moment,
+            ended_at=moment + timedelta(seconds=2), source_count=1, source=SEPOLIA, fact_count=1,
+        )
+        for number in range(1, 130)
+    )  # fmt: skip
+    text = Client().get("/explorer/routes").text
+    for route, took in ((OPTIMISM, "41 s"), (SEPOLIA, "2.0 s")):
+        row = text.partition(f'<tr id="route-{route}-{SEPOLIA}">')[2].partition("</tr>")[0]
+        assert took in visible_text(row)
+    row = text.partition(f'<tr id="route-{SEPOLIA}-{OPTIMISM}">')[2].partition("</tr>")[0]
+    assert "no batch yet" in visible_text(row)
