@@ -41,10 +41,11 @@ from explorer.pages.new_batch_form import (
 from queries.config.measured_costs import account_cost
 from queries.config.registries import Registry
 from queries.config.routes import Chain
+from queries.error_codes import EndpointCode
 from queries.facts import fact_count
 from queries.feeds.bodies import one_block, run_body, scheduled_run
-from queries.feeds.manage import create_feed
-from queries.intake.submit import submit_batch
+from queries.feeds.manage import check_feed, create_feed
+from queries.intake.submit import check_batch, check_fee, submit_batch
 from queries.planning import on_request
 from queries.planning.estimate import BatchEstimate, BlockEstimate
 from queries.proving.headers import HeaderField
@@ -53,9 +54,7 @@ from queries.reading.batch_details import stored_request
 from queries.reading.chain_heads import HeadView, chain_heads
 from queries.reading.figures import RouteFigures, route_figures
 from queries.schema.batch_checks import BatchLimits, read_batch
-from queries.schema.bodies import read_body
 from queries.schema.checked_batch import CheckedBatch
-from queries.schema.feed_bodies import FeedRequest
 from queries.schema.strict_json import read_json
 from queries.statuses import Readiness
 
@@ -170,6 +169,10 @@ class NewBatchPage:
     def chosen_key(self) -> KeyView | None:
         return next((key for key in self.keys if key.row.id == self.form.key), None)
 
+    @property
+    def sufficient_fee(self) -> int:
+        return _sufficient_fee(self.estimate) if self.estimate else 0
+
     @cached_property
     def blocks(self) -> list[tuple[BlockEstimate, str]]:
         """The estimate's blocks, with how long until they are final."""
@@ -185,8 +188,9 @@ class NewBatchPage:
 
     @property
     def readiness(self) -> Readiness:
-        """The readiness of the block that is furthest from being proven."""
-        return max((block.readiness for block, _ in self.blocks), key=list(Readiness).index)
+        """The readiness of the block that is furthest from being proven; READY without blocks."""
+        readiness = (block.readiness for block, _ in self.blocks)
+        return max(readiness, key=list(Readiness).index, default=Readiness.READY)
 
     @property
     def block_error(self) -> str:
@@ -236,7 +240,7 @@ class NewBatchPage:
         """Return the page with the estimate; the fee is filled in unless the user entered one."""
         form = self.form
         if not estimate.free and form.fee.strip() in {"", form.filled_fee}:
-            fee = str(estimate.fee_needed)
+            fee = str(_sufficient_fee(estimate))
             form = replace(form, fee=fee, filled_fee=fee)
         warnings = {form.field_of(warning.path): warning.sentence for warning in batch.warnings}
         return replace(self, form=form, estimate=estimate, warnings=warnings)
@@ -259,6 +263,11 @@ class NewBatchPage:
             block = str(head.final) if head else ""
             form = replace(form, block=block, filled_block=block)
         return replace(page, form=replace(form, source=source))
+
+
+def _sufficient_fee(estimate: BatchEstimate) -> int:
+    """The fee to submit with: where proving is not free, 0 is refused even if nothing is needed."""
+    return 0 if estimate.free else max(estimate.fee_needed, 1)
 
 
 def _find_chain(text: str, chains: list[Chain]) -> Chain | None:
@@ -343,17 +352,28 @@ def _check_or_estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage
     """The checks of the request, and the estimate of the batch or of a run of the feed."""
     if not page.form.makes_feed:
         return _estimate(request, page)
-    try:
-        read_body(FeedRequest, page.body)
-        run_form = _form_of_run(page)
-    except RefusalError as refusal:
+    refusal = _feed_refusal(page)
+    if refusal and refusal.code != EndpointCode.FEE_TOO_LOW.code:
         return page.add_refusal(refusal)
+    run_form = _form_of_run(page)
     if run_form is None:
-        return page
+        return page.add_refusal(refusal) if refusal else page
     run_page, form = _estimate(request, replace(page, form=run_form)), page.form
     if not form.json:
         form = replace(form, fee=run_page.form.fee, filled_fee=run_page.form.filled_fee)
-    return replace(run_page, form=form)
+    page = replace(run_page, form=form)
+    # Again, now that the fee may be filled in.
+    refusal = _feed_refusal(page) if page.estimate else None
+    return page.add_refusal(refusal) if refusal else page
+
+
+def _feed_refusal(page: NewBatchPage) -> RefusalError | None:
+    """Why the feed would be refused, as POST /feeds says it."""
+    try:
+        check_feed(page.body, page.links.routes, page.limits)
+    except RefusalError as refusal:
+        return refusal
+    return None
 
 
 def _form_of_run(page: NewBatchPage) -> NewBatch | None:
@@ -383,9 +403,13 @@ def _estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
             return page
         key = count_request(signed_in_account(request), page.form.key)
         batch = read_batch(page.body, routes, limits, needs_fee=False)
-        return page.add_estimate(on_request.estimate(key, batch, routes), batch)
+        page = page.add_estimate(on_request.estimate(key, batch, routes), batch)
+        # As when it is submitted, now that the fee may be filled in.
+        batch = check_batch(page.body, routes, limits)
+        check_fee(batch, free=routes.chains[batch.destination].free)
     except RefusalError as refusal:
         return page.add_refusal(refusal)
+    return page
 
 
 def _submit(request: HttpRequest, page: NewBatchPage) -> HttpResponse:

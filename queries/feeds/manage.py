@@ -51,10 +51,19 @@ class _Parts:
     path: JsonPath  # of the interval
 
 
-def create_feed(
-    owner: Account, content: Any, routes: Routes, limits: BatchLimits
-) -> tuple[Feed, CheckedBatch]:
-    """Check and store a feed. Returns it with its first batch, which is not stored yet."""
+@dataclass(frozen=True, slots=True)
+class CheckedFeed:
+    """A request for a feed that is valid."""
+
+    body: FeedRequest
+    parts: _Parts
+    source: int
+    due: int
+    batch: CheckedBatch  # of its first run
+
+
+def check_feed(content: Any, routes: Routes, limits: BatchLimits) -> CheckedFeed:
+    """Check a parsed body as `create_feed` does, and store nothing. Raises `RefusalError`."""
     body = read_body(FeedRequest, content)
     parts = _parts(body)
     source = _read_source(body, parts.trigger, routes, limits)
@@ -80,15 +89,24 @@ def create_feed(
             "later.",
         )
     _check_budget(body.budget, request.fee)
+    return CheckedFeed(body, parts, source, due, request)
+
+
+def create_feed(
+    owner: Account, content: Any, routes: Routes, limits: BatchLimits
+) -> tuple[Feed, CheckedBatch]:
+    """Check and store a feed. Returns it with its first batch, which is not stored yet."""
+    checked = check_feed(content, routes, limits)
+    body, parts = checked.body, checked.parts
     now = shared_now()
     feed = Feed(
         id=str(ULID.from_datetime(now)),
         owner=owner,
         request=json.dumps(content),
-        source=source,
+        source=checked.source,
         trigger=parts.trigger,
         interval=parts.interval,
-        due=due,
+        due=checked.due,
         catch_up=body.catchUp,
         until=None if body.until is None else datetime.fromtimestamp(body.until, UTC),
         budget="" if body.budget is None else f"{body.budget:064x}",
@@ -106,7 +124,7 @@ def create_feed(
                 "one that is not needed.",
             )
         feed.save(force_insert=True)
-    return feed, request
+    return feed, checked.batch
 
 
 def _parts(body: FeedRequest) -> _Parts:

@@ -136,6 +136,16 @@ class BatchEstimate:
         return sum((price.cost for price in prices), _preparation_price(self.blocks).cost)
 
     @property
+    def delivery_price(self) -> Price:
+        """The price of all deliveries, at most."""
+        return sum(self.deliveries, Price())
+
+    @property
+    def max_cost(self) -> int:
+        """What the batch costs at most, as far as it is priced."""
+        return self.combined_price.cost + self.delivery_price.cost
+
+    @property
     def is_complete(self) -> bool:
         """Whether all blocks are priced and none waits."""
         ready_states = {Readiness.PROVEN, Readiness.READY}

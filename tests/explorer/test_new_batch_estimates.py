@@ -1,7 +1,10 @@
 """The estimate in the form of a new batch, on a real chain, and the fee that it fills in."""
 
+import json
 import re
 from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -78,6 +81,42 @@ def test_a_block_that_is_not_ready_shows_what_batches_took(
     (chain,) = service.routes.chains.values()
     assert far.count(f"is not on {chain.name} yet") == 1
     assert "in a moment" not in far
+
+
+def test_what_a_batch_costs_at_most_includes_its_deliveries(
+    service: Service, client: Client
+) -> None:
+    block = service.head() - 1
+    call = {"to": HOLDER, "function": "update(uint256)", "args": ["$block"], "gas": "100000"}
+    content: dict[str, Any] = {
+        "destinationChainId": str(CHAIN_ID),
+        "fee": "0",
+        "data": {str(CHAIN_ID): {f"block:{block}": {"accounts": {HOLDER: {"props": ["NONCE"]}}}}},
+        "deliver": [call],
+    }
+    pattern = r"at most (\S+) (gwei|ETH), of which (\S+) (?:gwei|ETH) for 1 delivery"
+
+    def checked(**changes: Any) -> str:
+        return visible_text(check(client, json=json.dumps(content | changes)).text)
+
+    alone = re.search(r"at most (\S+) (gwei|ETH)", checked(fee=str(10**18), deliver=[]))
+    whole = re.search(pattern, words := checked(fee=str(10**18)))
+    assert alone
+    assert whole, words
+    total, delivery = (Decimal(whole[number]) for number in (1, 3))
+    assert total > delivery > 0
+    assert total - delivery == pytest.approx(Decimal(alone[1]), rel=Decimal("0.3"))
+    assert re.search("Gas for deliveries at most 1[0-9]{2},[0-9]{3}", words)
+    # The form refuses what POST /submit-batch-query refuses, and still says which fee it takes.
+    refused = checked()
+    assert "This can be submitted" not in refused
+    assert "Refused" in refused
+    fee = re.search("A sufficient fee is ([0-9]+) wei", refused)
+    assert fee
+    assert "This can be submitted" in checked(fee=fee[1])
+    assert re.search(
+        "This can be submitted: at most .* for 1 delivery", checked(fee="1", prove=False)
+    )
 
 
 def _fee(text: str) -> str:
