@@ -21,7 +21,7 @@ pytest_plugins = [
     "tests.accounts.sign_in_page",
     "tests.browser",
     "tests.commands",
-    "tests.corpus",
+    "tests.recordings",
     "tests.rigs.deployed_contracts",
     "tests.scenarios.fixtures",
 ]

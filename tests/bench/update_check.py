@@ -7,7 +7,6 @@ members are hashed too. The exit code is 1 if an update without it takes too lon
 
 import sys
 from argparse import ArgumentParser
-from pathlib import Path
 from statistics import median, quantiles
 from time import process_time
 
@@ -17,6 +16,7 @@ set_up_django()
 
 from queries.proving.beacon import check_update
 from tests.queries.attacks.beacon_sources import MAINNET, recorded_committee, recorded_update
+from tests.recordings import CORPUS
 
 MAX_MS = 5
 PERIODS = (1348, 1349, 1422)  # whose committees were recorded too
@@ -26,24 +26,23 @@ def update_check() -> None:
     parser = ArgumentParser(
         prog="python -m tests.bench.update_check", description=__doc__.partition("`: ")[2]
     )
-    parser.add_argument("--corpus", type=Path, required=True, help="the folder of recorded blocks")
     parser.add_argument("--rounds", type=int, default=200, help="checks of each (%(default)s)")
     arguments = parser.parse_args()
     _print("| update of mainnet, period | absent | next committee | median, ms | p90, ms |")
     _print("|---|---|---|---|---|")
-    corpus, rounds, slowest = arguments.corpus, arguments.rounds, 0.0
+    rounds, slowest = arguments.rounds, 0.0
     for period in PERIODS:
-        slowest = max(slowest, _measure(corpus, period, rounds, with_committee=False))
-        _measure(corpus, period, rounds, with_committee=True)
+        slowest = max(slowest, _measure(period, rounds, with_committee=False))
+        _measure(period, rounds, with_committee=True)
     if slowest > MAX_MS:
         raise BenchError(f"An update takes {slowest:.1f} ms, more than {MAX_MS}.")
 
 
-def _measure(corpus: Path, period: int, rounds: int, *, with_committee: bool) -> float:
+def _measure(period: int, rounds: int, *, with_committee: bool) -> float:
     """Print a line; return the median."""
-    committee, times = recorded_committee(corpus, period), []
+    committee, times = recorded_committee(CORPUS, period), []
     for _ in range(rounds):
-        update = recorded_update(corpus, period)
+        update = recorded_update(CORPUS, period)
         if not with_committee:
             update = update.without_committee
         start = process_time()

@@ -1,7 +1,7 @@
-"""`make gas CORPUS=DIR`: the gas of proofs, measured on a local chain with Osaka's rules.
+"""`make gas`: the gas of proofs, measured on a local chain with Osaka's rules.
 
-It proves every recorded block of the folder, and reads every fact back from the registry before it
-prints the figures.
+It proves every block of `tests/corpus`, or of the folder in `CORPUS=`, and reads every fact back
+from the registry before it prints the figures.
 """
 
 import json

@@ -47,7 +47,6 @@ def client(*urls: str, **limits: Any) -> ChainClient:
 # Recorded blocks
 
 
-@pytest.mark.usefixtures("corpus_folder")
 def test_real_blocks_are_read_whole() -> None:
     kinds, with_receipts = set(), 0
     for block in recorded_blocks():
@@ -63,7 +62,6 @@ def test_real_blocks_are_read_whole() -> None:
     assert (kinds, with_receipts) == ({0, 1, 2, 3, 4}, 2)
 
 
-@pytest.mark.usefixtures("corpus_folder")
 def test_receipts_before_byzantium_have_state_roots() -> None:
     answers = [
         {
@@ -344,7 +342,6 @@ def test_transactions_that_do_not_match_are_requested_from_the_next_node(
             _ = BlockContent(client(liar), busy.header).transactions
 
 
-@pytest.mark.usefixtures("corpus_folder")
 def test_withdrawals_that_do_not_match_are_requested_from_the_next_node() -> None:
     block = recorded_block(22017690)
     honest = block_answers(block)

@@ -21,7 +21,7 @@ from tests.queries.proving.bundle_parts import block_proof, file_of, recorded, w
 from tests.queries.proving.test_bundles import CHANGES, all_paths, container
 from tests.queries.proving.test_event_bundles import event_proof
 
-pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
+pytestmark = pytest.mark.no_database
 SEED, TAMPERED = 42, 24
 
 # Prints the verdict about each file, and refuses to open a socket.

@@ -1,6 +1,5 @@
 """Recorded blocks with their transactions, receipts and withdrawals, and verifiers of them."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,8 +27,8 @@ from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderStep, headers_section
 from queries.proving.rlp_items import encode_list, encode_string, split_list
 from tests.builds import artifact
-from tests.corpus import CORPUS
 from tests.queries.events.groups import Group, build_group_witness
+from tests.recordings import CORPUS, read_json
 from tests.rigs.deployed_contracts import DeployedContract, error_name
 
 TRANSACTIONS, RECEIPTS = HeaderField.TRANSACTIONS_ROOT, HeaderField.RECEIPTS_ROOT
@@ -146,8 +145,8 @@ def _bloom_bits(item: bytes) -> int:
 
 def recorded_blocks(folder: Path = CORPUS / "events") -> Iterator[RecordedBlock]:
     """The blocks of a folder whose headers were recorded."""
-    for file in sorted(folder.glob("*.json")):
-        document = json.loads(file.read_text())
+    for file in sorted(folder.glob("*.json*")):
+        document = read_json(file)
         if document["header"] is None:
             continue
         answers = document.get("receipts") or []

@@ -43,7 +43,7 @@ from tests.queries.events.groups import (
     build_group_witness,
 )
 
-pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
+pytestmark = pytest.mark.no_database
 
 Facts = list[tuple[str, bytes]]
 

@@ -24,7 +24,7 @@ from tests.queries.contracts.recorded_events import (
 from tests.queries.events.groups import TransactionGroup, WithdrawalGroup, build_group_witness
 from tests.queries.proving.bundle_parts import child_of
 
-pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
+pytestmark = pytest.mark.no_database
 
 TRANSACTIONS, WITHDRAWALS = HeaderField.TRANSACTIONS_ROOT, HeaderField.WITHDRAWALS_ROOT
 NEWEST = deep_blocks.NEWEST

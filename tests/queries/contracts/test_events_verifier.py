@@ -39,7 +39,7 @@ from tests.queries.events.groups import (
     build_group_witness,
 )
 
-pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
+pytestmark = pytest.mark.no_database
 
 LARGEST_CALL = 120_000
 

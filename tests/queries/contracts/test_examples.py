@@ -25,7 +25,7 @@ from tests.queries.contracts.recorded_events import (
 from tests.queries.events.groups import ReceiptGroup, ReceiptRequest, build_group_witness
 from tests.rigs.deployed_contracts import ETHER, DeployedContract, reverted_at_end
 
-pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
+pytestmark = pytest.mark.no_database
 
 YES = True
 

@@ -45,7 +45,7 @@ from tests.queries.contracts.recorded_lookup import (
 from tests.queries.events.groups import build_group_witness
 from tests.rigs.deployed_contracts import CHAIN_ID, error_name
 
-pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
+pytestmark = pytest.mark.no_database
 
 
 @pytest.fixture

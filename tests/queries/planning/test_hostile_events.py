@@ -20,7 +20,7 @@ from tests.queries.proving.bundle_parts import file_of, with_digest
 from tests.queries.proving.test_event_bundles import event_proof
 from tests.rigs.faulty_node import chain_with_nodes
 
-pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
+pytestmark = pytest.mark.no_database
 EMITTERS = [b"\x01" + index.to_bytes(19) for index in range(256)]
 
 

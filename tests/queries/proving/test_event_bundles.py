@@ -40,7 +40,7 @@ from tests.queries.proving.bundle_parts import (
 from tests.queries.proving.test_bundles import check_changes, proven_facts
 from tests.queries.tries.fuzzing import for_each
 
-pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
+pytestmark = pytest.mark.no_database
 EMITTER, TOPIC = b"\x00" * 20, b"\x04" * 32  # that the block does not have
 ABSENT = LogFilter(EMITTER, (None, TOPIC))
 

@@ -37,7 +37,7 @@ from tests.queries.events.groups import (
 )
 from tests.rigs.deployed_contracts import DeployedContract, error_name
 
-pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
+pytestmark = pytest.mark.no_database
 
 SOURCE, OTHER_SOURCE, UNROUTED = 10, 8453, 1
 RECEIPTS, TRANSACTIONS = HeaderField.RECEIPTS_ROOT, HeaderField.TRANSACTIONS_ROOT
