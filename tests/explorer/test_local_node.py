@@ -20,6 +20,7 @@ from queries.chain.registry import L1_BLOCK
 from queries.config.routes import Chain, NodeAddress
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.beacon import SLOTS_PER_PERIOD
+from tests.environment import skip_without
 from tests.rigs.service import wait_until
 
 pytestmark = pytest.mark.no_database
@@ -49,8 +50,9 @@ def test_a_node_leaves_no_file_even_if_it_is_killed(
     assert list(tmp_path.rglob("*")) == []
 
 
-@pytest.mark.skipif(not shutil.which("setpriv"), reason="needs util-linux")
 def test_a_node_ends_with_its_program_even_if_that_is_killed(repository: Path) -> None:
+    if shutil.which("setpriv") is None:
+        skip_without("setpriv (apt-get install util-linux)")
     program = """\
 from explorer.demo.local_node import local_node
 with local_node() as node:

@@ -109,5 +109,5 @@ def _find_program(name: str) -> str:
     folders = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)
     path = shutil.which(name, path=":".join([*folders, os.environ["PATH"]]))
     if path is None:
-        skip_without(f"{name} of PostgreSQL")
+        skip_without("PostgreSQL's programs (apt-get install postgresql)")
     return path

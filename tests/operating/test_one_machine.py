@@ -135,7 +135,7 @@ def _check_cron(machine: Machine) -> None:
 
 def _check_units(units: Path) -> None:
     if shutil.which("systemd-analyze") is None:
-        skip_without("systemd-analyze")
+        skip_without("systemd-analyze (apt-get install systemd)")
     names = [unit.name for unit in units.glob("*.service")]
     assert len(names) == 2
     command = ["systemd-analyze", "verify", *(str(units / name) for name in names)]

@@ -25,6 +25,7 @@ from tests.scenarios.fixtures import NewNode, NewService
 
 BROKERS = ("redis://127.0.0.1:6379/9", "amqp://guest:guest@127.0.0.1:5672//")
 ENGINES = {"embedded": "", "Redis": BROKERS[0], "RabbitMQ": BROKERS[1]}
+PACKAGES = {"redis": "redis-server", "amqp": "rabbitmq-server"}
 Start = Callable[[], Process]
 
 
@@ -33,7 +34,8 @@ def require_broker(broker: str) -> None:
     try:
         socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=2).close()
     except OSError:
-        skip_without(f"a broker at {broker}")
+        package = PACKAGES[parts.scheme]
+        skip_without(f"{package} at {parts.hostname}:{parts.port} (apt-get install {package})")
 
 
 @contextmanager
@@ -92,10 +94,13 @@ def test_two_provers_prove_a_batch_within_seconds(
         assert all(prover.runs for prover in provers), service.logs()
 
 
-def test_a_batch_is_delivered_in_order_without_beat(
+def test_batches_are_delivered_in_order_and_feeds_run(
     new_service: NewService, chain: Chain, broker: str
 ) -> None:
+    """Deliveries need no beat."""
     service = new_service()
+    service.settings["FEED_SECONDS"] = "1"
+    service.set_limits(poll_interval=0.5)
     chain.deploy("Courier", by_factory=True)
     target = Target(chain)
     refusal = {"to": target.address, "function": "setRefuses(bool)", "args": [True]}
@@ -109,23 +114,15 @@ def test_a_batch_is_delivered_in_order_without_beat(
 
         wait_until(is_refused, what=lambda: str(deliveries(service, batch)))
         states = [row["state"] for row in deliveries(service, batch)]
-    assert states == ["DELIVERED", "DELIVERED", "WAITING"]
-    assert target.read("count()") == 1
+        assert states == ["DELIVERED", "DELIVERED", "WAITING"]
+        assert target.read("count()") == 1
 
-
-def test_a_feed_runs_and_delivers(new_service: NewService, chain: Chain, broker: str) -> None:
-    service = new_service()
-    service.settings["FEED_SECONDS"] = "1"
-    service.set_limits(poll_interval=0.5)
-    chain.deploy("Courier", by_factory=True)
-    target = Target(chain)
-    with installed(service, chain, broker) as start:
-        start()
         if broker:
             service.beat()
-        batch = request({31337: {"block:$due": accounts(HOLDER)}})
-        batch["deliver"] = [target.balance_call()]
-        content = {"every": "10 blocks", "catchUp": "all", "batch": batch}
+        willing = Target(chain)
+        due = request({31337: {"block:$due": accounts(HOLDER)}})
+        due["deliver"] = [willing.balance_call()]
+        content = {"every": "10 blocks", "catchUp": "all", "batch": due}
 
         def make() -> str:
             """Empty until a prover has read the chain's head."""
@@ -133,7 +130,7 @@ def test_a_feed_runs_and_delivers(new_service: NewService, chain: Chain, broker:
 
         first = int(wait_until(make).removeprefix("block:"))
         chain.mine(first + 12 - chain.head)
-        wait_until(lambda: target.read("count()") == 2)
+        wait_until(lambda: willing.read("count()") == 2)
         assert service.is_proven(HOLDER, first)
         assert service.is_proven(HOLDER, first + 10)
 
@@ -228,12 +225,12 @@ def test_work_goes_on_when_the_broker_is_back(
     new_service: NewService, chain: Chain, broker: str
 ) -> None:
     """Meanwhile batches are accepted, and workers keep running. Beat says once what it waits for,
-    although it sends each kind of message every two seconds.
+    although it sends each kind of message every two seconds, and can be stopped.
     """
     require_broker(broker)
     service = new_service()
     with gate_before(broker) as (gate, url), installed(service, chain, url):
-        programs = [service.work(), beat := service.beat()]
+        worker, beat = service.work(), service.beat()
         service.wait(service.submit_balance(chain.mine(2) - 1))
         gate.shut()
         batch = service.submit_balance(chain.mine(2) - 1)
@@ -241,10 +238,16 @@ def test_work_goes_on_when_the_broker_is_back(
         assert service.status(batch)["queryStatus"] == "IN_PROGRESS"
         gate.open()
         service.wait(batch)
-        assert all(program.runs for program in programs), service.logs()
+        assert worker.runs, service.logs()
+        assert beat.runs, service.logs()
         assert "Traceback" not in beat.log
         lines = [line for line in beat.log.splitlines() if "Beat cannot announce work" in line]
         assert len(lines) <= 2, lines  # one for each way to lose the connection
+        gate.stall()
+        wait_until(lambda: gate.holds_data)
+        beat.stop()
+        gate.shut()
+        gate.open()  # for the worker, which ends what it does
 
 
 @celery_broker
@@ -278,23 +281,6 @@ def test_a_worker_keeps_running_if_the_broker_is_lost_in_mid_proof(
         for _ in range(4):
             service.wait(lose_broker(gate))
         assert worker.runs, worker.log
-
-
-@celery_broker
-def test_beat_ends_while_it_waits_for_the_broker(
-    new_service: NewService, chain: Chain, broker: str
-) -> None:
-    require_broker(broker)
-    service = new_service()
-    with gate_before(broker) as (gate, url), installed(service, chain, url):
-        service.work()
-        beat = service.beat()
-        service.wait(service.submit_balance(chain.mine(2) - 1))
-        gate.stall()
-        wait_until(lambda: gate.holds_data)
-        beat.stop()
-        gate.shut()
-        gate.open()  # for the worker, which ends what it does
 
 
 @celery_broker

@@ -13,7 +13,10 @@ from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
 
 
-@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time.")
+@pytest.mark.skipif(
+    connection.vendor == "sqlite",  # it has one writer at a time
+    reason="needs PostgreSQL (apt-get install postgresql), named in DATABASE_URL",
+)
 def test_queries_of_a_locked_batch_can_be_updated() -> None:
     """An update of a row that the same transaction has changed checks its foreign keys at COMMIT.
     If it waited there for a batch, two workers could wait for each other.
