@@ -160,9 +160,10 @@ $(NPM_READY): queries/contracts/package.json queries/contracts/package-lock.json
 	@cd queries/contracts && npm install --no-save --loglevel=error >/dev/null || { echo "The compiler and the node could not be installed. Is npm's registry reachable?"; exit 1; }
 	@touch $@
 
-$(TEST_NPM_READY): tests/js/package.json tests/js/package-lock.json $(PYTHON_READY)
-	@echo "Setting up forge, a second EVM and the generator of TypeScript clients …"
+$(TEST_NPM_READY): tests/js/package.json tests/js/package-lock.json tests/js/chromium.mjs $(PYTHON_READY)
+	@echo "Setting up forge, a browser, a second EVM and the generator of TypeScript clients …"
 	@cd tests/js && npm install --no-save --loglevel=error >/dev/null || { echo "They could not be installed. Is npm's registry reachable?"; exit 1; }
+	@node tests/js/chromium.mjs
 	@touch $@
 
 $(WEB3_READY): requirements-web3.txt $(PYTHON_READY)

@@ -1,4 +1,4 @@
-"""Fixtures for tests in the system's Chromium, driven by Playwright."""
+"""Fixtures for tests in Chromium, driven by Playwright."""
 
 import os
 import shutil
@@ -14,7 +14,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 from explorer.settings.environment import Environment
 from tests.environment import skip_without
 
-EXECUTABLES = ("chromium", "chromium-browser", "google-chrome")
+PACKAGED = Path(__file__).parent / "js" / "node_modules" / ".bin" / "chromium"
+EXECUTABLES = ("chromium", "chromium-browser", "google-chrome", str(PACKAGED))
 ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"]
 TIMEOUT = 15_000  # milliseconds, to load a page and to show something
 CHROMIUM = "Chromium (apt-get install chromium)"
