@@ -8,19 +8,30 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from explorer.demo.beacon_stand_in import BeaconStandIn
-from queries.proving.beacon import Update
+from queries.proving.beacon import SLOTS_PER_PERIOD, BeaconChain, Update
+from queries.proving.sync_committees import MEMBERS
 
 GENESIS = "/eth/v1/beacon/genesis"
+SPEC, FORK_SCHEDULE = "/eth/v1/config/spec", "/eth/v1/config/fork_schedule"
 PREFIX = "/eth/v1/beacon/light_client/"
 JSON, SSZ = "application/json", "application/octet-stream"
 DIGEST = bytes(4)  # of the fork, before each object of a list; clients leave it out
 LENGTH_BYTES = 8
 
-Content = bytes | int  # an object, or an HTTP status
+
+class Answer(NamedTuple):
+    """A whole answer, as a client of the beacon chain sends it."""
+
+    status: int
+    body: bytes
+    content_type: str = JSON
+
+
+Content = bytes | int | Answer  # an object, or an HTTP status with the usual error, or all
 
 
 @dataclass(frozen=True)
@@ -41,9 +52,8 @@ class LightClientData:
 def light_client_content(path: str, data: LightClientData, stand_in: BeaconStandIn) -> Content:
     """What a node with this data serves at a path with its query."""
     parts = urlsplit(path)
-    if parts.path == GENESIS:
-        genesis = {"genesis_validators_root": f"0x{stand_in.chain.genesis_validators_root.hex()}"}
-        return json.dumps({"data": genesis}).encode()
+    if parts.path in _JSON_DATA:
+        return json.dumps({"data": _JSON_DATA[parts.path](stand_in.chain)}).encode()
     match parts.path.removeprefix(PREFIX).split("/"):
         case ["finality_update"]:
             return data.finality_update
@@ -55,6 +65,36 @@ def light_client_content(path: str, data: LightClientData, stand_in: BeaconStand
         case ["updates"]:
             return _encode_updates(data.updates, parse_qs(parts.query))
     return HTTPStatus.NOT_FOUND
+
+
+def _genesis(chain: BeaconChain) -> dict[str, str]:
+    return {"genesis_validators_root": f"0x{chain.genesis_validators_root.hex()}"}
+
+
+def _spec(chain: BeaconChain) -> dict[str, str]:
+    return {
+        "SECONDS_PER_SLOT": f"{chain.seconds_per_slot}",
+        "SLOTS_PER_EPOCH": f"{chain.slots_per_epoch}",
+        "EPOCHS_PER_SYNC_COMMITTEE_PERIOD": f"{SLOTS_PER_PERIOD // chain.slots_per_epoch}",
+        "SYNC_COMMITTEE_SIZE": f"{MEMBERS}",
+    }
+
+
+def _fork_schedule(chain: BeaconChain) -> list[dict[str, str]]:
+    return [
+        {
+            "current_version": f"0x{fork.version.hex()}",
+            "epoch": f"{fork.first_slot // chain.slots_per_epoch}",
+        }
+        for fork in chain.forks
+    ]
+
+
+_JSON_DATA: Mapping[str, Callable[[BeaconChain], Any]] = {
+    GENESIS: _genesis,
+    SPEC: _spec,
+    FORK_SCHEDULE: _fork_schedule,
+}
 
 
 def _encode_updates(updates: Mapping[int, bytes], query: Mapping[str, list[str]]) -> bytes:
@@ -98,21 +138,19 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         content = self.find_content(self.path)
-        content_type = JSON if self.path == GENESIS else SSZ  # the only one that there is
+        content_type = JSON if self.path in _JSON_DATA else SSZ  # the only one that there is
         if self.headers["Accept"] != content_type:
             content = HTTPStatus.NOT_ACCEPTABLE
         if isinstance(content, int):
-            body = json.dumps({"code": content, "message": HTTPStatus(content).phrase})
-            self._answer(body.encode(), content, JSON)
-        else:
-            self._answer(content, HTTPStatus.OK, content_type)
-
-    def _answer(self, body: bytes, status: int, content_type: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
+            error = {"code": content, "message": HTTPStatus(content).phrase}
+            content = Answer(content, json.dumps(error).encode())
+        elif isinstance(content, bytes):
+            content = Answer(HTTPStatus.OK, content, content_type)
+        self.send_response(content.status)
+        self.send_header("Content-Type", content.content_type)
+        self.send_header("Content-Length", str(len(content.body)))
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(content.body)
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""

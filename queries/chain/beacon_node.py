@@ -1,8 +1,10 @@
 """The beacon nodes of a chain: what they serve to light clients, checked as far as a caller asks.
 
-Nodes are used in the operator's order, with the cool-downs of execution nodes.
+Nodes are used in the operator's order, with the cool-downs of execution nodes. A node that lacks
+what it is asked for has answered: it gets no cool-down, and its message is a part of the error.
 """
 
+import json
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -16,8 +18,8 @@ from queries.chain.errors import (
     BeaconNodesRefuseError,
     BeaconNodesUnreachableError,
     BeaconObjectUnknownError,
-    ChainError,
     NodeError,
+    redact,
 )
 from queries.chain.json_rpc import ACCESS_DENIED_STATUSES, transport_error
 from queries.chain.node_pool import NodeHealth
@@ -35,6 +37,8 @@ from queries.proving.beacon import (
 from queries.proving.ssz import SszError
 
 MAX_UPDATES = 128  # in a request, by the beacon nodes' own limit
+MAX_MESSAGE = 200  # characters of a node's message
+MAX_ERROR_BYTES = 2**14
 LENGTH_BYTES, DIGEST_BYTES = 8, 4  # before each object of a list; the length includes the digest
 # A finalized block is two to three epochs old. A node whose newest one is older may lag.
 MAX_FINALITY_EPOCHS = 4
@@ -70,7 +74,7 @@ class BeaconNode:
             query="&".join(filter(None, (self._address.query, query))),
         )
         if not self.health.allow_request() or time.monotonic() >= self._deadline:
-            raise NodeError(self.health.fault or BeaconNodesUnreachableError)
+            raise NodeError(self.health.fault or BeaconNodesUnreachableError, self.health.detail)
         try:
             response = self.session.get(url.geturl())
         except REQUEST_ERRORS as error:
@@ -78,15 +82,38 @@ class BeaconNode:
             self.health.record_failure(BeaconNodesUnreachableError)
             raise transport_error(path, error, BeaconNodesUnreachableError) from None
         status = response.status_code
-        if status in ACCESS_DENIED_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            self.health.record_failure(BeaconNodesRefuseError)
+        message = "" if status == HTTPStatus.OK else _error_message(response.content, status)
+        # Some clients answer 500 for what they lack.
+        lacks_object = status == HTTPStatus.NOT_FOUND or (
+            status == HTTPStatus.INTERNAL_SERVER_ERROR and message
+        )
+        detail = f": {message}" if message else ""
+        if not lacks_object and status != HTTPStatus.OK:
+            detail = f" (HTTP status {status}{detail})"
+        is_failure = status in ACCESS_DENIED_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        if is_failure and not lacks_object:
+            self.health.record_failure(BeaconNodesRefuseError, detail)
         else:
             self.health.record_success()
-        if status == HTTPStatus.NOT_FOUND:
-            raise NodeError(BeaconObjectUnknownError)
+        if lacks_object:
+            raise NodeError(BeaconObjectUnknownError, detail)
         if status != HTTPStatus.OK:
-            raise NodeError(BeaconNodesRefuseError, f" (HTTP status {status})")
+            raise NodeError(BeaconNodesRefuseError, detail)
         return response.content
+
+
+def _error_message(content: bytes, status: int) -> str:
+    """The message of an error in the form of the beacon API, `{code, message}`; empty if it has
+    another form, as a proxy's error page has.
+    """
+    try:
+        body = json.loads(content if len(content) <= MAX_ERROR_BYTES else b"")
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(body, dict) or body.get("code") != status:
+        return ""
+    message = body.get("message")
+    return redact(message[:MAX_MESSAGE]) if isinstance(message, str) else ""
 
 
 class BeaconNodes:
@@ -115,17 +142,25 @@ class BeaconNodes:
         return self._fetch(name, f"bootstrap/0x{root.hex()}", read)
 
     def updates(self, first_period: int, count: int, check: Check = no_check) -> list[Update]:
-        """The best updates of these periods, one a period, as far as a node has them."""
+        """The best updates of these periods, one a period: of the first one, and of those after it
+        as far as a node has them.
+        """
 
         def read(content: bytes) -> list[Update]:
             updates = [decode_update(item, self.beacon_chain) for item in _split_list(content)]
             periods = [update.attested.period for update in updates]
-            if periods != list(range(first_period, first_period + len(updates))) or (
-                len(updates) > count
-            ):
+            requested = range(first_period, first_period + count)
+            if periods != sorted(set(periods).intersection(requested)):
                 raise UpdateError("these are not the updates that were requested")
-            if count and not updates:
-                raise UpdateError(f"it has no update of period {first_period:,}")
+            # A node may begin later, leave out some, or have none.
+            updates = [
+                update
+                for update, period in zip(updates, requested, strict=False)
+                if update.attested.period == period
+            ]
+            if not updates:
+                first = f": theirs begin with period {periods[0]:,}" if periods else ""
+                raise NodeError(BeaconObjectUnknownError, first)
             for update in updates:
                 check(update)
             return updates
@@ -142,12 +177,12 @@ class BeaconNodes:
             check(update)
             return update
 
-        newest: Update | None = None
-        errors: list[NodeError] = []
+        name, newest = "a finality update", None
+        errors: list[BeaconError] = []
         for node in self._nodes:
             try:
-                update = _read(node, "finality_update", read)
-            except NodeError as error:
+                update = self._read(node, name, "finality_update", read)
+            except BeaconError as error:
                 errors.append(error)
                 continue
             if newest is None or update.finalized.beacon.slot > newest.finalized.beacon.slot:
@@ -155,7 +190,7 @@ class BeaconNodes:
             if not self._is_old(newest):
                 break
         if newest is None:
-            raise self._best_error("a finality update", errors)
+            raise _best_error(errors)
         return newest
 
     def slot_age(self, slot: int) -> int:
@@ -173,31 +208,34 @@ class BeaconNodes:
         )
 
     def _fetch(self, name: str, path: str, read: Callable[[bytes], Value]) -> Value:
-        errors: list[NodeError] = []
+        errors: list[BeaconError] = []
         for node in self._nodes:
             try:
-                return _read(node, path, read)
-            except NodeError as error:
+                return self._read(node, name, path, read)
+            except BeaconError as error:
                 errors.append(error)
-        raise self._best_error(name, errors)
+        raise _best_error(errors)
 
-    def _best_error(self, name: str, errors: Sequence[NodeError]) -> ChainError:
-        """The most telling error: a wrong answer, then an unknown object, then other ones."""
-        ranks = [BeaconAnswersInvalidError, BeaconObjectUnknownError, BeaconNodesRefuseError]
-        error = min(errors, key=lambda error: (*ranks, error.kind).index(error.kind))
-        return error.kind.create(self.chain.name, name, error.detail)
+    def _read(
+        self, node: BeaconNode, name: str, path: str, read: Callable[[bytes], Value]
+    ) -> Value:
+        """What `read` returns for the node's answer, or a `BeaconError`: also that of a question
+        which its check asks.
+        """
+        try:
+            return read(node.get(f"/eth/v1/beacon/light_client/{path}"))
+        except NodeError as error:
+            raise error.kind.create(self.chain.name, name, error.detail) from None
+        except (SszError, UpdateError) as error:
+            sentence = str(error)
+            detail = f" {sentence[:1].upper()}{sentence[1:]}."
+            raise BeaconAnswersInvalidError.create(self.chain.name, name, detail) from None
 
 
-def _read(node: BeaconNode, path: str, read: Callable[[bytes], Value]) -> Value:
-    content = node.get(f"/eth/v1/beacon/light_client/{path}")
-    try:
-        return read(content)
-    except (SszError, UpdateError) as error:
-        sentence = str(error)
-        detail = f" {sentence[:1].upper()}{sentence[1:]}."
-        raise NodeError(BeaconAnswersInvalidError, detail) from None
-    except BeaconError as error:  # of a question that the check has asked
-        raise NodeError(BeaconAnswersInvalidError, f" {error}") from None
+def _best_error(errors: Sequence[BeaconError]) -> BeaconError:
+    """The most telling error: a wrong answer, then an unknown object, then other ones."""
+    ranks = [BeaconAnswersInvalidError, BeaconObjectUnknownError, BeaconNodesRefuseError]
+    return min(errors, key=lambda error: (*ranks, type(error)).index(type(error)))
 
 
 def _split_list(content: bytes) -> list[bytes]:

@@ -112,8 +112,9 @@ class UpdateCalls:
             if update.next_committee:
                 committees[update.attested.period + 1] = update.next_committee
 
-        count = last.period - period
-        missed = self.nodes.updates(period, count, check) if count > 0 else []
+        missed = list[Update]()
+        while (next_period := period + len(missed)) < last.period:
+            missed += self.nodes.updates(next_period, last.period - next_period, check)
         check(last)
         for update in [*missed, last]:
             data = update_call(update, committees[update.period])

@@ -292,7 +292,7 @@ class BeaconNodesRefuseError(BeaconError):
 
 class BeaconObjectUnknownError(BeaconError):
     code = "beacon_object_unknown"
-    template = "The beacon nodes of {chain} do not have {method}."
+    template = "The beacon nodes of {chain} do not have {method}{detail}."
 
 
 class BeaconAnswersInvalidError(BeaconError):
@@ -414,9 +414,11 @@ EXECUTION_METHODS = {"eth_call", "eth_estimateGas", "eth_sendRawTransaction"}
 _OUT_OF_RANGE = re.compile(
     r"block height is (?P<height>[0-9]{1,20}) but requested was (?P<requested>[0-9]{1,20})"
 )
-# A plain word or number, with punctuation after it: nothing that could be a key.
+# A plain word, a name such as FinalityUpdate or NOT_FOUND, or a number, with punctuation after it:
+# nothing that could be a key.
 _HARMLESS_WORD = re.compile(
-    r"\(?([A-Za-z]{1,15}(-[a-z]{1,15}|'[a-z]{1,2})?|[0-9]{1,26}|[*+<>=-])[,:;)]?"
+    r"\(?([A-Za-z]{1,15}(-[a-z]{1,15}|'[a-z]{1,2})?|[A-Za-z][a-z]{2,14}([A-Z][a-z]{2,14}){1,3}"
+    r"|[A-Z]{2,15}(_[A-Z]{2,15}){1,2}|[0-9]{1,26}|[*+<>=-])[,:;)]?"
 )
 
 

@@ -92,8 +92,7 @@ def _find_committees(
         committees[update.attested.period + 1] = update.next_committee
 
     while (period := max(committees)) < last_period:
-        if not nodes.updates(period, last_period - period, check):
-            raise UpdateError(f"no node has the update of period {period:,}")
+        nodes.updates(period, last_period - period, check)
 
 
 def _check(update: Update, committees: dict[int, SyncCommittee], nodes: BeaconNodes) -> None:

@@ -62,6 +62,7 @@ class NodeHealth:
     batch_size: int  # calls in a request
     chain_checked_until: float = 0.0  # the chain id needs no check before then
     fault: type[ChainError] | None = None  # why it failed, until it answers again
+    detail: str = ""  # of the fault, for its sentence
     head: Head | None = None
     _cooldown: float = 0.0  # length of the last one, until it answers again
     _cooldown_ends: float = 0.0
@@ -81,7 +82,7 @@ class NodeHealth:
                 self._next_request = now + self.chain.limits.request_timeout
             return True
 
-    def record_failure(self, kind: type[ChainError]) -> None:
+    def record_failure(self, kind: type[ChainError], detail: str = "") -> None:
         """Start a cool-down, twice as long as the last one."""
         limits = self.chain.limits
         with self._lock:
@@ -89,7 +90,7 @@ class NodeHealth:
             self.chain_checked_until = 0.0
             if now < self._cooldown_ends:
                 return  # the request began before the cool-down
-            is_new, self.fault = self.fault is not kind, kind
+            is_new, self.fault, self.detail = self.fault is not kind, kind, detail
             self._failing_since = min(self._failing_since, now)
             cooldown = 2 * self._cooldown or limits.initial_cooldown
             self._cooldown = min(cooldown, limits.max_cooldown)

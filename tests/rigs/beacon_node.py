@@ -2,18 +2,21 @@
 that can be gone, lag or lie.
 """
 
+import json
 import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, replace
+from pathlib import Path
 from typing import Any
 
 from eth_utils.crypto import keccak
 
 from explorer.demo.beacon_server import (
     PREFIX,
+    Answer,
     Content,
     LightClientData,
     beacon_server,
@@ -187,10 +190,20 @@ class BeaconNode:
 
     def _answer(self, path: str) -> Content:
         self.paths.append(path)
-        name = re.split("[/?]", path.removeprefix(PREFIX))[0]
+        is_object = path.startswith(PREFIX)
+        name = re.split("[/?]", path.removeprefix(PREFIX))[0 if is_object else -1]
         self.calls[name] += 1
         history = self._history or self._rig.history
         return self._fault(name, light_client_content(path, history, self._rig.stand_in))
+
+
+ANSWERS = Path(__file__).parent / "beacon_answers"
+
+
+def client_answer(client: str, name: str) -> Answer:
+    """What a client of the beacon chain answers; the folder's README says where it is from."""
+    row = json.loads((ANSWERS / f"{client}.json").read_text())[name]
+    return Answer(row["status"], row["body"].encode(), row["content_type"])
 
 
 def forged_hash(rig: BeaconRig) -> Fault:
@@ -198,7 +211,7 @@ def forged_hash(rig: BeaconRig) -> Fault:
 
     def fault(name: str, content: Content) -> Content:
         update = rig.last_update
-        if name != "finality_update" or update is None or isinstance(content, int):
+        if name != "finality_update" or update is None or not isinstance(content, bytes):
             return content
         return content.replace(update.finalized.block_hash, keccak(b"another block"))
 
@@ -214,7 +227,7 @@ def future_signature(rig: BeaconRig) -> Fault:
     """Claim a slot of the signature that has not begun. It is not signed."""
 
     def fault(name: str, content: Content) -> Content:
-        if name != "finality_update" or isinstance(content, int):
+        if name != "finality_update" or not isinstance(content, bytes):
             return content
         now = int(time.time()) - rig.facts.genesis_time
         return content[:-8] + (now + 1_000_000).to_bytes(8, "little")

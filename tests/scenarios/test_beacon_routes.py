@@ -19,6 +19,7 @@ from tests.rigs.beacon_node import (
     FULU,
     BeaconNode,
     BeaconRig,
+    client_answer,
     empty_updates,
     forged_hash,
     future_signature,
@@ -32,6 +33,7 @@ from tests.rigs.service import (
     HOLDER_BALANCE,
     HORIZON,
     SIGNER,
+    Process,
     Service,
     accounts,
     request,
@@ -510,6 +512,7 @@ class SmallRoute(BeaconRoute):
     """With one beacon node, and a chain behind three nodes of which one may lie."""
 
     liar: Node
+    prover: Process
 
     def pass_periods(self, count: int) -> None:
         for _ in range(count):
@@ -540,8 +543,8 @@ NewSmallRoute = Callable[..., SmallRoute]
 def small_route(
     new_service: NewService, new_chain: NewChain, new_node: NewNode
 ) -> Iterator[NewSmallRoute]:
-    """Takes the rig's forks, which of them the registry knows, its maximum age, and the chain's
-    settings.
+    """Takes the rig's forks, which of them the registry knows, its maximum age, that of the beacon
+    chain, and the chain's settings.
     """
     with ExitStack() as stack:
 
@@ -549,12 +552,13 @@ def small_route(
             forks: Sequence[Fork] = ONE_FORK,
             known: slice = slice(None),
             max_age: int = MAX_AGE,
+            age: int = 0,
             **settings: float,
         ) -> SmallRoute:
             l1, other = (new_chain(chain, age=5 * DAY) for chain in (L1, OTHER))
             l1.mine(20)
             service, liar = new_service(), new_node(other)
-            rig = BeaconRig(l1, forks=forks)
+            rig = BeaconRig(l1, forks=forks, age=age)
             node = stack.enter_context(closing(BeaconNode(rig)))
             checkpoint = rig.checkpoint(CHECKPOINT)
             rig.finalize("latest")  # names the next committee
@@ -571,8 +575,7 @@ def small_route(
                 "beacon", l1, other, rig=rig, checkpoint=checkpoint, max_age=max_age, forks=versions
             )
             service.serve()
-            service.prove()
-            return SmallRoute(service, l1, other, rig, node, liar)
+            return SmallRoute(service, l1, other, rig, node, liar, service.prove())
 
         yield start
 
@@ -631,6 +634,23 @@ def test_updates_for_many_periods_take_several_transactions(
     route.service.manage(*command, *nodes, "--unverifiable")
     word = route.other.call(other, "accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
     assert int.from_bytes(word) == HOLDER_BALANCE
+
+
+def test_a_registry_that_has_only_begun_goes_on_after_a_restart(small_route: NewSmallRoute) -> None:
+    """Its beacon node was synchronized from the checkpoint, so it lacks the period before and
+    answers 500: the new prover asks for the checkpoint then.
+    """
+    route = small_route(age=SLOTS_PER_PERIOD)
+    batch, _ = route.submit_final()
+    route.service.wait(batch)
+    route.prover.stop()
+    missing = client_answer("lodestar_2024", "missing period")
+    route.node.falsify(lambda name, content: missing if name == "updates" else content)
+    batch, block = route.submit_final()
+    with route.service.prove():
+        route.service.wait(batch)
+    assert route.service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
+    assert route.node.calls["updates"]
 
 
 def test_a_registry_is_kept_awake_while_the_daily_budget_is_spent(

@@ -1,14 +1,14 @@
 """Requests to beacon nodes: fail-over, cool-downs, and errors without addresses."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from explorer.demo.beacon_server import Content
+from explorer.demo.beacon_server import Answer, Content
 from queries.chain.beacon_node import MAX_UPDATES, BeaconNodes
 from queries.chain.errors import (
     BeaconAnswersInvalidError,
@@ -19,8 +19,8 @@ from queries.chain.errors import (
 )
 from queries.config.limits import Limits
 from queries.config.routes import Chain, NodeAddress
-from queries.proving.beacon import Update, UpdateError, check_update
-from tests.rigs.beacon_node import BeaconNode, BeaconRig, Fault
+from queries.proving.beacon import SLOTS_PER_PERIOD, Update, UpdateError, check_update
+from tests.rigs.beacon_node import BeaconNode, BeaconRig, Fault, client_answer
 from tests.scenarios.fixtures import NewChain
 
 pytestmark = pytest.mark.no_database
@@ -59,7 +59,7 @@ def test_a_node_returns_all_three_objects(rig: BeaconRig, two_nodes: list[Beacon
     assert nodes.finality_update().finalized.beacon.slot == rig.slot_of(FINAL)
     (update,) = nodes.updates(0, 1)
     assert update.next_committee == rig.stand_in.members(1).committee
-    with pytest.raises(BeaconAnswersInvalidError, match="It has no update of period 5"):
+    with pytest.raises(BeaconObjectUnknownError, match="do not have the updates from period 5 on"):
         nodes.updates(5, 3)
 
 
@@ -108,7 +108,12 @@ FAULTS: list[tuple[Content, type[ChainError]]] = [
     (400, BeaconNodesRefuseError),
     (406, BeaconNodesRefuseError),
     (429, BeaconNodesRefuseError),
+    (500, BeaconObjectUnknownError),
     (503, BeaconNodesRefuseError),
+    (Answer(500, b"Internal Server Error", "text/html"), BeaconNodesRefuseError),
+    (Answer(500, b'{"message": "Internal server error"}'), BeaconNodesRefuseError),
+    (Answer(500, b'{"code": 500, "message": 5}'), BeaconNodesRefuseError),
+    (Answer(500, 2**15 * b"["), BeaconNodesRefuseError),
     (b"", BeaconAnswersInvalidError),
     (b"\0" * 30_000, BeaconAnswersInvalidError),
     (b"rubbish", BeaconAnswersInvalidError),
@@ -126,6 +131,87 @@ def test_each_fault_has_its_error_and_another_node_is_asked(
     assert "127.0.0.1" not in caught.value.sentence
     assert str(bad.url.rpartition(":")[2]) not in caught.value.sentence
     assert client(rig, bad, good).finality_update()
+
+
+LACKING = [  # which objects a client lacks, and what its users read
+    ("lodestar", "unknown checkpoint", "block 0x…: syncCommitteeWitness not available …."),
+    ("lodestar", "no finality yet", "do not have a finality update: No finality update available."),
+    ("lodestar", "missing period", "do not have the updates from period 0 on."),
+    ("lodestar", "disabled: checkpoint", "0x…: Light client server is disabled."),
+    ("lodestar", "disabled: finality", "update: Light client server is disabled."),
+    ("lodestar", "disabled: period", "on: Light client server is disabled."),
+    ("lodestar_2024", "missing period", "on: No partialUpdate available for period 1500."),
+    ("lighthouse", "unknown checkpoint", "0x…: NOT_FOUND: No LightClientBootstrap found."),
+    ("lighthouse", "no finality yet", "NOT_FOUND: No LightClientFinalityUpdate is available."),
+    ("lighthouse", "missing period", "on: NOT_FOUND: No LightClientUpdates found."),
+    ("nimbus", "unknown checkpoint", "0x…: LC bootstrap unavailable."),
+    ("nimbus", "no finality yet", "update: LC finality update unavailable."),
+    ("nimbus", "missing period", "on."),
+    ("prysm", "unknown checkpoint", "0x…: Light client bootstrap not found."),
+    ("prysm", "no finality yet", "update: No light client finality update available."),
+    ("prysm", "missing period", "on."),
+    ("prysm", "disabled: finality", "do not have a finality update."),
+    ("teku", "unknown checkpoint", "0x…: Not found."),
+    ("teku", "no finality yet", "update: Light client finality update is not available."),
+    ("teku", "missing period", "on."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("program", "name", "sentence"), LACKING, ids=[" ".join(row[:2]) for row in LACKING]
+)
+def test_what_a_node_lacks_is_an_answer_and_the_next_question_is_asked(
+    rig: BeaconRig, two_nodes: list[BeaconNode], program: str, name: str, sentence: str
+) -> None:
+    """Some clients answer 500 then. Their message is shown, and no cool-down begins."""
+    node, root = two_nodes[0], bytes.fromhex(rig.checkpoint(CHECKPOINT)[2:])
+    nodes = client(rig, node)
+    ask: dict[str, Callable[[], object]] = {
+        "checkpoint": lambda: nodes.bootstrap(root),
+        "finality": nodes.finality_update,
+        "period": lambda: nodes.updates(0, 1),
+    }
+    node.falsify(always(client_answer(program, name)))
+    with pytest.raises(BeaconObjectUnknownError) as caught:
+        next(question for key, question in ask.items() if key in name)()
+    assert caught.value.sentence.replace(root.hex()[:8], "").endswith(sentence)
+    node.recover()
+    for question in ask.values():
+        assert question()
+
+
+def test_a_question_that_a_node_rejects_starts_no_cooldown(
+    rig: BeaconRig, two_nodes: list[BeaconNode]
+) -> None:
+    nodes = client(rig, two_nodes[0])
+    two_nodes[0].falsify(always(client_answer("lighthouse", "future period")))
+    sentence = "HTTP status 400: BAD_REQUEST: Invalid sync committee period requested"
+    with pytest.raises(BeaconNodesRefuseError, match=sentence):
+        nodes.updates(0, 1)
+    two_nodes[0].recover()
+    assert nodes.updates(0, 1)
+
+
+def test_updates_may_begin_later_or_leave_one_out(
+    rig: BeaconRig, two_nodes: list[BeaconNode]
+) -> None:
+    """What follows the first gap is of no use, and another node may have the rest."""
+    poor, rich = two_nodes
+    stand_in = rig.stand_in
+    blocks = [stand_in.make_block(n * SLOTS_PER_PERIOD, 32 * b"a") for n in range(3)]
+    updates = [stand_in.update(block, block.header.slot + 1) for block in blocks]
+    entries = [list_entry(stand_in.encode_update(update)) for update in updates]
+    rich.falsify(always(b"".join(entries)))
+    poor.falsify(always(entries[1] + entries[2]))
+    sentence = "do not have the updates from period 0 on: theirs begin with period 1[.]"
+    with pytest.raises(BeaconObjectUnknownError, match=sentence):
+        client(rig, poor).updates(0, 3)
+    assert len(client(rig, poor, rich).updates(0, 3)) == 3
+    poor.falsify(always(entries[0] + entries[2]))
+    assert len(client(rig, poor, rich).updates(0, 3)) == 1
+    poor.falsify(always(entries[1] + entries[0]))
+    with pytest.raises(BeaconAnswersInvalidError):
+        client(rig, poor).updates(0, 3)
 
 
 def test_a_list_that_is_cut_off_or_has_other_periods_is_refused(
@@ -149,7 +235,11 @@ def test_a_list_that_is_cut_off_or_has_other_periods_is_refused(
 
 
 def good_list(rig: BeaconRig) -> bytes:
-    item = bytes(4) + rig.history.updates[0]
+    return list_entry(rig.history.updates[0])
+
+
+def list_entry(update: bytes) -> bytes:
+    item = bytes(4) + update
     return len(item).to_bytes(8, "little") + item
 
 
