@@ -64,15 +64,20 @@ class ChainHead:
     final_number: int
     base_fee: int = 0  # wei
     finality_fault: str = ""  # why it is not known whether later blocks are final
+    finality_state: str = ""  # a sentence: what beacon nodes have shown
 
-    def wait_reason(self, block: int) -> Reason | None:
-        """The reason why the block may not be proven yet; None if it is final."""
+    def wait_reason(self, block: int, subject: str = "") -> Reason | None:
+        """The reason why the block may not be proven yet; None if it is final. `subject` names the
+        block.
+        """
         if block <= self.final_number:
             return None
+        subject = subject or f"Block {block:,}"
         if self.finality_fault:
-            sentence = f"Block {block:,} is not known to be final: {self.finality_fault}"
+            sentence = f"{subject} is not known to be final: {self.finality_fault}"
             return Reason(WaitCode.FINALITY_UNKNOWN, sentence)
-        return Reason(WaitCode.BLOCK_NOT_FINAL, f"Block {block:,} is not final yet.")
+        state = f": {self.finality_state}" if self.finality_state else "."
+        return Reason(WaitCode.BLOCK_NOT_FINAL, f"{subject} is not final yet{state}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +89,30 @@ class CheckedFinality:
     fault: str = ""  # a sentence: why beacon nodes have shown nothing since then
 
     def final_head(self, head: ChainHead, chain: Chain) -> ChainHead:
-        """The head with this number; and with a fault if nothing became final for some time,
-        while the head moved on.
+        """The head with this number and state; and with a fault if nothing became final for some
+        time, while the head moved on.
         """
-        beacon_chain, fault = chain.beacon_chain, ""
+        beacon_chain = chain.beacon_chain
         if self.number is None:
-            fault = f"the beacon nodes of {chain.name} have shown no final block yet."
-        elif beacon_chain and head.timestamp > beacon_chain.start_of(
-            self.slot + STALE_EPOCHS * beacon_chain.slots_per_epoch
-        ):
-            newest = (
-                f"the newest block that the beacon nodes of {chain.name} have shown to be final"
+            state = f"the beacon nodes of {chain.name} have shown no final block yet."
+        else:
+            state = (
+                f"the newest block that the beacon nodes of {chain.name} have shown to be final "
+                f"is {self.number:,}."
             )
-            fault = f"{newest} is {self.number:,}."
-        if fault and self.fault:
-            fault = f"{fault} {self.fault}"
-        final_number = min(self.number or 0, head.number)
-        return replace(head, final_number=final_number, finality_fault=fault)
+        if self.fault:
+            state = f"{state} {self.fault}"
+        is_unknown = self.number is None or (
+            beacon_chain is not None
+            and head.timestamp
+            > beacon_chain.start_of(self.slot + STALE_EPOCHS * beacon_chain.slots_per_epoch)
+        )
+        return replace(
+            head,
+            final_number=min(self.number or 0, head.number),
+            finality_fault=state if is_unknown else "",
+            finality_state=state,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

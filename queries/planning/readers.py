@@ -123,7 +123,8 @@ class ChainReaders:
         finality = self.chain(registry.source).finality_for(registry.destination)
         if finality is None:
             return head
-        return replace(head, final_number=max(head.number - finality, 0), finality_fault="")
+        final_number = max(head.number - finality, 0)
+        return replace(head, final_number=final_number, finality_fault="", finality_state="")
 
     def block_at_time(self, source: int, timestamp: int) -> tuple[int | None, Reason | None]:
         """The last block at a time, or None; and what that block still waits for."""
@@ -132,12 +133,8 @@ class ChainReaders:
             sentence = f"{name} has no block after {format_timestamp(timestamp)} yet."
             return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
         block, child = self.client(source).last_block_at(timestamp, head)
-        reason = head.wait_reason(child.number)
-        if reason and reason.code == WaitCode.BLOCK_NOT_FINAL:
-            time_text = format_timestamp(timestamp)
-            sentence = f"The block after {time_text} on {name} is not final yet."
-            reason = Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
-        return block.number, reason
+        subject = f"The block after {format_timestamp(timestamp)} on {name}"
+        return block.number, head.wait_reason(child.number, subject)
 
     def set_accounts(self, header: Header, queries: Iterable[Query]) -> None:
         """Set the accounts of queries of one block by their ENS names, unsaved.

@@ -11,7 +11,14 @@ from eth_utils.crypto import keccak
 
 from queries.proving.beacon import SLOTS_PER_PERIOD
 from tests.rigs.anvil import DAY, Chain
-from tests.rigs.beacon_node import BeaconNode, BeaconRig, foreign_signature, forged_hash, other_fork
+from tests.rigs.beacon_node import (
+    BeaconNode,
+    BeaconRig,
+    client_answer,
+    foreign_signature,
+    forged_hash,
+    other_fork,
+)
 from tests.rigs.faulty_node import Node
 from tests.rigs.service import BALANCE, HOLDER, HOLDER_BALANCE, Service, accounts, wait_until
 from tests.scenarios.fixtures import Install, NewChain, NewService
@@ -143,6 +150,9 @@ def test_nodes_that_lie_together_about_finality_change_nothing(
 FAULTS: dict[str, Callable[[Followed, BeaconNode], None]] = {
     "is gone": lambda _, node: node.hang_up(),
     "lags": lambda _, node: node.fall_behind(),
+    "lacks an update": lambda _, node: node.falsify(
+        lambda *_: client_answer("lodestar", "no finality yet")
+    ),
     "fails": lambda _, node: node.falsify(lambda *_: 503),
     "sends rubbish": lambda _, node: node.falsify(lambda *_: b"rubbish"),
     "forges a hash": lambda followed, node: node.falsify(forged_hash(followed.rig)),
@@ -153,6 +163,13 @@ FAULTS: dict[str, Callable[[Followed, BeaconNode], None]] = {
     "is of another chain": lambda followed, node: node.falsify(
         foreign_chain_update(followed.l1, followed.rig)
     ),
+}
+
+
+SENTENCES = {  # what a batch's users read meanwhile
+    "is gone": "No beacon node of Chain 1337 answers",
+    "lacks an update": "do not have a finality update: No finality update available.",
+    "has a foreign committee": "The signature is not by those members about this header.",
 }
 
 
@@ -182,7 +199,15 @@ def test_a_batch_is_done_while_one_of_two_beacon_nodes_fails(
 
 
 @pytest.mark.parametrize(
-    "name", ["is gone", "lags", "forges a hash", "has a foreign committee", "is of another fork"]
+    "name",
+    [
+        "is gone",
+        "lags",
+        "lacks an update",
+        "forges a hash",
+        "has a foreign committee",
+        "is of another fork",
+    ],
 )
 def test_a_batch_waits_with_the_reason_while_all_beacon_nodes_fail(
     followed: Followed, name: str
@@ -190,8 +215,11 @@ def test_a_batch_waits_with_the_reason_while_all_beacon_nodes_fail(
     for node in followed.beacon_nodes:
         FAULTS[name](followed, node)
     batch, block = followed.submit_new_block()
-    final = followed.service.wait_for(batch, "block_not_final")
-    assert final["waitsFor"] == f"Block {block:,} is not final yet."
+    waiting = followed.service.wait_for(batch, "block_not_final")["waitsFor"]
+    shown = "the newest block that the beacon nodes of Chain 1337 have shown to be final is "
+    assert waiting.startswith(f"Block {block:,} is not final yet: {shown}")
+    if sentence := SENTENCES.get(name):
+        followed.service.wait_for_sentence(batch, sentence)
     followed.rig.finalize(block)
     followed.l1.mine(1, 100)  # more than five epochs
     followed.await_polls()
