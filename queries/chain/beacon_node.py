@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from queries.chain.errors import (
@@ -63,10 +63,16 @@ class BeaconNode:
             NodeHealth(f"Beacon node {address.number} of {chain.name}", chain, batch_size=1),
         )
         self.session = BoundedSession(address.url, chain.limits)
-        self.session.headers["Accept"] = "application/octet-stream"
         self._address, self._deadline = urlsplit(address.url), deadline
 
-    def get(self, path: str) -> bytes:
+    def get_json(self, path: str) -> Any:
+        """The data at this path that nodes serve as JSON alone, or `NodeError`."""
+        try:
+            return json.loads(self.get(path, "application/json"))["data"]
+        except (ValueError, LookupError, TypeError, RecursionError):
+            raise NodeError(BeaconAnswersInvalidError) from None
+
+    def get(self, path: str, media_type: str = "application/octet-stream") -> bytes:
         """The content at this path, or `NodeError`."""
         path, _, query = path.partition("?")
         url = self._address._replace(
@@ -76,7 +82,7 @@ class BeaconNode:
         if not self.health.allow_request() or time.monotonic() >= self._deadline:
             raise NodeError(self.health.fault or BeaconNodesUnreachableError, self.health.detail)
         try:
-            response = self.session.get(url.geturl())
+            response = self.session.get(url.geturl(), headers={"Accept": media_type})
         except REQUEST_ERRORS as error:
             # A time-out too: no other question is cheaper.
             self.health.record_failure(BeaconNodesUnreachableError)

@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from accounts.wording import format_duration
+from queries.chain.beacon_configuration import compare_configuration
 from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
@@ -15,9 +16,10 @@ from queries.chain.errors import (
     BeaconObjectUnknownError,
     ChainError,
     CheckpointTooOldError,
+    NodeError,
 )
 from queries.chain.light_client import LightClientState, advance, begin
-from queries.config.routes import Chain
+from queries.config.routes import Chain, NodeAddress
 from queries.management.setup_check import CheckResult
 from queries.proving.beacon import MAX_COMMITTEE_AGE
 from queries.proving.sync_committees import MEMBERS
@@ -53,12 +55,39 @@ def check_light_client(chain: Chain, stored: LightClientState | None) -> Iterato
                 state = advance(stored or begin(nodes), nodes, source)
             except ChainError as error:
                 yield CheckResult(subject, ok=False, sentence=add_beacon_advice(error))
+                if not isinstance(error, BeaconNodesUnreachableError):
+                    yield from check_configuration(chain, node)
                 continue
             has_begun, sentence = True, _describe(state, nodes)
             if is_old := nodes.slot_age(state.finalized_slot) > chain.limits.head_max_age:
                 sentence += ". Check that it keeps up with the chain."
             yield CheckResult(subject, ok=not is_old, sentence=sentence)
+            yield from check_configuration(chain, node)
     yield _check_checkpoint(chain, has_begun=has_begun)
+
+
+def check_configuration(chain: Chain, node: NodeAddress) -> Iterator[CheckResult]:
+    """Compare slots and forks with the node's: what is wrong of those to come shows only when they
+    begin.
+    """
+    subject = f"{chain.name}, forks of beacon node {node.number}"
+    try:
+        comparison = compare_configuration(chain, node)
+    except NodeError as error:
+        sentence = f"It does not show its configuration, so forks are not compared{error.detail}."
+        yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
+        return
+    if comparison.differences:
+        sentence = (
+            f"Its configuration is not as known here: {'; '.join(comparison.differences)}. Check "
+            "that the node is of this chain and up to date, and compare `beacon_chain`, if "
+            "ROUTES_FILE has it, with the configuration that the network publishes."
+        )
+        yield CheckResult(subject, ok=False, sentence=sentence)
+    for sentence in comparison.hints:
+        yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
+    if not comparison.differences and not comparison.hints:
+        yield CheckResult(subject, ok=True, sentence="as known here; no other one is announced")
 
 
 def _describe(state: LightClientState, nodes: BeaconNodes) -> str:

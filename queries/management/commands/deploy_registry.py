@@ -50,7 +50,7 @@ from queries.management.base import (
     configured_routes,
     configured_signer,
 )
-from queries.management.light_client_check import LOOK_UP, add_beacon_advice
+from queries.management.light_client_check import LOOK_UP, add_beacon_advice, check_configuration
 from queries.management.sending import TransactionFailedError, send_and_wait
 from queries.management.setup_check import add_advice
 from queries.planning.dry_runs import GasEstimate
@@ -152,6 +152,7 @@ class Command(OperatorCommand):
         with closing(ChainClient(chain)) as destination:
             _check_deployable(registry, source, destination)
             if not destination.code(registry.address):
+                self._check_forks(registry, source)
                 self.report(
                     f"The registry will take headers until {format_time(registry.horizon)}. Only "
                     "that ends its events verifier: no proof can stop it, if a fork changes the "
@@ -206,6 +207,17 @@ class Command(OperatorCommand):
             )
         cost = short_amount(receipt.cost, chain.currency)
         return f"Deployed in block {receipt.block:,}, for {receipt.gas_used:,} gas, {cost}."
+
+    def _check_forks(self, registry: Registry, source: Chain) -> None:
+        """Compare the forks of a beacon registry, which can never change, with those of nodes."""
+        if registry.kind is not RegistryKind.BEACON:
+            return
+        for node in source.beacon:
+            for result in check_configuration(source, node):
+                if not result.ok:
+                    raise CommandError(f"{result.subject}: {result.sentence}")
+                if result.is_hint:
+                    self.report(f"{result.subject}: {result.sentence}")
 
     def _show_cost(self, data: bytes, destination: ChainClient, signer: Signer) -> None:
         estimate = estimate_deployment(destination, signer.address, data)

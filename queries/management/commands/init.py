@@ -427,7 +427,6 @@ def _genesis_validators_root(chain: Chain, address: NodeAddress) -> bytes:
     or TypeError if the answer is malformed.
     """
     node = BeaconNode(chain, address, math.inf)
-    with closing(node.session) as session:
-        session.headers["Accept"] = "application/json"  # nodes do not serve it as SSZ
-        body = json.loads(node.get("/eth/v1/beacon/genesis"))
-    return bytes.fromhex(body["data"]["genesis_validators_root"].removeprefix("0x"))
+    with closing(node.session):
+        genesis = node.get_json("/eth/v1/beacon/genesis")
+    return bytes.fromhex(genesis["genesis_validators_root"].removeprefix("0x"))

@@ -1,5 +1,6 @@
 """Commands deploy beacon registries where their chains allow it, or say in a sentence why not."""
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 from django.conf import LazySettings
 
 from accounts.wording import DAY
+from explorer.demo.beacon_server import Content
 from explorer.demo.beacon_stand_in import BeaconStandIn
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.registry_checks import has_built_code
@@ -20,13 +22,14 @@ from queries.config.routes_file import RoutesFileError
 from queries.proving.beacon_chains import BEACON_CHAINS
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
 from tests.rigs.anvil import Chain
-from tests.rigs.beacon_node import SLOT_SECONDS, BeaconNode, KnownChainRig
+from tests.rigs.beacon_node import SLOT_SECONDS, BeaconNode, Fault, KnownChainRig
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
 ETHEREUM, GOERLI = 1, 5  # a beacon chain is known of the first one
 NOWHERE = "http://127.0.0.1:1"
 ROOT = f"0x{32 * 'a5'}"
+FULU_EPOCH = 411_392
 BEACON = (f'beacon = ["{NOWHERE}/beacon"]', f'beacon_checkpoint = "{ROOT}"')
 NEW = ("--source", str(ETHEREUM), "--destination", str(CHAIN_ID), "--kind", "beacon")
 CHECKPOINT = ("--checkpoint", ROOT)
@@ -70,7 +73,15 @@ def test_a_beacon_registry_is_deployed_with_the_known_forks(
         lines = f'beacon = ["{beacon.url}"]', f'beacon_checkpoint = "{root}"'
         setup.add_chain(ETHEREUM, "Ethereum", [ethereum.url], *lines)
         setup.add_chain(CHAIN_ID, "Local", [node.url])
+        beacon.falsify(with_fork("0x06000001", FULU_EPOCH))
+        refused = setup.run("deploy_registry", *NEW, "--checkpoint", root)
+        assert "FAILED: Ethereum, forks of beacon node 1: " in refused
+        assert "begins the fork 0x06000001, not the fork 0x06000000. " in refused
+        assert "Deploying" not in refused
+        beacon.falsify(with_fork("0x07000000", 8_000_000))
         printed = setup.run("deploy_registry", *NEW, "--checkpoint", root)
+        announced = "It announces the fork 0x07000000 for 2118-"
+        assert f"Ethereum, forks of beacon node 1: {announced}" in printed
         setup.add(f"[[registries]]{printed.partition('[[registries]]')[2]}")
         (registry,) = read_routes(setup.file).registries.values()
         forks = BEACON_CHAINS[ETHEREUM].forks
@@ -83,7 +94,31 @@ def test_a_beacon_registry_is_deployed_with_the_known_forks(
         cost = setup.run("cost", "--gas-price-gwei", "1")
         assert "The registry and its events verifier are deployed." in cost
         assert re.search("321 updates a year: .* ETH, which you pay", cost)
-        assert f"begins with the checkpoint {root}" in setup.run("check_setup")
+        checked = setup.run("check_setup")
+        assert f"begins with the checkpoint {root}" in checked
+        assert forks_line(checked).startswith("hint ")
+        assert announced in forks_line(checked)
+        beacon.recover()
+        assert forks_line(setup.run("check_setup")).startswith("ok ")
+
+
+def forks_line(printed: str) -> str:
+    (line,) = (line for line in printed.splitlines() if "forks of beacon node" in line)
+    return line
+
+
+def with_fork(version: str, epoch: int) -> Fault:
+    """Have the node's configuration name another fork at the end, or the last one differently."""
+
+    def fault(name: str, content: Content) -> Content:
+        if name != "fork_schedule" or not isinstance(content, bytes):
+            return content
+        rows = json.loads(content)["data"]
+        kept = [row for row in rows if row["epoch"] != str(epoch)]
+        row = {"current_version": version, "epoch": str(epoch)}
+        return json.dumps({"data": [*kept, row]}).encode()
+
+    return fault
 
 
 def test_a_checkpoint_that_is_unknown_or_old_is_refused_before_anything_is_sent(
