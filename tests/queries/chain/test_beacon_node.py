@@ -1,5 +1,6 @@
 """Requests to beacon nodes: fail-over, cool-downs, and errors without addresses."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -178,6 +179,18 @@ def test_what_a_node_lacks_is_an_answer_and_the_next_question_is_asked(
     node.recover()
     for question in ask.values():
         assert question()
+
+
+def test_a_nodes_message_shows_no_address_and_has_an_end(
+    rig: BeaconRig, two_nodes: list[BeaconNode]
+) -> None:
+    text = f"nothing at https://node.example/hunter2 for k3y{32 * 'a'}, {500 * 'so '}"
+    body = json.dumps({"code": 500, "message": text}).encode()
+    two_nodes[0].falsify(always(Answer(500, body)))
+    with pytest.raises(BeaconObjectUnknownError) as caught:
+        client(rig, two_nodes[0]).finality_update()
+    assert "a finality update: nothing at … for … so so" in caught.value.sentence
+    assert len(caught.value.sentence) < 300
 
 
 def test_a_question_that_a_node_rejects_starts_no_cooldown(
