@@ -446,8 +446,9 @@ def test_a_batch_waits_while_all_beacon_nodes_fail(route: Route, fault: str) -> 
         spoil(route, node, fault, block)
     route.finalize(block + 1)
     batch = route.submit(block)
+    waits = {"finality_unknown", "block_not_final"}
+    wait_until(lambda: route.service.status(batch)["waitCode"] in waits)
     route.await_polls()
-    assert route.service.status(batch)["waitCode"] in {"finality_unknown", "block_not_final"}
     assert not route.service.is_proven(HOLDER, block, route=(L1, OTHER))
     for node in (route.node, route.second):
         node.recover()
