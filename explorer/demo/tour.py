@@ -259,7 +259,8 @@ Three things to try
 2. In another terminal, in this folder, prove a token balance. The guides use these variables too.
    curl -sSO {site}/tacitus.py
    export TACITUS_URL={site} TACITUS_KEY={key}
-   export SOURCE={CHAIN_B} SOURCE_NODE={chains.b.url} DESTINATION={CHAIN_A} NODE={chains.a.url}
+   export SOURCE={CHAIN_B} SOURCE_RPC_URL={chains.b.url}
+   export DESTINATION={CHAIN_A} RPC_URL={chains.a.url}
    export REGISTRY={chains.attested_registry}
    export VERIFIER={verifier_address(chains.attested_registry)}
    export TOKEN={chains.token} BLOCK={_final_number(chains.b)}

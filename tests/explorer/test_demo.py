@@ -215,14 +215,18 @@ def test_the_suggested_commands_and_the_vote_of_the_guide_work(
     names = _exports(demo)
     attested = next(route for route in Tacitus(demo.site).routes() if route.kind == "attested")
     assert names["REGISTRY"] == attested.registry
-    balance = LocalNode(names["SOURCE_NODE"]).rpc.ask("eth_getBalance", names["HOLDER"], "latest")
+    # npm replaces some variables, such as NODE.
+    printed = _shell(f"export {_assignments(names)}; npx -c env", tmp_path).stdout
+    assert {*_assignments(names).split()} <= {*printed.split()}
+    source = LocalNode(names["SOURCE_RPC_URL"])
+    balance = source.rpc.ask("eth_getBalance", names["HOLDER"], "latest")
     assert int(balance, 16)  # for the commands of the guide about deliveries
     script = code_of(demo.site, "contracts", "mkdir vote").split("\n", 2)[2]  # without npm install
     (programs := clone / "node_modules" / ".bin").mkdir(parents=True)
     for program, folder in (("solcjs", "queries/contracts"), ("cast", "tests/js")):
         installed = repository / folder / "node_modules" / ".bin" / program
         (programs / program).symlink_to(installed.resolve())
-    output = _shell("\n".join([*(f"{k}={v}" for k, v in names.items()), script]), clone).stdout
+    output = _shell(f"{_assignments(names)}\n{script}", clone).stdout
     assert output.splitlines()[-1].split()[0] == str(HOLDINGS[2])
 
 
@@ -248,7 +252,7 @@ def test_the_commands_of_the_guide_about_events_work(demo: Demo, tmp_path: Path)
         assert re.search(rf"LOG:\d+:0 {settings['TOKEN']} (0x0*3e8|1000)\n", output), output
     curl = run("sh", code("/submit-batch-query \\"), tmp_path, **settings)
     assert "internalId" in curl
-    reading = (settings["NODE"], settings["VERIFIER"], settings["SOURCE_NODE"], transaction)
+    reading = (settings["RPC_URL"], settings["VERIFIER"], settings["SOURCE_RPC_URL"], transaction)
     assert run("python", code("read_log.py"), tmp_path, *reading) == "True\n"
 
 
@@ -273,6 +277,10 @@ def _exports(demo: Demo) -> dict[str, str]:
     """The variables that the second suggestion sets."""
     exports = re.findall(r"^   export (.+)$", demo.output, re.MULTILINE)
     return dict(pair.split("=", 1) for line in exports for pair in line.split())
+
+
+def _assignments(variables: dict[str, str]) -> str:
+    return " ".join(f"{name}={value}" for name, value in variables.items())
 
 
 def _shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
