@@ -176,9 +176,9 @@ def test_examples_use_this_servers_routes(client: Client) -> None:
     record_head(SEPOLIA, number=5_186_077, timestamp=1)
     for address in ("/docs/first-fact", "/docs/first-fact.md"):
         text = client.get(address).text
-        assert "block:5186050" in text
+        assert "BLOCK=5186050" in text
         assert "http://testserver/submit-batch-query" in text
         assert "Sepolia" in text
         assert ROUTES.registries[SEPOLIA, SEPOLIA].address in text
-        for value in ("31337", "127.0.0.1", "Demo A", "block:17"):  # the demo's
+        for value in ("31337", "127.0.0.1", "Demo A", "BLOCK=17"):  # the demo's
             assert value not in text, value
