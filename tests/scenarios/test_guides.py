@@ -60,7 +60,8 @@ def batch(live: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[str,
 
 def _named_block(live: Service) -> str:
     """The block that the first guide names by now."""
-    return re.findall(r"BLOCK=(\d+)", code_of(live.url, "first-fact", "export BLOCK"))[0]
+    (block,) = re.findall(r"BLOCK=(\d+)", code_of(live.url, "first-fact", "export BLOCK"))
+    return str(block)
 
 
 def test_the_curl_commands_show_the_proven_balance(
@@ -142,8 +143,7 @@ def test_a_program_gets_a_key_with_a_signature(live: Service, tmp_path: Path, li
 
 
 def test_the_slot_command_finds_an_entry_of_a_mapping(live: Service, tmp_path: Path) -> None:
-    solc = REPOSITORY / "tests" / "forge" / "solc"
-    (tmp_path / "foundry.toml").write_text(f'[profile.default]\nsrc = "."\nsolc = "{solc}"\n')
+    _use_local_compiler(tmp_path)
     (tmp_path / "MyToken.sol").write_text(
         "contract MyToken { uint256[3] before; mapping(address => uint256) balances; }"
     )
@@ -214,22 +214,10 @@ def test_the_integration_works_as_it_is_written(live: Service, tmp_path: Path) -
     assert {*by_language} == {"sh", "python", "solidity", "json"}
     (contract,), (program,) = by_language["solidity"], by_language["python"]
     (tmp_path / "Balances.sol").write_text(contract)
-    solc = REPOSITORY / "tests" / "forge" / "solc"
-    (tmp_path / "foundry.toml").write_text(f'[profile.default]\nsrc = "."\nsolc = "{solc}"\n')
+    _use_local_compiler(tmp_path)
     token = live.chain.deploy("DemoToken", ["address[]", "uint256[]"], [[HOLDER], [TOKENS]])
     block = live.chain.head
-    variables = {
-        "TACITUS_KEY": live.keys[0],
-        "TACITUS_URL": live.url,
-        "SOURCE": f"{live.chain.id}",
-        "DESTINATION": f"{live.chain.id}",
-        "SOURCE_RPC_URL": live.chain.url,
-        "RPC_URL": live.chain.url,
-        "REGISTRY": live.registries[live.chain.id, live.chain.id],
-        "TOKEN": token,
-        "HOLDER": HOLDER,
-        "BLOCK": f"{block}",
-    }
+    variables = _variables(live) | {"TOKEN": token, "BLOCK": f"{block}"}
     printed = run("sh", "".join(by_language["sh"]), tmp_path, **variables)
     assert printed.count(f"{TOKENS}\n") == 3  # from `wait`, the contract and the registry
     assert f"{int(live.chain.header(block)['timestamp'], 16)} [" in printed
@@ -257,10 +245,43 @@ def test_a_delivery_works_as_it_is_written(live: Service, tmp_path: Path) -> Non
     commands = re.findall(
         r"^```sh.*?\n(.*?)^```", _with_node(live.chain, page), re.MULTILINE | re.DOTALL
     )
-    solc = REPOSITORY / "tests" / "forge" / "solc"
-    (tmp_path / "foundry.toml").write_text(f'[profile.default]\nsrc = "."\nsolc = "{solc}"\n')
+    _use_local_compiler(tmp_path)
     head = live.chain.head
-    variables = {
+    printed = run("sh", "".join(commands), tmp_path, **_variables(live)).splitlines()
+    *_, number, feed, delivery, catch_up = printed
+    assert ("every 300 blocks" in feed, catch_up.split()) == (True, ["catch-up", "latest"])
+    assert delivery.split()[:3] == ["deliver", "update(uint256)", "of"]
+    assert f"{HOLDER_BALANCE}" in [line.split(" ")[0] for line in printed]
+    assert head < int(number) <= live.chain.head
+
+
+def test_a_chain_of_commands_ends_if_the_contract_was_not_deployed(
+    live: Service, tmp_path: Path
+) -> None:
+    """With forge as npm installs it, which exits with 0, and with the programs in its packages."""
+    modules = REPOSITORY / "tests" / "js" / "node_modules"
+    (tmp_path / "node_modules").symlink_to(modules)
+    _use_local_compiler(tmp_path)
+    page = requests.get(f"{live.url}/docs/integrate.md", timeout=30).text
+    (path,) = re.findall("`(export PATH=.*?)`", page)
+    with pytest.raises(AssertionError):
+        run("sh", f"{path}\nforge nonsense", tmp_path)
+    variables = _variables(live) | {"RPC_URL": "http://127.0.0.1:1"}
+    for guide in ("integrate", "deliver"):
+        with pytest.raises(AssertionError, match="Connection refused"):
+            run("sh", code_of(live.url, guide, "feed create --file"), tmp_path, **variables)
+        assert (tmp_path / "deployed.txt").exists()
+        assert not (tmp_path / "feed.toml").exists()
+
+
+def _use_local_compiler(folder: Path) -> None:
+    solc = REPOSITORY / "tests" / "forge" / "solc"
+    (folder / "foundry.toml").write_text(f'[profile.default]\nsrc = "."\nsolc = "{solc}"\n')
+
+
+def _variables(live: Service) -> dict[str, str]:
+    """Those that the guides have the reader export."""
+    return {
         "TACITUS_KEY": live.keys[0],
         "TACITUS_URL": live.url,
         "SOURCE": f"{live.chain.id}",
@@ -270,12 +291,6 @@ def test_a_delivery_works_as_it_is_written(live: Service, tmp_path: Path) -> Non
         "REGISTRY": live.registries[live.chain.id, live.chain.id],
         "HOLDER": HOLDER,
     }
-    printed = run("sh", "".join(commands), tmp_path, **variables).splitlines()
-    *_, number, feed, delivery, catch_up = printed
-    assert ("every 300 blocks" in feed, catch_up.split()) == (True, ["catch-up", "latest"])
-    assert delivery.split()[:3] == ["deliver", "update(uint256)", "of"]
-    assert f"{HOLDER_BALANCE}" in [line.split(" ")[0] for line in printed]
-    assert head < int(number) <= live.chain.head
 
 
 async def _tools(client: Client) -> list[str]:
