@@ -25,8 +25,8 @@ from queries.config.registries import Registry, RegistryKind, derived_address
 
 GUIDE_GROUPS = {  # as in the README
     "You write a dApp": (
-        "first-fact", "integrate", "contracts", "events", "deliver", "api", "status", "webhooks",
-        "how-it-works", "faq", "glossary",
+        "first-fact", "integrate", "contracts", "testing", "events", "deliver", "api", "status",
+        "webhooks", "how-it-works", "faq", "glossary",
     ),
     "You run it for others": (
         "running", "operating", "public-networks", "beacon-routes", "configuration", "security",
@@ -35,7 +35,8 @@ GUIDE_GROUPS = {  # as in the README
 }  # fmt: skip
 GUIDES = tuple(name for names in GUIDE_GROUPS.values() for name in names)
 LOCALIZED_GUIDES = {
-    "first-fact", "integrate", "contracts", "events", "deliver", "api", "webhooks", "proofs",
+    "first-fact", "integrate", "contracts", "testing", "events", "deliver", "api", "webhooks",
+    "proofs",
 }  # fmt: skip
 FOLDER = settings.BASE_DIR / "explorer" / "docs"
 

@@ -274,9 +274,36 @@ def test_a_chain_of_commands_ends_if_the_contract_was_not_deployed(
         assert not (tmp_path / "feed.toml").exists()
 
 
-def _use_local_compiler(folder: Path) -> None:
+def test_a_contract_is_tested_on_a_fork_as_it_is_written(live: Service, tmp_path: Path) -> None:
+    """At a block that is final when it is asked for."""
+
+    def code(text: str) -> str:
+        return code_of(live.url, "testing", text)
+
+    token = live.chain.deploy("DemoToken", ["address[]", "uint256[]"], [[HOLDER], [TOKENS]])
+    deployed = live.chain.head
+    wait_until(lambda: int(live.chain.header("finalized")["number"], 16) >= deployed)
+    run("sh", code("tacitus-contracts.tgz"), tmp_path)
+    _use_local_compiler(tmp_path, code("remappings"))
+    sources = {"src/TokenBalances.sol": "TokenBalances {", "test/Fork.t.sol": "ForkTest {"}
+    for path, text in sources.items():
+        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).write_text(code(f"contract {text}"))
+    commands = (
+        code("block-number finalized"),
+        "export BLOCK",
+        "SLOT=$(python3 tacitus.py slot 3 --key $HOLDER)",
+        "ROUTE='--from '$SOURCE' --to '$DESTINATION",
+        "python3 tacitus.py submit $ROUTE --block $BLOCK --account $TOKEN --slot $SLOT --wait",
+        code("--fork-url"),
+    )
+    printed = run("sh", "\n".join(commands), tmp_path, **_variables(live) | {"TOKEN": token})
+    assert "1 tests passed, 0 failed, 0 skipped" in printed
+
+
+def _use_local_compiler(folder: Path, settings: str = "[profile.default]\nsrc = '.'") -> None:
     solc = REPOSITORY / "tests" / "forge" / "solc"
-    (folder / "foundry.toml").write_text(f'[profile.default]\nsrc = "."\nsolc = "{solc}"\n')
+    (folder / "foundry.toml").write_text(f'{settings}\nsolc = "{solc}"\n')
 
 
 def _variables(live: Service) -> dict[str, str]:

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.no_database
 FORGE = Path(__file__).parents[2] / "forge"
 BINARIES = Path(__file__).parents[2] / "js" / "node_modules" / ".bin"
 CONTRACTS = Path(__file__).parents[3] / "queries" / "contracts"
+TESTING = Path(__file__).parents[3] / "explorer" / "docs" / "testing.md"
 
 
 def run(*command: str | Path, folder: Path, **variables: str) -> str:
@@ -107,48 +108,59 @@ def test_the_npm_package_has_what_it_exports(package: Path) -> None:
     assert licence.read_bytes() == (CONTRACTS.parents[1] / "LICENSE").read_bytes()
 
 
-def readme_examples(package: Path, *marks: str) -> list[str]:
-    """The first examples in the package's README that contain these texts."""
-    readme = (package / "node_modules" / "tacitus-contracts" / "README.md").read_text()
-    blocks = re.findall(r"```\w+\n(.*?)```", readme, re.DOTALL)
-    return [next(block for block in blocks if mark in block) for mark in marks]
+def examples(document: Path, *marks: str) -> list[str]:
+    """The only example in the document that contains each of these texts."""
+    blocks = re.findall(r"```[^\n]*\n(.*?)```", document.read_text(), re.DOTALL)
+    found = [[block for block in blocks if mark in block] for mark in marks]
+    assert [len(matches) for matches in found] == [1] * len(marks), marks
+    return [block for (block,) in found]
 
 
-def test_a_forge_project_tests_its_contract_as_the_packages_readme_says(package: Path) -> None:
-    """With npm's compiler instead of a download."""
-    marks = ("remappings", "contract Holders ", "contract HoldersTest ", "env node")
-    settings, contract, test, compiler = readme_examples(package, *marks)
-    (package / "foundry.toml").write_text(f"{settings}offline = true\n")
-    for name, source in (("src/Holders.sol", contract), ("test/Holders.t.sol", test)):
-        (package / name).parent.mkdir()
-        (package / name).write_text(source)
-    (package / "solc.cjs").write_text(compiler)
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content)
+
+
+def test_a_forge_project_tests_its_contract_as_the_guide_says(package: Path) -> None:
+    """With npm's compiler instead of a download. The contract of the package's README compiles."""
+    marks = ("remappings", "contract TokenBalances ", "contract TokenBalancesTest ", "env node")
+    settings, contract, test, compiler = examples(TESTING, *marks)
+    (holders,) = examples(CONTRACTS / "README.md", "contract Holders ")
+    files = {
+        "foundry.toml": f'{settings}solc = "./solc.cjs"\noffline = true\n',
+        "src/TokenBalances.sol": contract,
+        "src/Holders.sol": holders,
+        "test/TokenBalances.t.sol": test,
+        "solc.cjs": compiler,
+    }
+    write(package, files)
     (package / "solc.cjs").chmod(0o755)
     (package / "node_modules" / "solc").symlink_to(CONTRACTS / "node_modules" / "solc")
-    output = run(BINARIES / "forge", "test", "--use", "./solc.cjs", folder=package)
-    assert "1 tests passed, 0 failed, 0 skipped" in output
+    output = run(BINARIES / "forge", "test", folder=package)
+    assert "2 tests passed, 0 failed, 0 skipped" in output
 
 
-def test_a_hardhat_project_compiles_with_the_package_as_its_readme_says(package: Path) -> None:
+def test_a_hardhat_project_tests_its_contract_as_the_guide_says(package: Path) -> None:
     """With npm's compiler instead of a download."""
-    settings, contract = readme_examples(package, "npmFilesToBuild", "contract Holders ")
-    modules = BINARIES.parent
-    for name in ("hardhat", "@nomicfoundation"):
-        (package / "node_modules" / name).symlink_to(modules / name)
-    compiler = json.dumps(str(CONTRACTS / "node_modules" / "solc" / "soljson.js"))
-    settings = re.sub('version: "[^"]+"', f'version: "0.8.37", path: {compiler}', settings)
-    (package / "hardhat.config.ts").write_text(settings)
-    (package / "package.json").write_text('{"type": "module"}')
-    (package / "contracts").mkdir()
-    (package / "contracts" / "Holders.sol").write_text(contract)
-    run(BINARIES / "hardhat", "build", folder=package)
-    artifacts = package / "artifacts"
-    for file, function in (
-        ("contracts/Holders.sol/Holders.json", "heldAt"),
-        ("tacitus-contracts/interfaces/MockFactsRegistry.sol/MockFactsRegistry.json", "setSlot"),
-    ):
-        artifact = json.loads((artifacts / file).read_text())
-        assert function in {entry.get("name") for entry in artifact["abi"]}, file
+    marks = ("npmFilesToBuild", "createRequire", "contract TokenBalances ", "viem.deployContract")
+    settings, compiler, contract, test = examples(TESTING, *marks)
+    first_line, _, path = compiler.partition("\n\n")
+    settings = f"{first_line}\n{settings}".replace('"0.8.37",\n', f'"0.8.37",\n{path}')
+    files = {
+        "package.json": '{"type": "module"}',
+        "hardhat.config.ts": settings,
+        "contracts/TokenBalances.sol": contract,
+        "test/TokenBalances.ts": test,
+    }
+    write(package, files)
+    modules = package / "node_modules"
+    for name in ("hardhat", "viem", "@nomicfoundation"):
+        (modules / name).symlink_to(BINARIES.parent / name)
+    (modules / "solc").symlink_to(CONTRACTS / "node_modules" / "solc")
+    (modules / "tacitus").symlink_to(CONTRACTS.parent / "client" / "typescript")
+    output = run(BINARIES / "hardhat", "test", folder=package)
+    assert "1 passing" in output
 
 
 def test_the_interfaces_compile_with_the_oldest_compiler_that_they_name(tmp_path: Path) -> None:
