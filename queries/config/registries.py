@@ -283,7 +283,7 @@ CONSTRUCTORS: dict[RegistryKind, tuple[tuple[str, str, str], ...]] = {
         ("genesis_validators_root", "bytes32", "genesisValidatorsRoot()"),
         ("checkpoint", "bytes32", "checkpoint()"),
         ("max_age", "uint256", "maxAge()"),
-        ("fork_table", "(uint64,bytes4,uint16,uint16,uint16,uint16)[]", "forks()"),
+        ("fork_table", "(uint64,bytes4,uint32,uint32,uint32,uint32)[]", "forks()"),
     ),
 }
 

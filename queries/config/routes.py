@@ -223,7 +223,7 @@ def _read_chain(chain_id: int, table: object, folder: Path, limits: Limits) -> C
     if chain.beacon and not chain.beacon_checkpoint:
         raise_routes_error(
             f"{location}.beacon_checkpoint",
-            "it must be set beside `beacon`: the root of a finalized block of the last two weeks",
+            "it must be set beside `beacon`: the root of a finalized block of the last seven days",
         )
     if chain.beacon_checkpoint and not chain.beacon:
         raise_routes_error(

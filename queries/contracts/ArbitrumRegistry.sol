@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {CompactHeader} from "./CompactHeader.sol";
 import {FactsRegistry} from "./FactsRegistry.sol";
 import {HASH, Header} from "./Header.sol";
-import {HeaderField} from "./interfaces/IFactsRegistry.sol";
+import {HeaderField, IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
 
 /// @notice The contract on the parent chain that decides which assertions about an Arbitrum chain are
 /// confirmed.
@@ -50,6 +50,11 @@ contract ArbitrumRegistry is FactsRegistry {
         if (chainId != sourceChainId_) revert OutboxOfAnotherChain(address(outbox_), chainId);
         sourceChainId = sourceChainId_;
         outbox = outbox_;
+    }
+
+    /// @inheritdoc IFactsRegistry
+    function describe() external view returns (bytes32, uint256, bytes32, uint256) {
+        return ("arbitrum", sourceChainId, bytes32(uint256(uint160(address(outbox)))), HORIZON);
     }
 
     /// @dev The outbox has no hashes by number.

@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {CompactHeader} from "./CompactHeader.sol";
 import {FactsRegistry} from "./FactsRegistry.sol";
+import {IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
 
 /// @title A chain's past, proven to another chain by attestations of m of n signers
 /// @notice Block hashes are attested by EIP-712 signatures. The signers are fixed at deployment;
@@ -98,6 +99,11 @@ contract AttestedRegistry is FactsRegistry {
         sourceChainId = sourceChainId_;
         threshold = threshold_;
         validUntil = validUntil_;
+    }
+
+    /// @inheritdoc IFactsRegistry
+    function describe() external view returns (bytes32, uint256, bytes32, uint256) {
+        return ("attested", sourceChainId, keccak256(abi.encode(_signers, threshold, validUntil)), HORIZON);
     }
 
     /// @notice All signers, in ascending order.

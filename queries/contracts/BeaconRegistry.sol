@@ -5,6 +5,7 @@ import {uint64At, wordAt} from "./Calldata.sol";
 import {CompactHeader} from "./CompactHeader.sol";
 import {FactsRegistry} from "./FactsRegistry.sol";
 import {HASH, Header} from "./Header.sol";
+import {IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
 import {ZEROS, askPrecompile, hashPair, littleEndian, rootOf} from "./Sha256.sol";
 import {
     G1_ADD,
@@ -26,10 +27,10 @@ import {
 struct Fork {
     uint64 firstSlot;
     bytes4 version;
-    uint16 finalizedRoot; // in the state: the root of the finalized block
-    uint16 nextCommittee; // in the state
-    uint16 currentCommittee; // in the state
-    uint16 blockHash; // in a block's body: the hash of the execution block
+    uint32 finalizedRoot; // in the state: the root of the finalized block
+    uint32 nextCommittee; // in the state
+    uint32 currentCommittee; // in the state
+    uint32 blockHash; // in a block's body: the hash of the execution block
 }
 
 /// @title A beacon chain's past, proven to another chain by its sync committees
@@ -37,8 +38,8 @@ struct Fork {
 /// before it, and the first from a checkpoint, which is fixed at deployment. Block hashes are those of
 /// finalized blocks. You trust that two thirds of a committee are honest, which nothing but the honesty of
 /// most validators ensures, and the checkpoint: compare it with other sources before you rely on this
-/// registry. Nobody owns it. It stops for good if it learns no committee for `maxAge`, or at a fork
-/// that it does not know; what is proven stays.
+/// registry. Nobody owns it. It stops for good if it learns no committee for `maxAge`, at a fork that it
+/// does not know, or once two hashes are recorded for one slot and somebody shows it; what is proven stays.
 contract BeaconRegistry is FactsRegistry {
     /// @notice From one to four forks are expected, in ascending order.
     error ForksMalformed();
@@ -76,6 +77,13 @@ contract BeaconRegistry is FactsRegistry {
     /// @notice The state does not have this next committee.
     /// @param root The committee's root.
     error NotTheNextCommittee(bytes32 root);
+    /// @notice A contradiction was shown, so no update is taken any more.
+    /// @param slot The slot of which two hashes are recorded.
+    error Contradicted(uint256 slot);
+    /// @notice These are not two different hashes that are recorded for one slot.
+    /// @param first The one.
+    /// @param second The other.
+    error NotAContradiction(bytes32 first, bytes32 second);
     /// @notice Another committee of this period was proven; the first one stays.
     /// @param period The period.
     /// @param known The root of the known one.
@@ -90,6 +98,12 @@ contract BeaconRegistry is FactsRegistry {
     /// @param period The period.
     /// @param committee Its root.
     event CommitteeRecorded(uint256 indexed period, bytes32 committee);
+    /// @notice Two hashes are recorded for one slot, so a committee has signed a false one. The registry takes
+    /// no update any more.
+    /// @param slot The slot.
+    /// @param first The one.
+    /// @param second The other.
+    event Contradiction(uint256 indexed slot, bytes32 first, bytes32 second);
 
     uint256 private constant MAX_ABSENT = 170;
     uint256 private constant SLOTS_PER_PERIOD = 8192;
@@ -116,11 +130,14 @@ contract BeaconRegistry is FactsRegistry {
     /// @notice The root of the committee of a period of 8,192 slots.
     /// @return The root; zero where none is known.
     mapping(uint256 period => bytes32) public committees;
-    /// @notice Whether a block's hash is recorded.
-    /// @return Whether it is.
-    mapping(bytes32 blockHash => bool) public recorded;
+    /// @notice The recorded hashes, each with the first slot for which it was recorded.
+    /// @return The slot; zero if the hash is not recorded.
+    mapping(bytes32 blockHash => uint256) public recorded;
+    /// @notice The slot of which two hashes were shown to be recorded. From then on no update is taken.
+    /// @return The slot; zero if none was shown.
+    uint256 public contradictedSlot;
 
-    // Each fork in a word: uint64 first slot, bytes4 version, four uint16 indexes. As immutables, because to
+    // Each fork in a word: uint64 first slot, bytes4 version, four uint32 indexes. As immutables, because to
     // read storage would cost 2,100 gas each.
     uint256 private immutable _fork0;
     uint256 private immutable _fork1;
@@ -153,9 +170,9 @@ contract BeaconRegistry is FactsRegistry {
         for (uint256 i = 0; i < count; ++i) {
             Fork memory fork = forks_[i];
             if (i > 0 && fork.firstSlot <= forks_[i - 1].firstSlot) revert ForksMalformed();
-            words[i] = uint256(fork.firstSlot) << 96 | uint256(uint32(fork.version)) << 64
-                | uint256(fork.finalizedRoot) << 48 | uint256(fork.nextCommittee) << 32
-                | uint256(fork.currentCommittee) << 16 | uint256(fork.blockHash);
+            words[i] = uint256(fork.firstSlot) << 160 | uint256(uint32(fork.version)) << 128
+                | uint256(fork.finalizedRoot) << 96 | uint256(fork.nextCommittee) << 64
+                | uint256(fork.currentCommittee) << 32 | uint256(fork.blockHash);
             _forks.push(fork);
         }
         (_fork0, _fork1, _fork2, _fork3) = (words[0], words[1], words[2], words[3]);
@@ -166,6 +183,11 @@ contract BeaconRegistry is FactsRegistry {
         checkpoint = checkpoint_;
         maxAge = maxAge_;
         _tryPrecompiles();
+    }
+
+    /// @inheritdoc IFactsRegistry
+    function describe() external view returns (bytes32, uint256, bytes32, uint256) {
+        return ("beacon", sourceChainId, checkpoint, HORIZON);
     }
 
     /// @notice The forks that this registry knows. At another one it stops.
@@ -185,7 +207,7 @@ contract BeaconRegistry is FactsRegistry {
         uint256 slot = uint64At(4);
         bytes32 committee = wordAt(4 + 80);
         (bytes32 state, uint256 cursor) =
-            rootOf(committee, _forkAt(slot) >> 16 & 0xffff, 4 + 80 + 32);
+            rootOf(committee, _forkAt(slot) >> 32 & 0xffffffff, 4 + 80 + 32);
         if (cursor != msg.data.length) revert ProofEndMismatch(cursor, msg.data.length);
         bytes32 root = _headerRoot(4, state);
         if (root != checkpoint) revert NotTheCheckpoint(root);
@@ -215,7 +237,8 @@ contract BeaconRegistry is FactsRegistry {
             uint256 finalized = uint64At(FINALIZED);
             uint256 attested = uint64At(ATTESTED);
             uint256 period = attested / SLOTS_PER_PERIOD;
-            if (recorded[blockHash] && (committee == 0 || committees[period + 1] == committee)) return;
+            if (recorded[blockHash] != 0 && (committee == 0 || committees[period + 1] == committee)) return;
+            if (contradictedSlot != 0) revert Contradicted(contradictedSlot);
             uint256 signature = uint64At(SIGNATURE_SLOT);
             if (finalized > attested || attested >= signature) {
                 revert SlotsOutOfOrder(finalized, attested, signature);
@@ -224,23 +247,38 @@ contract BeaconRegistry is FactsRegistry {
             if (block.timestamp - _startOf(attested) > maxAge) revert UpdateTooOld(attested);
 
             uint256 fork = _forkAt(attested);
-            (bytes32 root, uint256 cursor) = _finalizedRoot(_forkAt(finalized) & 0xffff);
+            (bytes32 root, uint256 cursor) = _finalizedRoot(_forkAt(finalized) & 0xffffffff);
             bytes32 state;
-            (state, cursor) = rootOf(root, fork >> 48 & 0xffff, cursor);
+            (state, cursor) = rootOf(root, fork >> 96 & 0xffffffff, cursor);
             root = _signingRoot(_headerRoot(ATTESTED, state), signature);
             cursor = _checkCommittee(signature / SLOTS_PER_PERIOD, root, cursor);
 
             if (committee != 0) {
-                (root, cursor) = rootOf(committee, fork >> 32 & 0xffff, cursor);
+                (root, cursor) = rootOf(committee, fork >> 64 & 0xffffffff, cursor);
                 if (root != state) revert NotTheNextCommittee(committee);
                 if (finalized / SLOTS_PER_PERIOD != period) revert NextCommitteeNotFinal(period);
                 _recordCommittee(period + 1, committee);
             }
             if (cursor != msg.data.length) revert ProofEndMismatch(cursor, msg.data.length);
-            if (recorded[blockHash]) return;
-            recorded[blockHash] = true;
+            if (recorded[blockHash] != 0) return;
+            recorded[blockHash] = finalized;
             emit BlockRecorded(finalized, blockHash);
         }
+    }
+
+    /// @notice Shows that two hashes are recorded for one slot, and so ends updates: a committee has signed a
+    /// false hash, and may have signed others. Which one is false is not known here, so both stay recorded.
+    /// Anyone may call it.
+    /// @param first The one.
+    /// @param second The other.
+    function contradict(bytes32 first, bytes32 second) external {
+        uint256 slot = recorded[first];
+        if (slot == 0 || first == second || recorded[second] != slot) {
+            revert NotAContradiction(first, second);
+        }
+        if (contradictedSlot != 0) return;
+        contradictedSlot = slot;
+        emit Contradiction(slot, first, second);
     }
 
     // Where the parts of an update stand in the calldata
@@ -276,7 +314,7 @@ contract BeaconRegistry is FactsRegistry {
     /// the signature's.
     function _signingRoot(bytes32 root, uint256 signatureSlot) private view returns (bytes32) {
         unchecked {
-            bytes32 version = bytes32(_forkAt(signatureSlot - 1) >> 64 << 224);
+            bytes32 version = bytes32(_forkAt(signatureSlot - 1) >> 128 << 224);
             bytes32 forkRoot = hashPair(version, genesisValidatorsRoot);
             return hashPair(root, SYNC_COMMITTEE_DOMAIN | forkRoot >> 32);
         }
@@ -323,10 +361,10 @@ contract BeaconRegistry is FactsRegistry {
 
     /// @dev The fork of a slot, packed.
     function _forkAt(uint256 slot) private view returns (uint256) {
-        if (slot >= _fork3 >> 96) return _fork3;
-        if (slot >= _fork2 >> 96) return _fork2;
-        if (slot >= _fork1 >> 96) return _fork1;
-        if (slot >= _fork0 >> 96) return _fork0;
+        if (slot >= _fork3 >> 160) return _fork3;
+        if (slot >= _fork2 >> 160) return _fork2;
+        if (slot >= _fork1 >> 160) return _fork1;
+        if (slot >= _fork0 >> 160) return _fork0;
         revert SlotBeforeForks(slot);
     }
 
@@ -350,7 +388,7 @@ contract BeaconRegistry is FactsRegistry {
 
     /// @dev The number is read from the header that has this hash.
     function _isKnown(Header header) internal view override returns (bool) {
-        return recorded[bytes32(header.get(HASH))];
+        return recorded[bytes32(header.get(HASH))] != 0;
     }
 
     /// @dev The source chain's beacon roots are not known here.

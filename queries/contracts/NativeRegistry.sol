@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {CompactHeader} from "./CompactHeader.sol";
 import {FactsRegistry} from "./FactsRegistry.sol";
+import {IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
 
 /// @title A chain's past, proven to the chain itself
 /// @notice Block hashes come from the chain: the newest 256 from BLOCKHASH, the others of the
@@ -13,6 +14,11 @@ contract NativeRegistry is FactsRegistry {
 
     /// @param horizon From which time on headers are refused, in seconds.
     constructor(uint256 horizon) CompactHeader(horizon) {}
+
+    /// @inheritdoc IFactsRegistry
+    function describe() external view returns (bytes32, uint256, bytes32, uint256) {
+        return ("native", block.chainid, 0, HORIZON);
+    }
 
     /// @dev Zero means that there is no hash, as the history contract answers for blocks that it never saw.
     function _knownHash(uint256 number) internal view override returns (bytes32 hash) {

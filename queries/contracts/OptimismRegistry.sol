@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {CompactHeader} from "./CompactHeader.sol";
 import {FactsRegistry} from "./FactsRegistry.sol";
+import {IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
 
 /// @notice What an OP-stack chain knows of its L1: the block that its current block derives from.
 interface IL1Block {
@@ -31,6 +32,11 @@ contract OptimismRegistry is FactsRegistry {
 
     /// @param horizon From which time on headers are refused, in seconds.
     constructor(uint256 horizon) CompactHeader(horizon) {}
+
+    /// @inheritdoc IFactsRegistry
+    function describe() external view returns (bytes32, uint256, bytes32, uint256) {
+        return ("optimism", 0, bytes32(uint256(uint160(address(L1_BLOCK)))), HORIZON);
+    }
 
     /// @notice Permanently records the hash of the newest L1 block that this chain knows. Does nothing
     /// if a hash of this number is recorded already, or if there is no hash yet. Anyone may call it.

@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {CompactHeader} from "./CompactHeader.sol";
 import {FactsRegistry} from "./FactsRegistry.sol";
 import {HASH, Header} from "./Header.sol";
+import {IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
 
 /// @notice A dispute game of an OP-stack chain: a claim about what the chain's state is.
 interface IDisputeGame {
@@ -37,6 +38,10 @@ interface IOptimismPortal {
     /// @notice The configuration of its chain.
     /// @return The contract.
     function systemConfig() external view returns (ISystemConfig);
+    /// @notice Whether games claim super roots, which hold outputs of several chains. Older versions do not
+    /// have this function: theirs claim outputs.
+    /// @return Whether they do.
+    function superRootsActive() external view returns (bool);
 }
 
 /// @title An OP-stack chain's past, proven to the L1 it settles on
@@ -51,6 +56,9 @@ contract OutputRegistry is FactsRegistry {
     /// @notice The portal's AnchorStateRegistry does not call this game's claim valid, or not yet.
     /// @param game The game.
     error GameNotValid(address game);
+    /// @notice The portal says that its games claim super roots, so an output alone proves nothing.
+    /// @param game The game.
+    error SuperRootNeeded(address game);
     /// @notice The super root provided does not hash to the game's root claim.
     /// @param game The game.
     /// @param rootClaim What it claims.
@@ -97,12 +105,18 @@ contract OutputRegistry is FactsRegistry {
         portal = portal_;
     }
 
+    /// @inheritdoc IFactsRegistry
+    function describe() external view returns (bytes32, uint256, bytes32, uint256) {
+        return ("output", sourceChainId, bytes32(uint256(uint160(address(portal)))), HORIZON);
+    }
+
     /// @notice Records the hash of the block that a valid game claims. It stays recorded even if the
     /// game is blacklisted later; repeating the call reverts then. Anyone may call it.
     /// @param game The game. Its root claim is the hash of the output, or of a super root with it. The
     /// output's hash is keccak256(abi.encode(bytes32(0), stateRoot, messagePasserStorageRoot, blockHash)).
     /// @param superRoot The super root: uint8 1, uint64 time, and for each chain uint256 id, 32 hash of
-    /// its output. Empty if the game claims an output.
+    /// its output. Empty if the game claims an output, which is refused while the portal says that its
+    /// games claim super roots.
     /// @param stateRoot The state root of the block.
     /// @param messagePasserStorageRoot The storage root of the L2ToL1MessagePasser after the block.
     /// @param blockHash The hash of the block.
@@ -122,6 +136,8 @@ contract OutputRegistry is FactsRegistry {
                 revert NotTheClaimedSuperRoot(address(game), claimed);
             }
             claimed = _outputIn(superRoot);
+        } else if (_needsSuperRoot()) {
+            revert SuperRootNeeded(address(game));
         }
         bytes32 output = keccak256(
             abi.encode(bytes32(0), stateRoot, messagePasserStorageRoot, blockHash)
@@ -130,6 +146,16 @@ contract OutputRegistry is FactsRegistry {
         if (recorded[blockHash]) return;
         recorded[blockHash] = true;
         emit OutputRecorded(address(game), blockHash);
+    }
+
+    /// @dev Whether the portal says that its games claim super roots. Several portals may then share an
+    /// AnchorStateRegistry, which would call a game about another chain's output valid here. An older portal
+    /// reverts or answers nothing. A sender who has the question run out of gas keeps a 63rd of what it
+    /// got, with which nothing can be recorded.
+    function _needsSuperRoot() private view returns (bool) {
+        (bool success, bytes memory answer) =
+            address(portal).staticcall(abi.encodeCall(IOptimismPortal.superRootsActive, ()));
+        return success && answer.length == 32 && uint256(bytes32(answer)) != 0;
     }
 
     /// @dev The hash of this chain's output in a super root.

@@ -28,13 +28,13 @@ LOOK_UP = (
     "Ask a node that you trust for the root of a finalized block "
     "(/eth/v1/beacon/headers/finalized), and compare it with a block explorer."
 )
-NEW_CHECKPOINT = f"Set `beacon_checkpoint` to one of the last two weeks. {LOOK_UP}"
+NEW_CHECKPOINT = f"Set `beacon_checkpoint` to one of the last seven days. {LOOK_UP}"
 ADVICE: dict[type[ChainError], str] = {
     BeaconNodesUnreachableError: "Check that it runs, and that `beacon` in ROUTES_FILE has its "
     "address.",
     BeaconNodesRefuseError: "Name another one in ROUTES_FILE, or enable its light client server.",
-    BeaconObjectUnknownError: "Check that the checkpoint is of this chain and of the last two "
-    f"weeks, and that the node serves light clients. {LOOK_UP}",
+    BeaconObjectUnknownError: "Check that the checkpoint is of this chain and of the last seven "
+    f"days, and that the node serves light clients. {LOOK_UP}",
     BeaconAnswersInvalidError: "Check that the checkpoint, and `beacon` and `beacon_chain` in "
     "ROUTES_FILE, are of the same chain, or name another node.",
     CheckpointTooOldError: LOOK_UP,

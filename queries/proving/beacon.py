@@ -36,7 +36,7 @@ from queries.proving.sync_committees import (
 
 BEGIN_SELECTOR, UPDATE_SELECTOR = keccak256(b"begin()")[:4], keccak256(b"update()")[:4]
 SLOTS_PER_PERIOD = 8192
-MAX_COMMITTEE_AGE = 14 * 86_400  # seconds; later, the keys of its members may have leaked
+MAX_COMMITTEE_AGE = 7 * 86_400  # seconds; later, the keys of its members may have leaked
 DOMAIN_SYNC_COMMITTEE = bytes.fromhex("07000000")
 HEADER_BYTES = 8 + 8 + 3 * WORD
 AGGREGATE_BYTES = MEMBERS // 8 + SIGNATURE_BYTES

@@ -110,7 +110,7 @@ def _differences(chain: BeaconChain, known: BeaconChain, max_age: int) -> Iterat
         )
     yield from _fork_differences(chain.forks, known.forks)
     if max_age > MAX_COMMITTEE_AGE:
-        yield f"the maximum age is {max_age:,} seconds, more than {MAX_COMMITTEE_AGE:,} (14 days)"
+        yield f"the maximum age is {max_age:,} seconds, more than {MAX_COMMITTEE_AGE:,} (7 days)"
 
 
 def _fork_differences(forks: tuple[Fork, ...], known_forks: tuple[Fork, ...]) -> Iterator[str]:

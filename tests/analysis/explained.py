@@ -49,7 +49,7 @@ EXPLAINED = (
     Explained("assembly", "Informational", ("BeaconRegistry._tryPrecompiles",),
         "The position of an array of zeros in memory, for the precompiles."),
     Explained("timestamp", "Low", ("BeaconRegistry.update",),
-        "A slot has begun or not, and two weeks have passed or not: seconds do not matter."),
+        "A slot has begun or not, and seven days have passed or not: seconds do not matter."),
     Explained("assembly", "Informational", ("NativeRegistry._ask",),
         "The system contracts take a bare word. Success and the length of one word are checked;"
         " a hash of zero is never known."),

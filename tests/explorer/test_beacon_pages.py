@@ -162,7 +162,7 @@ def test_a_registrys_page_compares_it_with_the_known_beacon_chain() -> None:
     for sentence in (
         "The genesis time is 1, not 1655733600.",
         "The fork 0x90000076 has blockHash 18, not 2856.",
-        "The maximum age is 1,000,000,000 seconds, more than 1,209,600 (14 days).",
+        "The maximum age is 1,000,000,000 seconds, more than 604,800 (7 days).",
     ):
         assert sentence in words
 

@@ -107,7 +107,7 @@ class BeaconRig:
         forks of these versions, or all.
         """
         facts = self.facts
-        fork_type = "(uint64,bytes4,uint16,uint16,uint16,uint16)[]"
+        fork_type = "(uint64,bytes4,uint32,uint32,uint32,uint32)[]"
         types = ["uint256", "uint256", "bytes32", "bytes32", "uint256", fork_type]
         root = bytes.fromhex(checkpoint[2:])
         values = [

@@ -40,7 +40,7 @@ FORGED: list[tuple[Registry, str]] = [
     ),
     (
         _registry(max_age=10_000 * DAY),
-        "the maximum age is 864,000,000 seconds, more than 1,209,600 (14 days)",
+        "the maximum age is 864,000,000 seconds, more than 604,800 (7 days)",
     ),
     (
         _registry(ELECTRA, replace(FULU, block_hash=GRAFFITI)),

@@ -298,7 +298,7 @@ def test_a_checkpoint_that_is_too_old_is_refused(
 ) -> None:
     chain = new_chain()
     chain.mine(20)
-    rig = BeaconRig(chain, age=14 * DAY)
+    rig = BeaconRig(chain, age=7 * DAY)
     rig.finalize(15)
     service = new_service()
     with closing(BeaconNode(rig)) as node:
@@ -308,7 +308,7 @@ def test_a_checkpoint_that_is_too_old_is_refused(
         printed = check_setup(service, fails=True)
         assert "not ok  Chain 31337, checkpoint" in printed
         assert "The checkpoint of Chain 31337 is 15 days old" in printed
-        assert "Set `beacon_checkpoint` to one of the last two weeks" in printed
+        assert "Set `beacon_checkpoint` to one of the last seven days" in printed
         young = rig.checkpoint(CHECKPOINT)
         printed = check_setup(service, fails=True, beacon_checkpoint=young)
         assert "with block 15; 512 of 512 validators signed" in printed

@@ -46,12 +46,12 @@ class Route:
 
 # keccak256 of the creation code of this version's contracts, without constructor arguments.
 CODE_HASHES = {
-    "NativeRegistry": "169afe1219316439489bbc518693211d8ceb83898acc9508ccc9b93c675d4b9a",
-    "OptimismRegistry": "7a6e187958a2df0e4af08b7303cb60d4d64f5f777e5a0a7c97ef2df7da85700d",
-    "OutputRegistry": "3aaf4e6eb7f663481935ccd3e98078c29e947aaa54bc1ec1eded3394bfc0cb29",
-    "ArbitrumRegistry": "a6ba634b54a04784f7c0fa195cff7d8f5fbd62e509c52105f7c94e8c9ad159c6",
-    "BeaconRegistry": "a19be96d60e09336cbf3eb97d40048d1bea41904627c045996372adbf50ab4a4",
-    "AttestedRegistry": "49f7fc272f3bbbbe3286cd4480863bf82ac7f9f2130ee6c0c6cf1e59e1547cd6",
+    "NativeRegistry": "1b34d37b5c7469e5d63f5274f069cfd0d173d66306d34cb4c1aea36ce628bf8f",
+    "OptimismRegistry": "78de8e6e759ff91f89fdd58072bf39dc42d6b10c7dda19db3646d041e1642309",
+    "OutputRegistry": "651a862b6dac57998d97361c8fbcc88c90a114a33c731b4713986843e5647d04",
+    "ArbitrumRegistry": "e6914700e87487b9245fe94c3cb080e119332159786590fcc6bb93cf48ea6c9c",
+    "BeaconRegistry": "01ff1f6a227c8d31c6b6ec8523318f75e8ad9318150b4a3144a4763e65d861f1",
+    "AttestedRegistry": "76704111952143ac3ec71b1594806edecf00a3674b023c931ce574400f0496e1",
     "EventsVerifier": "95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4",
     "FactsLookup": "3b555f3db9229413fc2e17ce2363768e54a4ff3e9506a9b73ae6822b43564630",
 }

@@ -1167,6 +1167,24 @@ export declare const factsRegistryAbi: readonly [{
     readonly stateMutability: "view";
     readonly type: "function";
 }, {
+    readonly inputs: readonly [];
+    readonly name: "describe";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "bytes32";
+    }, {
+        readonly name: "";
+        readonly type: "uint256";
+    }, {
+        readonly name: "";
+        readonly type: "bytes32";
+    }, {
+        readonly name: "";
+        readonly type: "uint256";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
     readonly inputs: readonly [{
         readonly name: "blockNumber";
         readonly type: "uint256";
@@ -2500,12 +2518,12 @@ export declare const registryContracts: {
     readonly attested: "AttestedRegistry";
 };
 export declare const codeHashes: {
-    readonly NativeRegistry: "0x169afe1219316439489bbc518693211d8ceb83898acc9508ccc9b93c675d4b9a";
-    readonly OptimismRegistry: "0x7a6e187958a2df0e4af08b7303cb60d4d64f5f777e5a0a7c97ef2df7da85700d";
-    readonly OutputRegistry: "0x3aaf4e6eb7f663481935ccd3e98078c29e947aaa54bc1ec1eded3394bfc0cb29";
-    readonly ArbitrumRegistry: "0xa6ba634b54a04784f7c0fa195cff7d8f5fbd62e509c52105f7c94e8c9ad159c6";
-    readonly BeaconRegistry: "0xa19be96d60e09336cbf3eb97d40048d1bea41904627c045996372adbf50ab4a4";
-    readonly AttestedRegistry: "0x49f7fc272f3bbbbe3286cd4480863bf82ac7f9f2130ee6c0c6cf1e59e1547cd6";
+    readonly NativeRegistry: "0x1b34d37b5c7469e5d63f5274f069cfd0d173d66306d34cb4c1aea36ce628bf8f";
+    readonly OptimismRegistry: "0x78de8e6e759ff91f89fdd58072bf39dc42d6b10c7dda19db3646d041e1642309";
+    readonly OutputRegistry: "0x651a862b6dac57998d97361c8fbcc88c90a114a33c731b4713986843e5647d04";
+    readonly ArbitrumRegistry: "0xe6914700e87487b9245fe94c3cb080e119332159786590fcc6bb93cf48ea6c9c";
+    readonly BeaconRegistry: "0x01ff1f6a227c8d31c6b6ec8523318f75e8ad9318150b4a3144a4763e65d861f1";
+    readonly AttestedRegistry: "0x76704111952143ac3ec71b1594806edecf00a3674b023c931ce574400f0496e1";
     readonly EventsVerifier: "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4";
     readonly FactsLookup: "0x3b555f3db9229413fc2e17ce2363768e54a4ff3e9506a9b73ae6822b43564630";
 };
@@ -2527,7 +2545,7 @@ export declare const beaconChains: {
         readonly forks: readonly [readonly [4243456, "0x90000073", 105, 55, 54, 812], readonly [7118848, "0x90000074", 169, 87, 86, 812], readonly [8724480, "0x90000075", 169, 87, 86, 812], readonly [11296768, "0x90000076", 735, 2946, 2945, 2856]];
     };
 };
-export declare const maxCommitteeAge: 1209600;
+export declare const maxCommitteeAge: 604800;
 export declare const create2Prefix: "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000";
 /** What not all errors have: `path` is of an invalid value, `step` of a rejection, and `retryAfter` in seconds. */
 export interface ErrorDetails {

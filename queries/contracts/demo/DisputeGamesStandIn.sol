@@ -45,6 +45,8 @@ contract DisputeGamesStandIn {
     /// @notice Games created until then are retired.
     uint64 public retirementTimestamp;
 
+    bool private _knowsSuperRoots;
+    bool private _superRootsActive;
     mapping(DisputeGameStandIn game => uint32) private _types;
     mapping(DisputeGameStandIn game => bool) private _isWon;
 
@@ -82,6 +84,11 @@ contract DisputeGamesStandIn {
         paused = paused_;
     }
 
+    /// @notice Makes it a portal of newer games, which claim super roots, or outputs.
+    function setSuperRootsActive(bool active) external {
+        (_knowsSuperRoots, _superRootsActive) = (true, active);
+    }
+
     /// @notice Changes the delay that it reports.
     function setDelay(uint256 delay) external {
         disputeGameFinalityDelaySeconds = delay;
@@ -95,6 +102,12 @@ contract DisputeGamesStandIn {
     /// @notice Whether the guardian has retired a game.
     function isGameRetired(DisputeGameStandIn game) public view returns (bool) {
         return game.createdAt() <= retirementTimestamp;
+    }
+
+    /// @notice Whether its games claim super roots. At first it lacks this function, as older portals do.
+    function superRootsActive() external view returns (bool) {
+        require(_knowsSuperRoots);
+        return _superRootsActive;
     }
 
     /// @notice It is its own AnchorStateRegistry.

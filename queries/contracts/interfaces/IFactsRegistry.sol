@@ -255,6 +255,21 @@ interface IFactsRegistry {
     /// @return timestamp The time, in seconds.
     function stateHorizon() external view returns (uint256 timestamp);
 
+    /// @notice What this registry is, for a contract that compares it when it is deployed with the one that
+    /// it expects. That finds a mistaken address, not a deceiver: another contract can say the same. Only
+    /// the address of a registry proves its code and what it says here.
+    /// @return kind "native", "optimism", "output", "arbitrum", "beacon" or "attested".
+    /// @return sourceChainId The chain whose past this is. An optimism registry does not know the id of its
+    /// chain's L1: zero.
+    /// @return basis Where its block hashes come from. Of an optimism, output or arbitrum registry the
+    /// contract that it asks: the predeploy, the portal or the outbox. Of a beacon registry its checkpoint.
+    /// Of an attested one keccak256(abi.encode(signers, threshold, validUntil)). Of a native one zero.
+    /// @return horizon Its `HORIZON`.
+    function describe()
+        external
+        view
+        returns (bytes32 kind, uint256 sourceChainId, bytes32 basis, uint256 horizon);
+
     // Proving
 
     /// @notice Verify the sections after the selector and store their facts, all or none.

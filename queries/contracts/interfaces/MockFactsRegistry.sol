@@ -28,7 +28,19 @@ contract MockFactsRegistry is IFactsRegistry {
     /// @inheritdoc IFactsRegistry
     uint256 public constant override stateHorizon = HORIZON;
 
+    bytes32 private _kind = "native";
+    uint256 private _sourceChainId = block.chainid;
+    bytes32 private _basis;
+
     // Setting
+
+    /// @notice Sets what `describe` returns. At first that is a native registry.
+    /// @param kind The kind.
+    /// @param sourceChainId The source chain.
+    /// @param basis Where block hashes come from.
+    function setDescription(bytes32 kind, uint256 sourceChainId, bytes32 basis) external {
+        (_kind, _sourceChainId, _basis) = (kind, sourceChainId, basis);
+    }
 
     /// @notice Proves all four fields of an account.
     /// @param account The account.
@@ -198,6 +210,16 @@ contract MockFactsRegistry is IFactsRegistry {
         bytes32 value;
         (proven, value) = _word(_timestampKey(timestamp));
         return (proven, uint256(value));
+    }
+
+    /// @inheritdoc IFactsRegistry
+    function describe()
+        external
+        view
+        override
+        returns (bytes32 kind, uint256 sourceChainId, bytes32 basis, uint256 horizon)
+    {
+        return (_kind, _sourceChainId, _basis, HORIZON);
     }
 
     /// @inheritdoc IFactsRegistry

@@ -95,7 +95,7 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--checkpoint",
             metavar="0x…",
-            help="the root of a finalized beacon block of the last two weeks (beacon)",
+            help="the root of a finalized beacon block of the last seven days (beacon)",
         )
         parser.add_argument(
             "--lookup-urls",

@@ -97,7 +97,7 @@ THROUGH_L1 = (
 def _checkpoint_hint(name: str) -> str:
     """What a checkpoint is, and where to look up one of this network."""
     return (
-        "A checkpoint is the root of a finalized block of the last two weeks. Your beacon node "
+        "A checkpoint is the root of a finalized block of the last seven days. Your beacon node "
         "shows one at /eth/v1/beacon/headers/finalized: compare it with two explorers of the "
         f"beacon chain, such as {BEACON_EXPLORERS[NETWORKS[name].chain]}."
     )
@@ -142,7 +142,7 @@ class Command(OperatorCommand):
             action="append",
             default=[],
             metavar="NAME=0x…",
-            help="the root of a finalized beacon block of the last two weeks, beside --beacon",
+            help="the root of a finalized beacon block of the last seven days, beside --beacon",
         )
         parser.add_argument("--signers", help="0x…,0x…, if a route needs an attested registry")
         parser.add_argument(

@@ -8,7 +8,14 @@ from itertools import count
 from py_arkworks_bls12381 import G1Point, G2Point, Scalar
 
 from explorer.demo.beacon_stand_in import BeaconStandIn, Members, StandInBlock, branch_at
-from queries.proving.beacon import DOMAIN_SYNC_COMMITTEE, BeaconHeader, FinalizedBlock, deneb
+from queries.proving.beacon import (
+    DOMAIN_SYNC_COMMITTEE,
+    BeaconHeader,
+    FinalizedBlock,
+    begin_call,
+    deneb,
+    update_call,
+)
 from queries.proving.ssz import WORD, ZERO, hash_pair
 from queries.proving.sync_committees import MEMBERS, SyncCommittee
 from tests.queries.attacks.beacon_setup_attacks import SETUP_ATTACKS
@@ -23,6 +30,7 @@ from tests.queries.attacks.beacon_sources import (
     STAND_IN,
     checkpoint_at,
     committee_of,
+    contradict_call,
     update_at,
 )
 from tests.queries.attacks.beacon_trials import (
@@ -44,12 +52,15 @@ from tests.queries.attacks.beacon_trials import (
     honest_next_committee,
     negated,
     parts_of,
+    registry_of,
     signed,
     signed_by_secret,
     with_x,
     with_y,
     y_of,
 )
+from tests.queries.attacks.registry_attacks import simulated_error
+from tests.rigs.deployed_contracts import DeployedContract
 
 BEACON_ATTACKS: dict[str, BeaconAttack] = {**SETUP_ATTACKS}
 
@@ -61,6 +72,14 @@ def update_attack(refusal: str) -> Callable[[Callable[[], Trial]], Callable[[], 
 
         BEACON_ATTACKS[trial.__name__] = BeaconAttack(run, refusal)
         return trial
+
+    return register
+
+
+def setup_attack(refusal: str) -> Callable[[Run], Run]:
+    def register(run: Run) -> Run:
+        BEACON_ATTACKS[run.__name__] = BeaconAttack(run, refusal)
+        return run
 
     return register
 
@@ -407,6 +426,54 @@ def a_signature_of_a_slot_that_has_not_begun() -> Trial:
     """It begins in an hour, so not while the tests run."""
     hour = 3600 // CHAIN.seconds_per_slot
     return Trial(parts_of(update_at(FINALIZED, signature=65 + hour)), now=FINALIZED + 65)
+
+
+# Contradictions
+
+OTHER_SLOT = FINALIZED + 1
+
+
+def _recorded(deployer: Deployer) -> tuple[DeployedContract, list[bytes], tuple[bytes, bytes]]:
+    """A registry; the calls by which it records a true hash and a lie for the same slot; and both
+    hashes.
+    """
+    lie = STAND_IN.make_block(FINALIZED, LIE)
+    updates = update_at(FINALIZED), STAND_IN.update(lie, FINALIZED + 64, with_committee=False)
+    registry = registry_of(
+        deployer, OTHER_SLOT + 65, MAX_AGE, checkpoint_at(CHECKPOINT).header.root
+    )
+    calls = [update_call(update, committee_of(update)) for update in updates]
+    true, false = (update.finalized.block_hash for update in updates)
+    return registry, [begin_call(checkpoint_at(CHECKPOINT)), *calls], (true, false)
+
+
+@setup_attack("Contradicted")
+def an_update_after_a_contradiction(deployer: Deployer) -> str:
+    registry, calls, hashes = _recorded(deployer)
+    later = update_at(OTHER_SLOT)
+    return simulated_error(
+        registry, *calls, contradict_call(*hashes), update_call(later, committee_of(later))
+    )
+
+
+@setup_attack("NotAContradiction")
+def a_contradiction_of_one_hash(deployer: Deployer) -> str:
+    registry, calls, (true, _) = _recorded(deployer)
+    return simulated_error(registry, *calls, contradict_call(true, true))
+
+
+@setup_attack("NotAContradiction")
+def a_contradiction_by_hashes_of_two_slots(deployer: Deployer) -> str:
+    registry, calls, (true, _) = _recorded(deployer)
+    later = update_at(OTHER_SLOT)
+    call = contradict_call(true, later.finalized.block_hash)
+    return simulated_error(registry, *calls, update_call(later, committee_of(later)), call)
+
+
+@setup_attack("NotAContradiction")
+def a_contradiction_by_hashes_that_are_not_recorded(deployer: Deployer) -> str:
+    registry, calls, _ = _recorded(deployer)
+    return simulated_error(registry, *calls, contradict_call(b"\1" * WORD, b"\2" * WORD))
 
 
 # The next committee

@@ -29,7 +29,7 @@ from tests.queries.attacks.hash_sources import SOURCE_CHAIN
 from tests.rigs.deployed_contracts import DAY, DeployedContract
 
 SECONDS_PER_SLOT = 12
-MAX_AGE = 14 * DAY
+MAX_AGE = 7 * DAY
 # The sum of this one's committee in the first period has the greater of the two y.
 SEED = b"committees of tests"
 
@@ -145,7 +145,7 @@ def registry_arguments(
         [astuple(fork) for fork in (chain.forks if forks is None else forks)],
     ]
     numbers = ["uint256"] * 4
-    fork_type = "(uint64,bytes4,uint16,uint16,uint16,uint16)[]"
+    fork_type = "(uint64,bytes4,uint32,uint32,uint32,uint32)[]"
     return encode([*numbers, "bytes32", "bytes32", "uint256", fork_type], words)
 
 
@@ -162,6 +162,10 @@ def chain_at(node: LocalNode, slot: int, chain: BeaconChain = CHAIN) -> BeaconCh
 
 def recorded_call(block_hash: bytes) -> bytes:
     return call_data("recorded(bytes32)", block_hash)
+
+
+def contradict_call(first: bytes, second: bytes) -> bytes:
+    return call_data("contradict(bytes32,bytes32)", first, second)
 
 
 def committee_call(period: int) -> bytes:

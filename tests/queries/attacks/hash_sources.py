@@ -109,6 +109,10 @@ class Games:
         self._count += 1
         return f"0x{word[12:].hex()}"
 
+    def set_super_roots(self, *, active: bool) -> None:
+        """Make the portal one that says whether games claim super roots; older ones do not."""
+        self._contracts.send(call_data("setSuperRootsActive(bool)", active))
+
     def settle(self, game: str, *, valid: bool) -> None:
         self._contracts.send(call_data("settle(address,bool)", game, valid))
 

@@ -194,6 +194,16 @@ def a_zero_hash_recorded(deploy: Deploy) -> str:
         return "" if registry.node.send(registry.address, RECORD).logs else IGNORED
 
 
+# Of a chain whose id differs above its low 64 bits, and a hash that differs in one of its halves
+ALIKE = SOURCE_CHAIN + 2**64
+
+
+def _halves_changed(word: bytes) -> tuple[bytes, bytes]:
+    """The word with another second half, and with another first half."""
+    other = bytes(byte ^ 1 for byte in word)
+    return word[:16] + other[16:], other[:16] + word[16:]
+
+
 # Output
 
 SUPER_TIME = 1_700_000_000
@@ -241,6 +251,20 @@ def a_portal_of_another_chain(deploy: Deploy) -> str:
     return _deploy_by_factory_of("OutputRegistry", deploy, Games(deploy, OTHER_SOURCE).address)
 
 
+@attack("OutputRegistry", "PortalOfAnotherChain")
+def a_portal_of_a_chain_with_the_same_low_bits(deploy: Deploy) -> str:
+    return _deploy_by_factory_of("OutputRegistry", deploy, Games(deploy, ALIKE).address)
+
+
+@attack("OutputRegistry", "SuperRootNeeded")
+def an_output_where_games_claim_super_roots(deploy: Deploy) -> str:
+    games = Games(deploy)
+    games.set_super_roots(active=True)
+    game = games.propose(OUTPUT.root)
+    games.settle(game, valid=True)
+    return simulated_error(games.registry(), record_output(game, OUTPUT))
+
+
 @attack("OutputRegistry", "GameNotValid")
 def a_game_that_is_not_won(deploy: Deploy) -> str:
     return _record(deploy, OUTPUT.root, OUTPUT, valid=False)
@@ -259,6 +283,16 @@ def an_address_that_is_not_a_game(deploy: Deploy) -> str:
 @attack("OutputRegistry", "NotTheClaimedOutput")
 def an_output_that_no_game_claims(deploy: Deploy) -> str:
     return _record(deploy, OUTPUT.root, OTHER_OUTPUT)
+
+
+@attack("OutputRegistry", "NotTheClaimedOutput")
+def an_output_whose_hash_begins_like_the_claimed_one(deploy: Deploy) -> str:
+    return _record(deploy, _halves_changed(OUTPUT.root)[0], OUTPUT)
+
+
+@attack("OutputRegistry", "NotTheClaimedOutput")
+def an_output_whose_hash_ends_like_the_claimed_one(deploy: Deploy) -> str:
+    return _record(deploy, _halves_changed(OUTPUT.root)[1], OUTPUT)
 
 
 @attack("OutputRegistry", "NotTheClaimedOutput")
@@ -295,38 +329,50 @@ def a_super_root_that_no_game_claims(deploy: Deploy) -> str:
     return _record(deploy, keccak256(SUPER_ROOT), OTHER_OUTPUT, super_root)
 
 
-_SUPER_ROOT_ATTACKS: dict[str, tuple[str, Run]] = {
-    "another_output_than_in_the_super_root": (
-        "NotTheClaimedOutput", _record_from(SUPER_ROOT, OTHER_OUTPUT),
-    ),
+@attack("OutputRegistry", "NotTheClaimedOutput")
+def another_output_than_in_the_super_root(deploy: Deploy) -> str:
+    return _record_from(SUPER_ROOT, OTHER_OUTPUT)(deploy)
+
+
+@attack("OutputRegistry", "NotTheClaimedSuperRoot")
+def a_super_root_whose_hash_begins_like_the_claimed_one(deploy: Deploy) -> str:
+    claim, _ = _halves_changed(keccak256(SUPER_ROOT))
+    return _record(deploy, claim, OUTPUT, SUPER_ROOT)
+
+
+@attack("OutputRegistry", "NotTheClaimedSuperRoot")
+def a_super_root_whose_hash_ends_like_the_claimed_one(deploy: Deploy) -> str:
+    _, claim = _halves_changed(keccak256(SUPER_ROOT))
+    return _record(deploy, claim, OUTPUT, SUPER_ROOT)
+
+
+# What is not a super root with OUTPUT, and the error of the refusal
+FALSE_SUPER_ROOTS: dict[str, tuple[str, bytes]] = {
     "another_chains_output_of_a_super_root": (
         "NotTheClaimedOutput",
-        _record_from(
-            encode_super_root(
-                SUPER_TIME, {SOURCE_CHAIN: OTHER_OUTPUT.root, OTHER_SOURCE: OUTPUT.root}
-            )
-        ),
+        encode_super_root(SUPER_TIME, {SOURCE_CHAIN: OTHER_OUTPUT.root, OTHER_SOURCE: OUTPUT.root}),
+    ),
+    "the_output_of_a_chain_with_the_same_low_bits": (
+        "NotTheClaimedOutput",
+        encode_super_root(SUPER_TIME, {SOURCE_CHAIN: OTHER_OUTPUT.root, ALIKE: OUTPUT.root}),
     ),
     "a_super_root_without_the_chain": (
         "NoOutputOfChain",
-        _record_from(encode_super_root(SUPER_TIME, {OTHER_SOURCE: OUTPUT.root})),
+        encode_super_root(SUPER_TIME, {OTHER_SOURCE: OUTPUT.root}),
     ),
-    "a_super_root_out_of_order": ("SuperRootMalformed", _record_from(_swapped(SUPER_ROOT))),
+    "a_super_root_out_of_order": ("SuperRootMalformed", _swapped(SUPER_ROOT)),
     "a_chain_twice_in_a_super_root": (
         "SuperRootMalformed",
-        _record_from(
-            encode_super_root(SUPER_TIME, {SOURCE_CHAIN: OTHER_OUTPUT.root}) + SUPER_ROOT[9:73]
-        ),
+        encode_super_root(SUPER_TIME, {SOURCE_CHAIN: OTHER_OUTPUT.root}) + SUPER_ROOT[9:73],
     ),
-    "a_super_root_of_another_version": (
-        "SuperRootMalformed", _record_from(b"\2" + SUPER_ROOT[1:]),
-    ),
-    "a_super_root_with_a_byte_more": ("SuperRootMalformed", _record_from(SUPER_ROOT + b"\0")),
-    "a_super_root_with_a_byte_less": ("SuperRootMalformed", _record_from(SUPER_ROOT[:-1])),
-    "a_super_root_of_one_byte": ("SuperRootMalformed", _record_from(b"\1")),
-}  # fmt: skip
-for _name, (_error, _run) in _SUPER_ROOT_ATTACKS.items():
-    ATTACKS[_name] = Attack("OutputRegistry", _run, _error)
+    "a_super_root_of_version_zero": ("SuperRootMalformed", b"\0" + SUPER_ROOT[1:]),
+    "a_super_root_of_another_version": ("SuperRootMalformed", b"\2" + SUPER_ROOT[1:]),
+    "a_super_root_with_a_byte_more": ("SuperRootMalformed", SUPER_ROOT + b"\0"),
+    "a_super_root_with_a_byte_less": ("SuperRootMalformed", SUPER_ROOT[:-1]),
+    "a_super_root_of_one_byte": ("SuperRootMalformed", b"\1"),
+}
+for _name, (_error, _super_root) in FALSE_SUPER_ROOTS.items():
+    ATTACKS[_name] = Attack("OutputRegistry", _record_from(_super_root), _error)
 
 
 # Arbitrum
@@ -348,6 +394,21 @@ def _prove_asserted(
 @attack("ArbitrumRegistry", "OutboxOfAnotherChain")
 def an_outbox_of_another_chain(deploy: Deploy) -> str:
     return _deploy_by_factory_of("ArbitrumRegistry", deploy, Rollup(deploy, OTHER_SOURCE).address)
+
+
+@attack("ArbitrumRegistry", "OutboxOfAnotherChain")
+def an_outbox_of_a_chain_with_the_same_low_bits(deploy: Deploy) -> str:
+    return _deploy_by_factory_of("ArbitrumRegistry", deploy, Rollup(deploy, ALIKE).address)
+
+
+@attack("ArbitrumRegistry", "BlockNotKnown")
+def a_header_whose_hash_begins_like_the_confirmed_one(deploy: Deploy) -> str:
+    return _prove_asserted(deploy, block_hash=_halves_changed(ASSERTED.hash)[0])
+
+
+@attack("ArbitrumRegistry", "BlockNotKnown")
+def a_header_whose_hash_ends_like_the_confirmed_one(deploy: Deploy) -> str:
+    return _prove_asserted(deploy, block_hash=_halves_changed(ASSERTED.hash)[1])
 
 
 @attack("ArbitrumRegistry", "BlockNotKnown")

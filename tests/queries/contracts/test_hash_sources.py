@@ -9,10 +9,12 @@ import pytest
 from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode, TransactionRevertedError
+from queries.config.registries import RegistryKind
 from queries.contracts.abi import call_data
 from queries.proving.keccak import keccak256
 from queries.proving.outputs import encode_super_root
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
+from tests.queries.attacks.beacon_sources import DENEB, chain_at, checkpoint_at, deploy_registry
 from tests.queries.attacks.hash_sources import (
     DESTINATION_CHAIN,
     OTHER_SIGNER,
@@ -29,6 +31,7 @@ from tests.queries.attacks.header_forgeries import FakeHeader, header_tail, raw_
 from tests.queries.attacks.registry_attacks import (
     ACCUMULATE_ASSERTED,
     ASSERTED,
+    L1_BLOCK,
     RECORD,
     SEND_ROOT,
     deploy_attested,
@@ -52,6 +55,37 @@ def accumulates(registry: DeployedContract) -> bool:
 
 def events(registry: DeployedContract, call: bytes) -> int:
     return len(registry.node.send(registry.address, call).logs)
+
+
+# What they say of themselves
+
+
+def test_a_registry_describes_itself(shared_node: LocalNode) -> None:
+    """Its kind, its source, where its hashes come from and its horizon."""
+    deploy = partial(DeployedContract, shared_node)
+    games, rollup, chain = Games(deploy), Rollup(deploy), chain_at(shared_node, DENEB + 100)
+    names = [signer.address for signer in SIGNERS[:3]]
+    signers = keccak256(encode(["address[]", "uint256", "uint256"], [names, 2, HORIZON - 1]))
+    checkpoint = checkpoint_at(DENEB + 32)
+    expected: dict[str, tuple[DeployedContract, int, bytes]] = {
+        "native": (deploy("NativeRegistry"), shared_node.chain_id, bytes(32)),
+        "optimism": (deploy("OptimismRegistry"), 0, address_word(L1_BLOCK)),
+        "output": (games.registry(), SOURCE_CHAIN, address_word(games.address)),
+        "arbitrum": (rollup.registry(), SOURCE_CHAIN, address_word(rollup.address)),
+        "attested": (deployed(shared_node, HORIZON - 1), SOURCE_CHAIN, signers),
+        "beacon": (
+            deploy_registry(shared_node, chain, checkpoint), SOURCE_CHAIN, checkpoint.header.root,
+        ),
+    }  # fmt: skip
+    assert set(expected) == set(RegistryKind)
+    for kind, (registry, source, basis) in expected.items():
+        answer = registry.ask(call_data("describe()"))
+        words = decode(["bytes32", "uint256", "bytes32", "uint256"], answer)
+        assert words == (kind.encode().ljust(32, b"\0"), source, basis, HORIZON)
+
+
+def address_word(address: str) -> bytes:
+    return bytes.fromhex(address[2:]).rjust(32, b"\0")
 
 
 # An OP-stack chain
@@ -113,6 +147,21 @@ def test_the_output_of_a_super_root_becomes_known(shared_node: LocalNode) -> Non
         assert events(registry, record_output(game, output, super_root)) == 1
         with reverted_at_end(shared_node):
             assert accumulates(registry), chains
+
+
+def test_a_newer_portal_says_whether_games_claim_super_roots(shared_node: LocalNode) -> None:
+    """While they do not, outputs are recorded; while they do, outputs in super roots."""
+    games = Games(partial(DeployedContract, shared_node))
+    output = output_with_hash(HEADER.hash)
+    whole = encode_super_root(TIME, {SOURCE_CHAIN: output.root})
+    for is_active, super_root in ((False, b""), (True, whole)):
+        games.set_super_roots(active=is_active)
+        game = games.propose(keccak256(super_root) if super_root else output.root, super_root)
+        games.settle(game, valid=True)
+        registry = games.registry()
+        assert events(registry, record_output(game, output, super_root)) == 1
+        with reverted_at_end(shared_node):
+            assert accumulates(registry)
 
 
 @pytest.mark.parametrize("name", ["OutputRegistry", "ArbitrumRegistry"])

@@ -134,7 +134,7 @@ def test_a_checkpoint_that_is_unknown_or_old_is_refused_before_anything_is_sent(
         unknown = setup.run("deploy_registry", *NEW, "--checkpoint", ROOT)
         assert "The beacon nodes of Ethereum do not have the beacon block" in unknown
         too_old = setup.run("deploy_registry", *NEW, "--checkpoint", old)
-        sentence = "The checkpoint is older than 14 days: the registry would take no update."
+        sentence = "The checkpoint is older than 7 days: the registry would take no update."
         assert f"FAILED: {sentence}" in too_old
     unreachable = setup.run("deploy_registry", *NEW, "--checkpoint", rig.checkpoint(11))
     assert "FAILED: No beacon node of Ethereum answers" in unreachable
@@ -265,7 +265,7 @@ def beacon_table(*forks: str) -> str:
             "",
             "the fork 0x06000000 begins with slot 13,164,545, not 13,164,544",
         ),
-        ("", "max_age = 8_640_000", "the maximum age is 8,640,000 seconds, more than 1,209,600"),
+        ("", "max_age = 8_640_000", "the maximum age is 8,640,000 seconds, more than 604,800"),
         ("", 'forks = ["0x04000000", "0x06000000"]', "the fork 0x05000000 is left out"),
     ],
 )

@@ -37,6 +37,10 @@ contract SettableRegistry is FactsRegistry {
             keccak256(abi.encode(blockNumber, timestamp, blockHash, stateRoot));
     }
 
+    function describe() external view returns (bytes32, uint256, bytes32, uint256) {
+        return ("settable", block.chainid, 0, HORIZON);
+    }
+
     function _knownHash(uint256 blockNumber) internal view override returns (bytes32) {
         return _hashes[blockNumber];
     }
