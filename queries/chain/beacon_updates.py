@@ -36,8 +36,8 @@ _best_updates: dict[bytes, Update] = {}  # by the root of the finalized block
 
 
 class RegistryStoppedError(Exception):
-    """The registry refuses all updates for good: by its destination's time it slept for too long,
-    or a fork has begun that it does not know.
+    """The registry refuses all updates for good: by its destination's time it slept for too long, a
+    fork has begun that it does not know, or it was shown two hashes of one slot.
     """
 
 
@@ -125,6 +125,12 @@ class UpdateCalls:
         """Raises `RegistryStoppedError` if the registry refuses all updates signed at this time or
         later.
         """
+        if self.contradicted_slot:
+            raise RegistryStoppedError(
+                f"The registry has two block hashes of slot {self.contradicted_slot:,}, so a sync "
+                "committee has signed a false one. It takes no more updates. Trust none of its "
+                "blocks since then without another source. Deploy a new one, with a new checkpoint."
+            )
         if self.unknown_fork and self.unknown_fork.time <= signed_at:
             raise RegistryStoppedError(self.unknown_fork.sentence)
         if self.asleep_from < self.now:
@@ -161,7 +167,11 @@ class UpdateCalls:
 
     @property
     def stops_at(self) -> int:
-        """The same, or the time of a fork that the registry does not know, if that is earlier."""
+        """The same, or the time of a fork that the registry does not know, if that is earlier. If a
+        contradiction was shown to it, the time of that slot.
+        """
+        if self.contradicted_slot:
+            return self.registry.slot_time(self.contradicted_slot)
         fork = self.unknown_fork
         return min(self.asleep_from, fork.time) if fork else self.asleep_from
 
@@ -177,6 +187,13 @@ class UpdateCalls:
         """The fork that stops it, if that is the earlier of both."""
         fork = self.unknown_fork
         return fork if fork and fork.time < self.asleep_from else None
+
+    @cached_property
+    def contradicted_slot(self) -> int:
+        """The slot of which the registry was shown to have two hashes; 0 if there is none."""
+        call = call_data("contradictedSlot()")
+        (word,) = self.destination.call_contract(self.registry.address, [call])
+        return int.from_bytes(word) if isinstance(word, bytes) else 0
 
     @property
     def has_begun(self) -> bool:

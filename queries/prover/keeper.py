@@ -83,6 +83,7 @@ def _send_update_if_due(context: ProverContext, registry: Registry) -> str:
     if calls.stops_at <= calls.now:  # pages will say that it has stopped
         awake_until = destination.ask_quorum(_awake_until, registry, nodes=nodes)
     store_registry_state(registry, awake_until=datetime.fromtimestamp(awake_until, UTC))
+    calls.check_not_stopped(calls.now)
     if calls.now - calls.known_until < registry.max_age // 2:
         return calls.stops_at_fork.sentence if calls.stops_at_fork else ""
     call = joined_calls(calls.until(nodes.finality_update(calls.until)))

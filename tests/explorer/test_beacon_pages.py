@@ -217,14 +217,14 @@ def _stay_awake(left: timedelta | None, fault: str = "") -> None:
 
 def test_pages_show_until_when_a_registry_stays_awake() -> None:
     assert "Awake until" not in page_text(REGISTRY)
-    _stay_awake(timedelta(days=9))
+    _stay_awake(timedelta(days=4))
     assert "Awake until" in page_text(REGISTRY)
     assert "A prover reports:" not in page_text(REGISTRY)
     status = page_text("/status")
     assert "only until" not in status
     assert "Beacon registries" not in status  # operators see it
     fault = "No beacon node of Sepolia answers."
-    _stay_awake(timedelta(days=4), fault)
+    _stay_awake(timedelta(days=1), fault)
     assert f"A prover reports: {fault}" in page_text(REGISTRY)
     assert "Newer blocks of Sepolia are proven on OP Mainnet only until" in page_text("/status")
     _stay_awake(timedelta(hours=-1), fault)  # it may take updates for another period
@@ -240,7 +240,7 @@ def test_pages_do_not_promise_newer_blocks_of_a_stopped_registry() -> None:
         REGISTRY: "The newest one can be recorded at any time",
     }
     can_i = f"/explorer/routes?source={SEPOLIA}&to={OPTIMISM}&block={BLOCK}"
-    for left in (timedelta(days=9), timedelta(days=-3)):
+    for left in (timedelta(days=4), timedelta(days=-3)):
         _stay_awake(left)
         has_stopped = left < timedelta()
         for page, promise in promises.items():
@@ -256,7 +256,7 @@ def test_pages_do_not_promise_newer_blocks_of_a_stopped_registry() -> None:
 def test_the_status_page_tells_operators_why_an_update_was_not_sent(settings: LazySettings) -> None:
     settings.STATUS_PAGE = "FULL"
     fault = "The signer has too little funds."
-    _stay_awake(timedelta(days=4), fault)
+    _stay_awake(timedelta(days=1), fault)
     row = page_text("/status").partition("Beacon registries")[2]
     assert "Sepolia on OP Mainnet stops soon" in row
     assert fault in row

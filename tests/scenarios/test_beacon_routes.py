@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from queries.contracts.abi import selector
-from queries.proving.beacon import SLOTS_PER_PERIOD, Fork, electra
+from queries.contracts.abi import call_data, selector
+from queries.proving.beacon import SLOTS_PER_PERIOD, Fork, electra, update_call
 from tests.rigs.anvil import DAY, ETHER, HISTORY, RING, Chain
 from tests.rigs.beacon_node import (
     FULU,
@@ -49,6 +49,7 @@ CHECKPOINT = 10  # a block
 UPDATE_WAIT = 20  # seconds, half an epoch
 ONE_FORK = (electra(0, FULU),)
 COMMITTEES = f"0x{selector('committees(uint256)').hex()}"
+FALSE_HASH = b"\x66" * 32
 MAX_BYTES = 3_000  # of a first update with two absent members
 MAX_AGE = 10 * SLOTS_PER_PERIOD  # seconds, as slots have one
 
@@ -727,6 +728,34 @@ def test_a_batch_is_rejected_after_a_fork_that_the_registry_does_not_know(
     assert route.newest_recorded() == recorded
     older = route.service.submit({L1: {block - 3: accounts(HOLDER)}}, to=OTHER)
     route.service.wait(older)
+
+
+def test_a_registry_that_was_shown_two_hashes_of_a_slot_stops(small_route: NewSmallRoute) -> None:
+    """Its committee signs a false hash after the true one. Pages, `check_setup` and rejections say
+    so; what is proven stays.
+    """
+    route = small_route()
+    batch, block = route.submit_final()
+    route.service.wait(batch)
+    true_hash = bytes.fromhex(route.l1.header(block + 1)["hash"][2:])
+    false_block = route.rig.make_block(block + 1, FALSE_HASH)
+    slot, stand_in = false_block.header.slot, route.rig.stand_in
+    update = stand_in.update(false_block, slot + 1, with_committee=False)
+    call = update_call(update, stand_in.members(update.period).committee)
+    contradict = call_data("contradict(bytes32,bytes32)", true_hash, FALSE_HASH)
+    for data in (call, contradict):
+        route.other.send(route.service.registries[L1, OTHER], f"0x{data.hex()}")
+    wait_until(lambda: f"two block hashes of slot {slot:,}" in route.registry_page())
+    assert "The registry has stopped for good." in route.registry_page()
+    line = registry_line(route.service)
+    assert line.startswith("not ok")
+    assert "a sync committee has signed a false one" in line
+    batch, _ = route.submit_final()
+    route.service.wait(batch, end="REJECTED")
+    rejection = route.service.rejection(batch)
+    assert (rejection["code"], rejection["retryable"]) == ("registry_stopped", False)
+    assert "a sync committee has signed a false one" in rejection["message"]
+    assert route.service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
 
 
 def test_a_beacon_node_that_stays_in_a_former_fork_does_not_get_a_batch_rejected(

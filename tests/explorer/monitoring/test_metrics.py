@@ -115,7 +115,7 @@ def test_a_registry_that_misses_its_update_raises_an_alert(monkeypatch: pytest.M
         source=SEPOLIA,
         destination=OPTIMISM,
         address=WALLET,
-        awake_until=now + timedelta(days=7),  # when the prover sends an update
+        awake_until=now + timedelta(days=3.5),  # when the prover sends an update
     )
     labels = str(SEPOLIA), str(OPTIMISM)
 
@@ -126,9 +126,9 @@ def test_a_registry_that_misses_its_update_raises_an_alert(monkeypatch: pytest.M
         return awake, needed
 
     awake, needed = values()
-    assert awake == pytest.approx(7 * DAY, abs=60)
-    assert awake > needed + DAY
-    row.awake_until = now + timedelta(days=4)
+    assert awake == pytest.approx(3.5 * DAY, abs=60)
+    assert awake > needed + DAY / 2
+    row.awake_until = now + timedelta(days=2)
     row.save()
     awake, needed = values()
     assert 0 < awake < needed
