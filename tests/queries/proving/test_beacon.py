@@ -21,6 +21,8 @@ from queries.proving.beacon import (
     decode_update,
 )
 from queries.proving.ssz import WORD, ZERO, SszError
+from queries.proving.sync_committees import MEMBERS
+from tests.queries.attacks.beacon_attacks import CancellingStandIn
 from tests.queries.attacks.beacon_sources import (
     CHAIN,
     CHECKPOINT_PERIODS,
@@ -131,7 +133,44 @@ def test_py_ecc_accepts_the_same_signature(second_opinion: Any, corpus_folder: P
     assert not second_opinion.is_signed(committee, update.absent, ZERO, update.signature)
 
 
+@pytest.mark.parametrize("slot", [fork + 100 for fork in FORKS])
+def test_a_signature_by_the_specification_is_accepted(second_opinion: Any, slot: int) -> None:
+    """py_ecc signs what the specification's functions compute; our own signer has no part in it."""
+    update = update_at(slot, attested=0, signature=1, absent=(3, 300))
+    members = STAND_IN.members(update.period)
+    versions = {fork.first_slot: fork.version for fork in CHAIN.forks}
+    message = second_opinion.signing_root(
+        update.attested, update.signature_slot, versions, CHAIN.genesis_validators_root
+    )
+    secret = sum(members.secrets) - members.secrets[3] - members.secrets[300]
+    signed = replace(update, signature=second_opinion.sign(secret, message))
+    check_update(signed, members.committee, CHAIN)
+    assert signed.signature == update.signature
+
+
+def test_the_version_of_a_signature_is_that_of_the_slot_before(second_opinion: Any) -> None:
+    """By the specification too: a block in the last slot of a fork is signed in the next one's."""
+    versions = {fork.first_slot: fork.version for fork in CHAIN.forks}
+    root = CHAIN.genesis_validators_root
+    for fork in FORKS[1:]:
+        update = update_at(fork - 70, attested=69, signature=70)
+        message = second_opinion.signing_root(
+            update.attested, update.signature_slot, versions, root
+        )
+        assert update.signature_slot == fork
+        assert CHAIN.signing_root(update.attested.root, fork) == message
+
+
 # Refusals
+
+
+def test_the_zero_signature_by_keys_that_cancel_is_refused() -> None:
+    """The sum of those who signed is zero, and so is every signature by it."""
+    source = CancellingStandIn(CHAIN)
+    update = update_at(DENEB + 100, absent=(MEMBERS - 2, MEMBERS - 1), source=source)
+    assert not any(update.signature[1:])
+    with pytest.raises(UpdateError):
+        check_update(update, source.members(update.period).committee, CHAIN)
 
 
 def refusal(check: Callable[[], object]) -> str:
