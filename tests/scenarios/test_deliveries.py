@@ -60,7 +60,7 @@ def test_the_newest_balance_arrives_in_a_contract_of_ones_own(
 ) -> None:
     chain, block = proving.chain, next(blocks)
     registry = proving.registries[31337, 31337]
-    arguments = encode(["address", "address"], [registry, HOLDER])
+    arguments = encode(["address", "uint256", "address"], [registry, 31337, HOLDER])
     consumer = deploy(chain, example("NewestBalance") + arguments)
     call = {"to": consumer, "function": "update(uint256)", "args": ["$block"], "gas": "100000"}
     (row,) = ended(proving, proving.submit_balance(block, deliver=[call]))

@@ -166,7 +166,7 @@ def next_due(feed: Feed) -> int:
 
 def test_the_balance_of_every_tenth_block_arrives_in_a_contract(proving: Service) -> None:
     chain, registry = proving.chain, proving.registries[31337, 31337]
-    arguments = encode(["address", "address"], [registry, HOLDER])
+    arguments = encode(["address", "uint256", "address"], [registry, 31337, HOLDER])
     consumer = deploy(chain, example("NewestBalance") + arguments)
     call = {"to": consumer, "function": "update(uint256)", "args": ["$block"], "gas": "100000"}
     feed = Feed(proving, every=EVERY_TENTH, batch={"deliver": [call]}, catchUp="all")

@@ -108,7 +108,7 @@ def mine_due_block(chain: Chain, due: int) -> int:
 
 def test_a_contract_keeps_the_newest_balance(proving: Service, tmp_path: Path) -> None:
     chain, registry = proving.chain, proving.registries[31337, 31337]
-    arguments = encode(["address", "address"], [registry, HOLDER])
+    arguments = encode(["address", "uint256", "address"], [registry, 31337, HOLDER])
     contract = deploy(chain, example("NewestBalance") + arguments)
     names = {"CONTRACT": contract, "ACCOUNT": HOLDER}
     with Recipe(proving, tmp_path, "newest-balance", **names) as feed:

@@ -6,6 +6,11 @@ interface IProvenAccounts {
         external
         view
         returns (uint256);
+
+    function describe()
+        external
+        view
+        returns (bytes32 kind, uint256 sourceChainId, bytes32 basis, uint256 horizon);
 }
 
 /// Keeps an account's newest balance on another chain. Anyone may call it: it believes the registry, and
@@ -19,13 +24,19 @@ contract NewestBalance {
     uint256 public balance; // of the account
     uint256 public blockNumber; // at which it had this balance
 
-    constructor(IProvenAccounts registry_, address account_) {
+    constructor(IProvenAccounts registry_, uint256 source, address account_) {
+        // Finds a mistaken address. Whether the registry is genuine, `tacitus.py routes` says.
+        (bytes32 kind, uint256 sourceChainId,,) = registry_.describe();
+        // An optimism registry does not know the id of its chain's L1.
+        require(sourceChainId == source || kind == "optimism", "a registry of another chain");
         registry = registry_;
         account = account_;
     }
 
     function update(uint256 block_) external {
-        require(block_ > blockNumber, "this block is not newer");
+        // Deliveries may overtake each other. To revert would have an overtaken one sent again and again,
+        // until it counts as failed, although this contract has what it wants: a newer balance.
+        if (block_ <= blockNumber) return;
         // Reverts unless the balance is proven.
         balance = registry.accountField(account, block_, BALANCE);
         blockNumber = block_;

@@ -13,7 +13,7 @@ from queries.proving.index_tries import IndexTrie
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.proving.witnesses import AccountField
 from tests.bench.gas.trials import floor_gas
-from tests.builds import example
+from tests.builds import contract_for_tests, example
 from tests.queries.contracts.deep_blocks import NEWEST, block
 from tests.queries.contracts.recorded_events import (
     RecordedBlock,
@@ -23,7 +23,7 @@ from tests.queries.contracts.recorded_events import (
     recorded_block,
 )
 from tests.queries.events.groups import ReceiptGroup, ReceiptRequest, build_group_witness
-from tests.rigs.deployed_contracts import ETHER, DeployedContract, reverted_at_end
+from tests.rigs.deployed_contracts import ETHER, HOLDER, DeployedContract, reverted_at_end
 
 pytestmark = pytest.mark.no_database
 
@@ -45,6 +45,51 @@ def test_a_vote_with_its_own_proof_counts_the_balance(shared_node: LocalNode) ->
     assert registry.reads.account_field(voter, NEWEST, AccountField.BALANCE) is None
     with pytest.raises(TransactionRevertedError):
         vote.send(call)  # voted already
+
+
+# The newest balance
+
+
+def deploy_mock(node: LocalNode) -> DeployedContract:
+    return DeployedContract(node, "Mock", b"", contract_for_tests("MockFactsRegistry"))
+
+
+def deploy_newest_balance(
+    node: LocalNode, registry: DeployedContract, source: int
+) -> DeployedContract:
+    arguments = encode(["address", "uint256", "address"], [registry.address, source, HOLDER])
+    return DeployedContract(node, "NewestBalance", arguments, example("NewestBalance"))
+
+
+def test_an_overtaken_delivery_changes_nothing(shared_node: LocalNode) -> None:
+    """It does not revert either: it would be tried again and again, and count as failed."""
+    mock = deploy_mock(shared_node)
+    set_field = "setAccountField(address,uint256,uint8,bytes32)"
+    for block_number in (5, 9):
+        word = (10 * block_number).to_bytes(32)
+        mock.send(call_data(set_field, HOLDER, block_number, AccountField.BALANCE, word))
+    contract = deploy_newest_balance(shared_node, mock, shared_node.chain_id)
+    for block_number in (9, 5, 9):
+        contract.send(call_data("update(uint256)", block_number))
+        assert int.from_bytes(contract.ask(call_data("balance()"))) == 90
+        assert int.from_bytes(contract.ask(call_data("blockNumber()"))) == 9
+    with pytest.raises(TransactionRevertedError):  # it is not proven
+        contract.send(call_data("update(uint256)", 10))
+
+
+def test_a_registry_of_another_chain_is_refused_at_deployment(shared_node: LocalNode) -> None:
+    """An optimism registry does not know its source."""
+    mock, source = deploy_mock(shared_node), 10
+    describe = "setDescription(bytes32,uint256,bytes32)"
+    for kind, described, is_refused in (
+        (b"output", 10, False), (b"output", 11, True), (b"optimism", 0, False),
+    ):  # fmt: skip
+        mock.send(call_data(describe, kind.ljust(32, b"\0"), described, bytes(32)))
+        if not is_refused:
+            deploy_newest_balance(shared_node, mock, source)
+            continue
+        with pytest.raises(TransactionRevertedError):
+            deploy_newest_balance(shared_node, mock, source)
 
 
 BLOCK, TRANSACTION, LOG = 22432102, 21, 4  # a transfer of USDT
