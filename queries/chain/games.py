@@ -92,8 +92,16 @@ class Games(HashClaims):
                 self._unreadable_games.append(game)
         return None
 
+    @cached_property
+    def _needs_super_root(self) -> bool:
+        """Whether the portal says that its games claim super roots; older ones say nothing."""
+        (answer,) = self._call(self.registry.portal, [call_data("superRootsActive()")])
+        return isinstance(answer, bytes) and len(answer) == HASH_BYTES and any(answer)
+
     def _read_claim(self, game: Game) -> HashClaim | None:
-        """None if it does not claim the true output of a block."""
+        """None if it does not claim a true output in a form that the registry takes."""
+        if not game.super_root and self._needs_super_root:
+            return None
         if not game.super_root and game.block > self.source_head:
             return None
         try:

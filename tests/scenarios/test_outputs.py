@@ -73,6 +73,10 @@ class Rollup:
     def resolve(self, game: str, *, valid: bool) -> None:
         self.l1.send(self.games, call_data("settle(address,bool)", game, valid))
 
+    def set_super_roots(self, *, active: bool) -> None:
+        call = call_data("setSuperRootsActive(bool)", active)
+        self.l1.send(self.games, call)
+
     def submit(self, block: int) -> str:
         return self.service.submit({L2: {block: accounts(HOLDER)}}, to=L1)
 
@@ -234,9 +238,11 @@ def test_a_super_root_covers_the_last_block_at_its_time(
 
 
 def test_super_roots_that_prove_nothing_are_passed_over_and_named(rollup: Rollup) -> None:
-    """Another chain's output, an L2 that is missing, chains out of order, and a game whose form is
-    not known. A block waits until one is valid that counts.
+    """Another chain's output, an L2 that is missing, chains out of order, a game whose form is not
+    known, and an output alone while the portal says that games claim super roots. A block waits
+    until one is valid that counts.
     """
+    rollup.set_super_roots(active=True)
     block = rollup.l2.mine(20) - 15
     time, output = int(rollup.l2.header(block)["timestamp"], 16), rollup.output(block)
     swapped = rollup.propose_super_root(time, [(L2, OTHER_OUTPUT), (40_000, output)])
@@ -245,6 +251,7 @@ def test_super_roots_that_prove_nothing_are_passed_over_and_named(rollup: Rollup
         rollup.propose_super_root(time, [(40_000, output)]),
         rollup.propose_super_root(time, [(40_000, OTHER_OUTPUT), (L2, output)]),
         rollup.start_game(keccak(b"unknown"), time.to_bytes(32), SUPER_CANNON),
+        rollup.propose(block),
     ]
     for game in games:
         rollup.resolve(game, valid=True)
@@ -254,6 +261,7 @@ def test_super_roots_that_prove_nothing_are_passed_over_and_named(rollup: Rollup
     rollup.resolve(rollup.propose_super_root(time, [(L2, output)]), valid=True)
     rollup.service.wait(batch)
     assert rollup.proven_balance(block) == HOLDER_BALANCE
+    rollup.set_super_roots(active=False)
 
 
 @pytest.mark.parametrize("distance", [0, 10, 14], ids=["its end", "an output", "between outputs"])
