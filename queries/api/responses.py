@@ -164,6 +164,12 @@ class DeliveryResponse(ApiModel):
     gas_used: Gas | None
     waits_for: WaitsFor
     wait_code: WaitCode
+    refusals: int = Field(
+        description="How often it would have failed, or has, so far.", examples=[0]
+    )
+    next_attempt: Moment | None = Field(
+        validation_alias="retry_at", description="While it waits after a refusal.", examples=[None]
+    )
     error: DeliveryErrorResponse | None = Field(description="Why it FAILED.", examples=[None])
 
 

@@ -309,7 +309,7 @@ def _fact_row(fact: Fact) -> tuple[str, ...]:
 
 def _delivery_row(delivery: DeliveryStatus) -> tuple[str, ...]:
     detail = delivery.error or delivery.waits_for or delivery.transaction
-    return delivery.state, delivery.to, delivery.function, detail
+    return delivery.state, delivery.to, delivery.function, delivery.retry, detail
 
 
 def _json_facts(facts: Sequence[Fact]) -> list[dict[str, object]]:

@@ -22,7 +22,8 @@ from queries.client.python.command_options import (
 from queries.client.python.errors import RequestRefusedError, printable
 from queries.client.python.feeds import Feed, FeedRun, parse_feed, parse_feed_run
 from queries.client.python.positions import parse_integer
-from queries.client.python.responses import member, text_member
+from queries.client.python.responses import DeliveryStatus, member, text_member
+from queries.client.python.service import Tacitus
 from queries.client.python.terminal import print_stderr, print_table
 
 FEED_CREATE_EPILOG = """\
@@ -128,7 +129,8 @@ def _run_feed_list(options: argparse.Namespace) -> None:
 
 
 def _run_feed_show(options: argparse.Namespace) -> None:
-    body = configured_server(options).feed_response(options.id, limit=options.runs)
+    server = configured_server(options)
+    body = server.feed_response(options.id, limit=options.runs)
     if options.json:
         print(json.dumps(body))
         return
@@ -141,7 +143,7 @@ def _run_feed_show(options: argparse.Namespace) -> None:
         details.append(("until", _format_time(feed.until)))
     print_table([*details, ("catch-up", feed.catch_up)])
     runs = [parse_feed_run(run) for run in member(body, "runs", list)]
-    print_table([_run_row(run) for run in runs])
+    print_table([_run_row(run, _retried_delivery(server, run)) for run in runs])
     if any(run.status == "REJECTED" or {"WAITING", "FAILED"} & {*run.deliveries} for run in runs):
         print_stderr(
             "Why a batch was REJECTED, or a delivery waits or FAILED: see `status` of the batch, "
@@ -197,10 +199,19 @@ def _feed_row(feed: Feed) -> tuple[str, ...]:
     )
 
 
-def _run_row(run: FeedRun) -> tuple[str, ...]:
+def _retried_delivery(server: Tacitus, run: FeedRun) -> DeliveryStatus | None:
+    """The run's delivery that waits after a refusal; its batch's status is read for it."""
+    if "WAITING" not in run.deliveries:
+        return None
+    deliveries = server.status(run.batch_id, steps=False).deliveries
+    return next((delivery for delivery in deliveries if delivery.retry), None)
+
+
+def _run_row(run: FeedRun, retried: DeliveryStatus | None) -> tuple[str, ...]:
     counts = Counter(run.deliveries).items()
     deliveries = ", ".join(state if n == 1 else f"{n} {state}" for state, n in counts)
-    return _format_due(run.due), run.batch_id, run.status, deliveries, run.error
+    retry, reason = (retried.retry, retried.waits_for) if retried else ("", "")
+    return _format_due(run.due), run.batch_id, run.status, deliveries, retry, run.error or reason
 
 
 def _trigger_rows(feed: Mapping[str, Any]) -> list[tuple[str, str]]:

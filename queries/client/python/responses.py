@@ -52,10 +52,21 @@ class DeliveryStatus:
     wait_code: str
     error: str  # why it FAILED, in a sentence
     error_code: str
+    refusals: int = 0  # how often it would have failed, or has, so far
+    next_attempt: str = ""  # when it is tried again, as the server formats times; or empty
 
     @property
     def has_ended(self) -> bool:
         return self.state not in {"WAITING", "SENT"}
+
+    @property
+    def retry(self) -> str:
+        """How often it was refused, and when it is tried again; empty if it is not."""
+        if not self.next_attempt:
+            return ""
+        times = "once" if self.refusals == 1 else f"{self.refusals} times"
+        time = self.next_attempt[:19].replace("T", " ")
+        return f"refused {times}, next try {time} UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +180,8 @@ def _delivery_status(entry: object) -> DeliveryStatus:
         wait_code=text_member(entry, "waitCode"),
         error=text_member(error, "message"),
         error_code=text_member(error, "code"),
+        refusals=member(entry, "refusals", int),
+        next_attempt=text_member(entry, "nextAttempt"),
     )
 
 

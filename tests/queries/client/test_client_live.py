@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -313,8 +314,16 @@ def test_the_command_says_where_a_run_tells_why_it_failed(
     run_of_feed = client.run_feed(feed).batch_id
     shared_service.chain.mine(3)
     client.wait(run_of_feed, timeout=60, deliveries=False)
+
+    def retry() -> list[str]:
+        """Empty until the delivery was refused."""
+        lines = run(shared_service, "feed", "show", feed).stdout.splitlines()
+        (row,) = (line for line in lines if run_of_feed in line)
+        return re.findall(r"WAITING  refused once, next try (2.+) UTC  The contract reverts", row)
+
+    (time,) = wait_until(retry)
+    assert datetime.fromisoformat(f"{time}Z") > datetime.now(UTC) - timedelta(minutes=5)
     shown = run(shared_service, "feed", "show", feed)
-    assert run_of_feed in shown.stdout
     assert f"{shared_service.url}/explorer/query/" in shown.stderr
     client.end_feed(feed)
 

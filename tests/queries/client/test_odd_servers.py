@@ -167,8 +167,8 @@ def test_waiting_ends_with_the_reason_of_a_failed_delivery(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     error = {"code": "contract_refuses", "message": "The contract reverts: too late."}
-    entry = {"to": "0x", "function": "f()", "transactionHash": None, "state": "WAITING"}
-    waiting = entry | {"waitsFor": "Not yet.", "waitCode": "confirming"}
+    entry = {"to": "0x", "function": "f()", "transactionHash": None, "refusals": 0}
+    waiting = entry | {"state": "WAITING", "waitsFor": "Not yet.", "waitCode": "confirming"}
     failed = entry | {"state": "FAILED", "error": error}
     facts = DONE | {"queries": [QUERY], "destinationChainId": "1"}
     answers = [DONE | {"deliveries": [waiting]}, DONE | {"deliveries": [failed]}]

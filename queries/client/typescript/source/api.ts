@@ -193,6 +193,10 @@ export type DeliveryResponse = {
   waitsFor: string | null;
   /** The code of `waitsFor`, for programs: one of the codes of a batch. */
   waitCode: string | null;
+  /** How often it would have failed, or has, so far. */
+  refusals: number;
+  /** While it waits after a refusal. */
+  nextAttempt: string | null;
   /** Why it FAILED. */
   error: DeliveryErrorResponse | null;
 };
