@@ -42,7 +42,7 @@ class FeedResponse(ApiModel):
     )
     reason: str | None = Field(description="Why it is paused or has ended.", examples=[None])
     waits_for: str | None = Field(description="Why a run that is due waits.", examples=[None])
-    warning: str | None = Field(
+    failure: str | None = Field(
         description="Of an active feed, that its newest runs have failed or are refused, and why.",
         examples=[None],
     )
@@ -244,7 +244,7 @@ def _feed_members(view: FeedView) -> dict[str, Any]:
         "state": view.state,
         "reason": view.reason or None,
         "waits_for": view.waits_for or None,
-        "warning": view.warning or None,
+        "failure": view.failure or None,
         "origin_chain_id": view.source,
         "next_due": str(view.next) if view.next else None,
         "last_value": None if view.last_value is None else str(view.last_value),

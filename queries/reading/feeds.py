@@ -45,7 +45,7 @@ class FeedView:
     state: FeedState
     reason: str  # why it is paused or has ended
     waits_for: str  # why a run that is due waits
-    warning: str  # that its newest runs have failed or are refused, and why
+    failure: str  # that its newest runs have failed or are refused, and why
     source: int
     trigger: dict[str, Any]  # the request's `every`, `on` or `when`, by its name
     next: Selector | None  # None once it has ended, and for logs
@@ -120,7 +120,7 @@ def feed_view(row: Feed) -> FeedView:
         state=FeedState(row.state),
         reason=row.reason,
         waits_for=row.waits_for,
-        warning=newest_failures(row).sentence if row.state == FeedState.ACTIVE else "",
+        failure=newest_failures(row).sentence if row.state == FeedState.ACTIVE else "",
         source=row.source,
         trigger={name: request[name] for name in ("every", "on", "when") if name in request},
         next=due_selector(row, row.due) if has_next else None,

@@ -744,8 +744,8 @@ def retrying(install: Install) -> Iterator[Service]:
         yield service
 
 
-def wait_for_warning(feed: Feed, text: str) -> None:
-    wait_until(lambda: text in (feed.read()["warning"] or ""), what=text)
+def wait_for_failure(feed: Feed, text: str) -> None:
+    wait_until(lambda: text in (feed.read()["failure"] or ""), what=text)
 
 
 def test_a_feed_is_paused_while_its_deliveries_are_refused(retrying: Service) -> None:
@@ -753,14 +753,14 @@ def test_a_feed_is_paused_while_its_deliveries_are_refused(retrying: Service) ->
     feed.chain.send(feed.target, call_data("setRefuses(bool)", True))
     for count in range(1, 6):
         feed.mine_to(next_due(feed))
-        wait_for_warning(feed, "Its last run has" if count == 1 else f"Its last {count} runs have")
-    warning = feed.read()["warning"]
-    assert "failed or are refused. The contract reverts" in warning
+        wait_for_failure(feed, "Its last run has" if count == 1 else f"Its last {count} runs have")
+    failure = feed.read()["failure"]
+    assert "failed or are refused. The contract reverts" in failure
     assert feed.read()["state"] == "ACTIVE"
     feed.mine_to(next_due(feed))
-    assert feed.wait_for_state("PAUSED")["reason"] == warning
+    assert feed.wait_for_state("PAUSED")["reason"] == failure
     assert [run["deliveries"] for run in feed.runs] == [["WAITING"]] * 5
-    assert feed.read()["warning"] is None
+    assert feed.read()["failure"] is None
     feed.end()
 
 
@@ -768,7 +768,7 @@ def test_an_open_run_counts_towards_the_budget_where_proving_is_free(retrying: S
     feed = Feed(retrying, every=EVERY_TENTH, budget=str(10**18))
     feed.chain.send(feed.target, call_data("setRefuses(bool)", True))
     feed.mine_to(first_due(feed))
-    wait_until(lambda: feed.read()["warning"], what="its delivery is refused")
+    wait_until(lambda: feed.read()["failure"], what="its delivery is refused")
     (run,) = feed.runs
     spent = int(retrying.status(run["batchQueryId"])["spent"])
     assert spent > 0

@@ -195,7 +195,7 @@ def _feed_row(feed: Feed) -> tuple[str, ...]:
         f"chain {feed.source}",
         _format_trigger(feed.response),
         due,
-        feed.reason or feed.waits_for,
+        feed.reason or feed.waits_for or feed.failure,
     )
 
 

@@ -16,6 +16,7 @@ class Feed:
     state: str  # ACTIVE, PAUSED or ENDED
     reason: str  # why it is paused or has ended, in a sentence; or empty
     waits_for: str  # why a run that is due waits, in a sentence; or empty
+    failure: str  # that its newest runs have failed or are refused, and why; or empty
     source: int
     next_due: str  # block:NUMBER or timestamp:SECONDS; empty if it has ended
     until: int | None  # Unix time of the last run
@@ -45,6 +46,7 @@ def parse_feed(body: Mapping[str, Any]) -> Feed:
         state=printable(member(body, "state", str)),
         reason=text_member(body, "reason"),
         waits_for=text_member(body, "waitsFor"),
+        failure=text_member(body, "failure"),
         source=number_member(body, "originChainId"),
         next_due=text_member(body, "nextDue"),
         until=None if body.get("until") is None else member(body, "until", int),

@@ -334,12 +334,14 @@ export type FeedBatchBody = {
 
 export type FeedDetailsResponse = {
   id: string;
-  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or had a delivery that FAILED; this is noticed when the next run is due. ENDED feeds stay so. */
+  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or is refused; this is noticed when the next run is due. ENDED feeds stay so. */
   state: FeedState;
   /** Why it is paused or has ended. */
   reason: string | null;
   /** Why a run that is due waits. */
   waitsFor: string | null;
+  /** Of an active feed, that its newest runs have failed or are refused, and why. */
+  failure: string | null;
   originChainId: string;
   every?: string | null;
   /** As in the request. */
@@ -348,7 +350,7 @@ export type FeedDetailsResponse = {
   when?: { readonly [name: string]: unknown } | null;
   /** The block or time of its next run, or of its next look at the value; null if it runs for logs or has ended. */
   nextDue: string | null;
-  /** With `when`, the value for which it ran last, as a decimal number. */
+  /** With `when`, the value that was proven last, as a decimal number. */
   lastValue: string | null;
   /** The Unix time of the last run. */
   until: number | null;
@@ -376,20 +378,22 @@ export type FeedRequest = {
   batch: FeedBatchBody;
   /** The Unix time of the last run. */
   until?: number;
-  /** The maximum that its runs may spend in 24 hours, in wei of the destination chain. A run reserves its fee until it has ended, with its deliveries. A run that does not fit waits. */
+  /** The maximum that its runs may spend in 24 hours, in wei of the destination chain. A run reserves its fee until it has ended, with its deliveries; on a server that proves for free, as much as the dearest run has spent. A run that does not fit waits. */
   budget?: string;
-  /** The runs to make up for after a pause: the `latest` that was due, or `all`. Of a pause's logs, `latest` leaves out all. */
+  /** The runs to make up for after a pause: the `latest` that was due, or `all`, at most 100. Of a pause's logs, `latest` leaves out all. */
   catchUp?: "latest" | "all";
 };
 
 export type FeedResponse = {
   id: string;
-  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or had a delivery that FAILED; this is noticed when the next run is due. ENDED feeds stay so. */
+  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or is refused; this is noticed when the next run is due. ENDED feeds stay so. */
   state: FeedState;
   /** Why it is paused or has ended. */
   reason: string | null;
   /** Why a run that is due waits. */
   waitsFor: string | null;
+  /** Of an active feed, that its newest runs have failed or are refused, and why. */
+  failure: string | null;
   originChainId: string;
   every?: string | null;
   /** As in the request. */
@@ -398,7 +402,7 @@ export type FeedResponse = {
   when?: { readonly [name: string]: unknown } | null;
   /** The block or time of its next run, or of its next look at the value; null if it runs for logs or has ended. */
   nextDue: string | null;
-  /** With `when`, the value for which it ran last, as a decimal number. */
+  /** With `when`, the value that was proven last, as a decimal number. */
   lastValue: string | null;
   /** The Unix time of the last run. */
   until: number | null;
@@ -456,12 +460,14 @@ export type NamedBlockBody = {
 
 export type NewFeedResponse = {
   id: string;
-  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or had a delivery that FAILED; this is noticed when the next run is due. ENDED feeds stay so. */
+  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or is refused; this is noticed when the next run is due. ENDED feeds stay so. */
   state: FeedState;
   /** Why it is paused or has ended. */
   reason: string | null;
   /** Why a run that is due waits. */
   waitsFor: string | null;
+  /** Of an active feed, that its newest runs have failed or are refused, and why. */
+  failure: string | null;
   originChainId: string;
   every?: string | null;
   /** As in the request. */
@@ -470,7 +476,7 @@ export type NewFeedResponse = {
   when?: { readonly [name: string]: unknown } | null;
   /** The block or time of its next run, or of its next look at the value; null if it runs for logs or has ended. */
   nextDue: string | null;
-  /** With `when`, the value for which it ran last, as a decimal number. */
+  /** With `when`, the value that was proven last, as a decimal number. */
   lastValue: string | null;
   /** The Unix time of the last run. */
   until: number | null;
@@ -636,7 +642,7 @@ export type SubmissionResponse = {
 export type ValueTriggerBody = {
   /** The value: `0xACCOUNT.BALANCE`, `0xACCOUNT.NONCE` or `0xACCOUNT.0xSLOT`. */
   value: string;
-  /** The least change since the last run: hundredths of a percent of the value then, such as `50 bp`, or an amount. Without it, any change counts. */
+  /** The least change of the value that was proven last: hundredths of a percent of it, such as `50 bp`, or an amount. Without it, any change counts. */
   by?: string;
   /** How often it is read. */
   every: string;
