@@ -33,10 +33,16 @@ contract NewestBalance {
         account = account_;
     }
 
+    /// Whether it has the balance of this block or a newer one. A delivery that names it in `unless` is
+    /// skipped if a newer one has overtaken it.
+    function hasBlock(uint256 block_) public view returns (bool) {
+        return block_ <= blockNumber;
+    }
+
     function update(uint256 block_) external {
         // Deliveries may overtake each other. To revert would have an overtaken one sent again and again,
         // until it counts as failed, although this contract has what it wants: a newer balance.
-        if (block_ <= blockNumber) return;
+        if (hasBlock(block_)) return;
         // Reverts unless the balance is proven.
         balance = registry.accountField(account, block_, BALANCE);
         blockNumber = block_;
