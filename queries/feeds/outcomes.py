@@ -8,7 +8,7 @@ from django.db.models import Case, Exists, OuterRef, Q, Value, When
 
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError, HistoryPrunedError, StateNotAvailableError
-from queries.feeds.triggers import watched_value
+from queries.feeds.triggers import batch_of, watched_value
 from queries.models import Delivery, Fact, Feed, FeedRun, Query
 from queries.statuses import (
     ENDED_STATUSES,
@@ -77,8 +77,8 @@ def _reason(run: FeedRun) -> str:
 
 
 def store_proven_values(source: ChainClient) -> None:
-    """Store what runs for changed values have proven, once they have ended: later values are
-    compared with that.
+    """Store what runs for changed values have proven: later values are compared with that, once the
+    newest run has ended, and until then with the value that it was made for.
 
     If the newest run has failed, that is the value of the last one that succeeded, so the change
     makes another run. So does a run that proves another value than the one it was made for, because
@@ -89,10 +89,11 @@ def store_proven_values(source: ChainClient) -> None:
     feeds = Feed.objects.filter(source=source.chain.id, trigger=Trigger.VALUE)
     open_feeds = feeds.exclude(state=FeedState.ENDED).exclude(open_run=None)
     is_open = Exists(FeedRun.objects.filter(IS_OPEN, pk=OuterRef("open_run")))
-    for feed in open_feeds.filter(~is_open):
+    for feed in open_feeds.annotate(is_open=is_open):
         try:
             if (value := _last_proven_value(source, feed)) is not None:
-                columns = {"last_value": value, "open_run": None}
+                run = feed.open_run_id if feed.is_open else None
+                columns = {"last_value": value, "open_run": run}
                 Feed.objects.filter(pk=feed.pk, open_run=feed.open_run_id).update(**columns)
         except ChainError as error:
             log.warning("Reading what feed %s has proven failed: %s", feed.pk, error)
@@ -101,17 +102,19 @@ def store_proven_values(source: ChainClient) -> None:
 def _last_proven_value(source: ChainClient, feed: Feed) -> str | None:
     """As `Feed.last_value`; None if it is not known yet, or the value that was read stands."""
     succeeded = feed.runs.filter(~IS_OPEN, ~HAS_FAILED).order_by("-id")
-    runs = list(succeeded.select_related("batch")[:2])
+    runs = list(succeeded[:2])
     if not runs:
         return feed.last_value
     query, *earlier = (Query.objects.get(batch=run.batch_id, position=0) for run in runs)
     if runs[0].pk == feed.open_run_id and query.block in {other.block for other in earlier}:
         return None
     watched = watched_value(feed.request)
-    if runs[0].batch and runs[0].batch.proves:
+    if batch_of(feed.request).get("prove", True):
         facts = Fact.objects.filter(job=query.job_id, account=watched.account, name=watched.fact)
         word = facts.values_list("word", flat=True).first()
         return word.hex() if word else None  # a reorg may have removed it for now
+    if runs[0].pk != feed.open_run_id:
+        return feed.last_value  # a node need not be asked again
     try:
         (number,) = source.numbers([(watched.account, watched.fact, query.block or 0)])
     except (HistoryPrunedError, StateNotAvailableError):

@@ -163,6 +163,7 @@ class Feeds:
     def end(self) -> Iterator[str]:
         """Wait until all that is due by now has run; then end the feeds. Yield problems."""
         self._has_votes = False
+        self._installation.payees.remove(ACCOUNT)
         time.sleep(5)  # until the last ones are mined
         heads = {chain_id: chain.header("latest") for chain_id, chain in self._chains.items()}
         for feed in self._feeds:

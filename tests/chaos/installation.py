@@ -58,6 +58,7 @@ class Installation:
     def __init__(self, options: Options, folder: Path, stack: ExitStack) -> None:
         self.options = options
         self.reorganised: set[tuple[int, int]] = set()  # transactions: (chain, nonce)
+        self.payees = list(EXISTING[1:])  # whose balances change
         self.receiver = stack.enter_context(receiver())
         self.chains = {
             chain_id: stack.enter_context(closing(Chain(chain_id, age=AGE))) for chain_id in (A, B)
@@ -152,7 +153,7 @@ class Installation:
         while not stopped.wait(0.9):
             for chain in self.chains.values():
                 wei = hex(chance.randrange(ETHER))
-                send(chain, 1, {"to": chance.choice(EXISTING[1:]), "value": wei})
+                send(chain, 1, {"to": chance.choice(self.payees), "value": wei})
             final = self.chains[A].head - FINALITY
             block_hash = bytes.fromhex(self.chains[A].header(final)["hash"][2:])
             data = call_data("set(uint64,bytes32)", final, block_hash)
