@@ -50,6 +50,7 @@ QUESTION_TYPE = "(uint8,address,uint256,uint256,uint256)"
 ARGUMENT_TYPES = ("uint256", "address", QUESTION_TYPE)  # chain, registry, question: seven words
 SELECTOR = selector(f"lookUp({','.join(ARGUMENT_TYPES)})")
 RECENT_SELECTOR = selector(f"lookUpRecent({','.join(ARGUMENT_TYPES)})")
+CALL_DATA_MEANING = "The `callData` of the `OffchainLookup`; errors call it `data`."
 DATA_PATTERN = rf"0[xX][0-9a-fA-F]{{{2 * (4 + 7 * 32)}}}"
 
 
@@ -136,23 +137,23 @@ class Question(NamedTuple):
 
 @endpoint(
     "GET",
-    "/ccip/{sender}/{data}",
+    "/ccip/{sender}/{call_data}",  # not {data}: generated clients of fetch call the response so
     "A proof of one fact for FactsLookup (ERC-3668); viem and ethers fetch it automatically. "
-    "The URL may end in `.json`.",
+    "A gateway's URL is `/ccip/{sender}/{data}`, and may end in `.json`.",
     parameters=(
         Parameter("sender", "Ignored.", {"type": "string"}, location="path", required=True),
-        path_parameter("data", "The `callData` of the `OffchainLookup`.", f"^{DATA_PATTERN}$"),
+        path_parameter("call_data", CALL_DATA_MEANING, f"^{DATA_PATTERN}$"),
     ),
     own_errors=tuple(LookupCode),
     needs_key=False,
     file=LookupResponse,
 )
 def get_lookup(
-    request: HttpRequest, sender: str, data: str, routes: Routes, limits: BatchLimits
+    request: HttpRequest, sender: str, call_data: str, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
     """Answer at a URL with `{sender}` and `{data}`. The sender is ignored, as in a body."""
     del sender
-    return _respond(request, data.lower().removesuffix(SUFFIX), routes, limits)
+    return _respond(request, call_data.lower().removesuffix(SUFFIX), routes, limits)
 
 
 @endpoint(

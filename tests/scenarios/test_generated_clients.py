@@ -94,3 +94,18 @@ def test_a_typescript_client_made_by_openapi_typescript(
         json.loads(run("node", "client.ts", *client_arguments(shared_service), folder=tmp_path)),
         shared_service,
     )
+
+
+def test_typescript_clients_made_by_orval_and_hey_api_compile(
+    shared_service: Service, tmp_path: Path
+) -> None:
+    """No name of a parameter or schema is one that the generators use for something else."""
+    (tmp_path / "node_modules").symlink_to(JS / "node_modules")
+    description = download_openapi(shared_service, tmp_path)
+    orval = ("--input", description, "--output", "orval.ts", "--client", "fetch")
+    run(PROGRAMS / "orval", *orval, folder=tmp_path)
+    run(PROGRAMS / "openapi-ts", "--input", description, "--output", "hey_api", folder=tmp_path)
+    options = ("--strict", "--noEmit", "--target", "es2022", "--module", "preserve")
+    environment = ("--lib", "es2022,dom,dom.iterable", "--types", "node")
+    compiler = PROGRAMS / "tsc"
+    run(compiler, *options, *environment, "orval.ts", "hey_api/index.ts", folder=tmp_path)

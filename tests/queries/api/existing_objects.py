@@ -100,7 +100,7 @@ def existing_objects(node: LocalNode) -> Iterator[ExistingObjects]:
             },
             {
                 "batch": batch,
-                "data": lookup,
+                "call_data": lookup,
                 "batchQueryId": batch,
                 "event": event,
                 "feed": made_feed(prover.key, feed),

@@ -198,6 +198,8 @@ def test_every_parameter_is_checked() -> None:
             name = parameter["name"]
             # The path keeps its placeholders, which no parameter of a path accepts.
             in_path = set(re.findall(r"\{(\w+)\}", path))
+            if "call_data" in in_path:
+                in_path.add("data")  # as ERC-3668 calls it, and so errors
             for text in ("\x00", "٣"):
                 refused = ask(key, path, **{"batchQueryId": "x", name: text}).json()
                 assert refused["path"] in (in_path if name in in_path else {name})
