@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from django.core.management.base import CommandError
-from eth_utils.address import is_checksum_address, to_checksum_address
+from eth_utils.address import is_address, is_checksum_address, to_checksum_address
 
 from accounts.wording import format_count
 from queries.amounts import short_amount
@@ -86,8 +86,10 @@ class Command(OperatorCommand):
 
     def handle(self, **options: Any) -> None:
         bundle = read_bundle(options["file"], options["max_mib"])
-        if options["registry"] and not is_checksum_address(options["registry"]):
-            raise CommandError("--registry takes an address with its checksum (EIP-55).")
+        registry = options["registry"]
+        if registry and not is_checksum_address(registry):
+            spelling = f": {to_checksum_address(registry)}" if is_address(registry.lower()) else ""
+            raise CommandError(f"--registry takes an address with its checksum (EIP-55){spelling}.")
         try:
             chain = node_chain(options["node"])
             if chain.id != bundle.destination:

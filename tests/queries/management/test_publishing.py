@@ -180,7 +180,8 @@ def test_wrong_nodes_registries_and_files_are_refused(
     )
     sentence = _refusal(file, *target, _deploy_registry(node, "L1BlockStandIn"))
     assert "is not a registry of this version" in sentence
-    assert "with its checksum" in _refusal(file, *target, nowhere.lower())
+    assert f"with its checksum (EIP-55): {nowhere}." in _refusal(file, *target, nowhere.lower())
+    assert "with its checksum (EIP-55)." in _refusal(file, *target, f"{nowhere}00")
     sentence = _refusal(file, *target, _deploy_registry(node))
     assert "has 0 ETH on chain 31337; the transaction may cost 0." in sentence
     # The code is genuine; only the address reveals that its constructor stored a block.
