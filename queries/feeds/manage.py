@@ -181,7 +181,9 @@ def _read_source(body: FeedRequest, trigger: Trigger, routes: Routes, limits: Ba
 def _check_interval(parts: _Parts, source: int, block_seconds: float | None) -> None:
     """Refuse an interval shorter than a block of the source, or than the operator's minimum."""
     shortest = settings.FEED_SECONDS
-    blocks_take = f", and a block of chain {source} takes {block_seconds or 0:.3g} seconds"
+    blocks_take = (
+        f", and a block of chain {source} takes {block_seconds or 0:.3g} seconds, as measured last"
+    )
     action = "value may be read" if parts.trigger == Trigger.VALUE else "feed may run"
     reason = f"a {action} once in {format_count(shortest, 'second')} here"
     if parts.trigger == Trigger.SECONDS:

@@ -142,7 +142,7 @@ REFUSALS: list[tuple[dict[str, object], str, str, str]] = [
     ({"every": "1 month"}, "feed_malformed", "every", 'is "1 month", but must be a text such as'),
     ({"every": "4 blocks"}, "feed_malformed", "every",
      ("is 4 blocks, but must be at least 5 blocks: a feed may run once in 60 seconds here, and a "
-      "block of chain 11155111 takes 12 seconds.")),
+      "block of chain 11155111 takes 12 seconds, as measured last.")),
     ({"every": "59 seconds", "batch": BY_TIME}, "feed_malformed", "every",
      "is 59 seconds, but must be at least 60 seconds: a feed may run once in 60 seconds here"),
     ({"every": "53 weeks"}, "feed_malformed", "every", 'is "53 weeks", but must be at most 366 d'),
