@@ -16,6 +16,7 @@ from queries.api import (
     webhooks,
 )
 from queries.compat import event_proofs, second_generation
+from queries.compat.routers import router_addresses
 from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
@@ -54,5 +55,10 @@ ENDPOINTS = (
 
 def url_patterns(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     """The URL patterns of all endpoints, with these routes and batch limits."""
-    configuration: dict[str, object] = {"routes": routes, "limits": limits, "endpoints": ENDPOINTS}
+    configuration: dict[str, object] = {
+        "routes": routes,
+        "limits": limits,
+        "endpoints": ENDPOINTS,
+        "routers": router_addresses(routes.registries.values()),
+    }
     return endpoint.url_patterns(ENDPOINTS, configuration)

@@ -36,6 +36,7 @@ from queries.api.responses import ApiModel, BlockNumber, ChainId, Id
 from queries.config.registries import (
     Registry,
     constructor_arguments,
+    courier_address,
     has_derived_address,
     lookup_address,
     lookup_arguments,
@@ -290,20 +291,24 @@ def batch_queries(request: HttpRequest, key: ApiKey) -> responses.BatchListRespo
     "The routes of this server: which chain's facts can be proven on which destination.",
     needs_key=False,
 )
-def chain_connections(_request: HttpRequest, routes: Routes) -> responses.ConnectionListResponse:
+def chain_connections(
+    _request: HttpRequest, routes: Routes, routers: Mapping[int, tuple[str, str]]
+) -> responses.ConnectionListResponse:
+    """`routers`: the router and the events router of each destination."""
     heads = chain_heads(routes.chains)
     return responses.ConnectionListResponse(
         connections=[
-            _connection(registry, routes, heads)
+            _connection(registry, routes, heads, routers[registry.destination])
             for _, registry in sorted(routes.registries.items())
         ]
     )
 
 
 def _connection(
-    registry: Registry, routes: Routes, heads: Mapping[int, HeadView]
+    registry: Registry, routes: Routes, heads: Mapping[int, HeadView], routers: tuple[str, str]
 ) -> responses.ConnectionResponse:
     source, head = routes.chains[registry.source], heads.get(registry.source)
+    router, events_router = routers
     return responses.ConnectionResponse(
         origin_chain_id=registry.source,
         destination_chain_id=registry.destination,
@@ -314,6 +319,9 @@ def _connection(
         events_verifier=verifier_address(registry.address),
         lookup=lookup_address(registry) if registry.lookup_urls else None,
         lookup_arguments=f"0x{lookup_arguments(registry).hex()}" if registry.lookup_urls else None,
+        router=router,
+        events_router=events_router,
+        courier=courier_address(),
         constructor_arguments=f"0x{constructor_arguments(registry).hex()}",
         verifiable=has_derived_address(registry),
         horizon=datetime.fromtimestamp(registry.horizon, UTC),

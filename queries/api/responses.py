@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from accounts.keys.text import ALPHABET, ID_LENGTH
 from queries.api.rejection_codes import rejection_codes, wait_codes
-from queries.config.registries import RegistryKind, verifier_address
+from queries.config.registries import RegistryKind, courier_address, verifier_address
 from queries.ids import ID_PATTERN
 from queries.proving.facts import EVENT_NAME
 from queries.proving.headers import HeaderField
@@ -366,6 +366,20 @@ class ConnectionResponse(ApiModel):
         description="The arguments of the lookup's constructor, ABI-encoded: registry, events "
         "verifier, and the URLs of the gateways. Its address follows from them and its bytecode.",
         examples=[None],
+    )
+    router: Address = Field(
+        description="Where the router over all registries of the destination is, or will be once "
+        "`deploy_router` deploys it: the address follows from its code and the registries.",
+        examples=[verifier_address(_REGISTRY)],
+    )
+    events_router: Address = Field(
+        description="Where the router over their events verifiers is, likewise.",
+        examples=[verifier_address(_REGISTRY)],
+    )
+    courier: Address = Field(
+        description="Where the contract is that calls yours when a batch has deliveries, likewise: "
+        "it has the same address on every chain, and no rights.",
+        examples=[courier_address()],
     )
     constructor_arguments: HexBytes = Field(
         description="ABI-encoded. The registry's address follows from them and the bytecode of its "

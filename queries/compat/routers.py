@@ -1,11 +1,11 @@
 """The router contracts: what stands behind one on a destination chain, and its init code."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from eth_abi.abi import encode
 
-from queries.config.registries import Registry
+from queries.config.registries import Registry, create2_address
 from queries.contracts.abi import load_artifact
 
 MAX_CHAIN_ID = 2**32 - 1  # ICrossL2ProverV2 has no longer ones
@@ -45,3 +45,17 @@ def events_router(registries: Iterable[Registry]) -> Router:
     }
     types = ("uint32[]", "address[]")
     return Router("events router", "events verifier", addresses, "EventsRouter", types)
+
+
+def router_addresses(registries: Collection[Registry]) -> dict[int, tuple[str, str]]:
+    """The addresses of the router and the events router of each destination, deployed or not."""
+    destinations: dict[int, list[Registry]] = {}
+    for registry in registries:
+        destinations.setdefault(registry.destination, []).append(registry)
+    return {
+        destination: (
+            create2_address(facts_router(group).init_code),
+            create2_address(events_router(group).init_code),
+        )
+        for destination, group in destinations.items()
+    }

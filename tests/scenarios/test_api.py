@@ -12,6 +12,7 @@ from typing import Any
 
 import requests
 
+from queries.config.registries import courier_address
 from tests.commands import run_program
 from tests.rigs.anvil import Chain
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, HORIZON, Service, accounts, request
@@ -118,7 +119,11 @@ def test_the_routes_are_public(shared_service: Service) -> None:
     # Deployed by hand, so its address does not prove its code.
     here |= {"kind": "native", "verifiable": False}
     here |= {"constructorArguments": f"0x{HORIZON:064x}", "horizon": "2100-01-01T00:00:00.000Z"}
-    assert here.items() <= answer.json()["connections"][0].items()
+    connection = answer.json()["connections"][0]
+    assert here.items() <= connection.items()
+    assert connection["courier"] == courier_address()
+    router = shared_service.manage("deploy_router", "--destination", "31337", "--events")
+    assert connection["eventsRouter"] == router.stdout.strip()
 
 
 def test_facts_are_downloaded_as_files_with_next_links(shared_service: Service) -> None:

@@ -134,6 +134,12 @@ export type ConnectionResponse = {
     lookup: Hex | null;
     /** The arguments of the lookup's constructor, ABI-encoded: registry, events verifier, and the URLs of the gateways. Its address follows from them and its bytecode. */
     lookupArguments: Hex | null;
+    /** Where the router over all registries of the destination is, or will be once `deploy_router` deploys it: the address follows from its code and the registries. */
+    router: Hex;
+    /** Where the router over their events verifiers is, likewise. */
+    eventsRouter: Hex;
+    /** Where the contract is that calls yours when a batch has deliveries, likewise: it has the same address on every chain, and no rights. */
+    courier: Hex;
     /** ABI-encoded. The registry's address follows from them and the bytecode of its kind. */
     constructorArguments: Hex;
     /** Whether its address proves its code and its constructor's arguments. */
