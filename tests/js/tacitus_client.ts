@@ -25,6 +25,7 @@ for await (const status of service.progress(internalId)) statuses.push(status);
 const done = await service.wait(internalId, { timeout: 30 });
 const { queries } = await service.status(internalId);
 const facts = await service.facts(internalId);
+const slots = await service.facts(internalId, { kind: "slot" });
 
 /** The compiler knows which facts are numbers. */
 function show(fact: Fact): string {
@@ -67,7 +68,7 @@ for (const attempt of [
 }
 
 // A block that is never mined: waiting ends with the reason of the signal, or by the time.
-const [connection] = await service.routes();
+const connection = (await service.routes()).find(({ originChainId }) => originChainId === slots[0]?.chain);
 if (!connection) throw new Error("no route");
 const genuine = { ...connection, registry: registry as Hex, eventsVerifier: verifier as Hex };
 const isGenuine = [
@@ -110,6 +111,7 @@ console.log(
     done: done.status,
     step: queries?.[0]?.steps.at(-1)?.status,
     facts: facts.map(show),
+    slots: slots.map(({ number }) => `${number + 0n}`), // no other kind among them
     contracts: facts.map((fact) => (fact.kind === "event" ? fact.verifier : fact.registry)),
     isListed: listed.join() === [ahead.internalId, internalId].join(),
     isRejected: rejected.value?.internalId === ahead.internalId,

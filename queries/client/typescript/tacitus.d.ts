@@ -2679,12 +2679,14 @@ export interface Variable {
 }
 /** Find a variable such as `points[4].y` in solc's storageLayout. */
 export declare function findVariable({ storage, types }: any, expression: string): Variable;
+/** A chain in a request: its id, or an alias. In responses an id is always text. */
+export type ChainName = bigint | number | string;
 /**
- * The facts to prove of a block of the chain `source` (an id or alias): by number, or the last one until `timestamp`.
- * In a feed, `$due` stands for the number or time.
+ * The facts to prove of a block of the chain `source`: by number, or the last one until `timestamp`. In a feed, `$due`
+ * stands for the number or time.
  */
 export type BlockQuery = Omit<BlockBody, "accounts"> & {
-    source: bigint | number | string;
+    source: ChainName;
     /** Addresses, or ENS names; `props` and `slots` are those of each. */
     accounts?: readonly string[];
     props?: AccountBody["props"];
@@ -2717,14 +2719,15 @@ export interface BatchOptions {
     deliver?: readonly Delivery[] | undefined;
 }
 /** Build a batch for `submit`, `estimate` and `witness`. */
-export declare function buildBatch(destination: bigint | number | string, queries: BlockQuery | readonly BlockQuery[], { fee, webhook, deliver }?: BatchOptions): BatchRequest;
+export declare function buildBatch(destination: ChainName, queries: BlockQuery | readonly BlockQuery[], { fee, webhook, deliver }?: BatchOptions): BatchRequest;
 export type AccountField = keyof typeof accountFields;
 export type HeaderField = keyof typeof headerFields;
 declare const NUMERIC_FIELDS: readonly ["NONCE", "BALANCE", "DIFFICULTY", "BLOCK_NUMBER", "GAS_LIMIT", "GAS_USED", "TIMESTAMP", "BASE_FEE_PER_GAS", "BLOB_GAS_USED", "EXCESS_BLOB_GAS"];
 /** A bigint for numbers and slots; null for what is a hash, an address or bytes. */
 export type NumberOf<Name> = Name extends (typeof NUMERIC_FIELDS)[number] | Hex ? bigint : null;
 interface BaseFact {
-    chain: bigint;
+    /** The source chain's id, as in the API: such as "1". */
+    chain: string;
     block: bigint;
     /** Of the block, as requested. */
     selector: string;
@@ -2782,15 +2785,26 @@ export type EventFact = {
 }[EventKind];
 /** One proven value. */
 export type Fact = AccountFact | SlotFact | HeaderFact | EventFact;
-/** A client of the destination chain: viem's PublicClient, or a provider of ethers. */
-export interface ChainReader {
-    call(transaction: {
-        to: Hex;
-        data: Hex;
-    }): Promise<string | {
+export type FactKind = Fact["kind"];
+/** A fact of one kind: of `"slot"`, a SlotFact. */
+export type FactOf<Kind extends FactKind> = Extract<Fact, {
+    kind: Kind;
+}>;
+type ViewCall = {
+    to: Hex;
+    data: Hex;
+};
+/** A client of the destination chain: one of viem or wagmi, a wallet's provider, or a provider of ethers. */
+export type ChainReader = {
+    call(transaction: ViewCall): Promise<string | {
         data?: Hex | undefined;
     }>;
-}
+} | {
+    request(request: {
+        method: "eth_call";
+        params: [ViewCall, "latest"];
+    }): Promise<unknown>;
+};
 /** What to read from a registry; a fact of another kind than `event` has these members. A header has no account. */
 export type FactQuestion<Name> = {
     registry: Hex;
@@ -2861,10 +2875,12 @@ export declare class Tacitus {
     /** Wait until the batch is DONE and its deliveries have ended. Throws as `progress` does. */
     wait(id: string, options?: WaitOptions): Promise<StatusResponse>;
     /**
-     * Return the proven facts; a batch with `prove` false has none. Throws BatchNotDoneError, BatchRejectedError or
-     * FactsLostError.
+     * Return the proven facts, or those of one `kind`; a batch with `prove` false has none. Throws BatchNotDoneError,
+     * BatchRejectedError or FactsLostError.
      */
-    facts(id: string, { signal }?: CallOptions): Promise<Fact[]>;
+    facts<Kind extends FactKind = FactKind>(id: string, { kind, signal }?: CallOptions & {
+        kind?: Kind;
+    }): Promise<FactOf<Kind>[]>;
     /** Return the file with which anyone can verify the DONE batch without this server; save it as JSON. */
     proof(id: string, { signal }?: CallOptions): Promise<ProofResponse>;
     /** Cancel a batch, if no transaction for it is signed yet. It ends REJECTED. */

@@ -679,7 +679,7 @@ function factsOfQuery({ originChainId, block, selector, account, name: ens, valu
         throw new UnreadableResponseError("In the server's response, a query is malformed or has no route.");
     }
     return Object.entries(values).map(([name, word]) => {
-        const common = { chain: BigInt(originChainId), block: BigInt(block ?? 0), selector, registry, name, word };
+        const common = { chain: originChainId, block: BigInt(block ?? 0), selector, registry, name, word };
         if (name.includes(":")) {
             const event = events.find((entry) => entry.name === name) ?? { name };
             return { ...common, kind: "event", eventKind: name.split(":")[0], verifier, event };
@@ -748,8 +748,11 @@ async function readProven(client, to, abi, view, values) {
     });
     const signature = `${view}(${inputs.map(({ type }) => type)})`;
     const selector = hashHex(toHex(new TextEncoder().encode(signature))).slice(0, 10);
-    const answer = await client.call({ to, data: `${selector}${heads.join("")}${tails}` });
-    const words = (typeof answer === "string" ? answer : answer.data)?.match(/[0-9a-f]{64}/g) ?? [];
+    const call = { to, data: `${selector}${heads.join("")}${tails}` };
+    const answer = await ("call" in client
+        ? client.call(call)
+        : client.request({ method: "eth_call", params: [call, "latest"] }));
+    const words = `${answer?.data ?? answer}`.match(/[0-9a-f]{64}/g) ?? [];
     const members = outputs.flatMap((output) => output.components ?? [output]);
     if (words.length !== members.length || BigInt(`0x${words[0]}`) > 1n) {
         throw new UnreadableResponseError(`${to} does not answer as this contract of Tacitus does.`);
@@ -876,10 +879,10 @@ export class Tacitus {
         return last;
     }
     /**
-     * Return the proven facts; a batch with `prove` false has none. Throws BatchNotDoneError, BatchRejectedError or
-     * FactsLostError.
+     * Return the proven facts, or those of one `kind`; a batch with `prove` false has none. Throws BatchNotDoneError,
+     * BatchRejectedError or FactsLostError.
      */
-    async facts(id, { signal } = {}) {
+    async facts(id, { kind, signal } = {}) {
         const facts = [];
         const routes = await this.routes({ signal });
         for (let fromQuery = 0;;) {
@@ -893,7 +896,7 @@ export class Tacitus {
                 facts.push(...factsOfQuery(query, status, routes));
             const next = status.nextQuery ?? null;
             if (next === null)
-                return facts;
+                return facts.filter((fact) => !kind || fact.kind === kind);
             if (!(next > fromQuery))
                 throw new UnreadableResponseError("The server's pages of queries do not end.");
             fromQuery = next;

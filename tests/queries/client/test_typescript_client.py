@@ -62,7 +62,7 @@ def run(*command: str | Path, folder: Path, **options: Any) -> str:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with the packed package installed, beside viem, ethers and Node's types."""
+    """A project with the packed package, beside viem, ethers, wagmi and Node's types."""
     folder = tmp_path_factory.mktemp("project")
     npm = shutil.which("npm")
     assert npm
@@ -70,7 +70,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (archive,) = json.loads(packed)
     (folder / "package.json").write_text('{"type": "module"}')
     run(npm, "install", "--offline", "--no-audit", "--no-fund", archive["filename"], folder=folder)
-    for name in ("viem", "ethers", "@types"):
+    for name in ("viem", "ethers", "wagmi", "@types"):
         (folder / "node_modules" / name).symlink_to(MODULES / name)
     for name in (*PROGRAMS, "tacitus_slots.mjs"):
         shutil.copy(JS / name, folder)
@@ -220,6 +220,7 @@ def test_a_program_uses_all_of_the_client(
             "RECEIPT:0 1",
         ]
     )
+    assert report.pop("slots") == [str(slot)]
     assert int.from_bytes(chain.call(target, "balance()")) == 2**200
     assert set(report.pop("contracts")) == {registry, verifier_address(registry)}
     assert report.pop("proof") == json.loads(python.proof(report.pop("id")))
@@ -247,7 +248,9 @@ def test_a_program_uses_all_of_the_client(
 
 
 @pytest.mark.either_database
-def test_facts_are_read_through_viem_and_ethers(shared_service: Service, project: Path) -> None:
+def test_facts_are_read_through_viem_ethers_and_wagmi(
+    shared_service: Service, project: Path
+) -> None:
     chain = shared_service.chain
     token = chain.deploy("DemoToken", ["address[]", "uint256[]"], [[chain.payer], [10]])
     chain.send(token, f"0xa9059cbb{OWNERS[1][2:]:0>64}{3:064x}")

@@ -3,12 +3,15 @@ import { UsageError } from "./errors.ts";
 import type { Hex } from "./keccak.ts";
 import { Position } from "./positions.ts";
 
+/** A chain in a request: its id, or an alias. In responses an id is always text. */
+export type ChainName = bigint | number | string;
+
 /**
- * The facts to prove of a block of the chain `source` (an id or alias): by number, or the last one until `timestamp`.
- * In a feed, `$due` stands for the number or time.
+ * The facts to prove of a block of the chain `source`: by number, or the last one until `timestamp`. In a feed, `$due`
+ * stands for the number or time.
  */
 export type BlockQuery = Omit<BlockBody, "accounts"> & {
-  source: bigint | number | string;
+  source: ChainName;
   /** Addresses, or ENS names; `props` and `slots` are those of each. */
   accounts?: readonly string[];
   props?: AccountBody["props"];
@@ -50,7 +53,7 @@ export interface BatchOptions {
 
 /** Build a batch for `submit`, `estimate` and `witness`. */
 export function buildBatch(
-  destination: bigint | number | string,
+  destination: ChainName,
   queries: BlockQuery | readonly BlockQuery[],
   { fee = 0, webhook, deliver = [] }: BatchOptions = {},
 ): BatchRequest {

@@ -16,7 +16,8 @@ const NUMERIC_FIELDS = [
 export type NumberOf<Name> = Name extends (typeof NUMERIC_FIELDS)[number] | Hex ? bigint : null;
 
 interface BaseFact {
-  chain: bigint;
+  /** The source chain's id, as in the API: such as "1". */
+  chain: string;
   block: bigint;
   /** Of the block, as requested. */
   selector: string;
@@ -71,6 +72,10 @@ export type EventFact = { [Kind in EventKind]: EventFactOf<Kind> }[EventKind];
 /** One proven value. */
 export type Fact = AccountFact | SlotFact | HeaderFact | EventFact;
 
+export type FactKind = Fact["kind"];
+/** A fact of one kind: of `"slot"`, a SlotFact. */
+export type FactOf<Kind extends FactKind> = Extract<Fact, { kind: Kind }>;
+
 /** @internal */
 export function numberOf(name: string, word: Hex): bigint | null {
   return name.startsWith("0x") || NUMERIC_FIELDS.some((field) => field === name) ? BigInt(word) : null;
@@ -92,7 +97,7 @@ export function factsOfQuery(
     throw new UnreadableResponseError("In the server's response, a query is malformed or has no route.");
   }
   return Object.entries(values).map(([name, word]) => {
-    const common = { chain: BigInt(originChainId), block: BigInt(block ?? 0), selector, registry, name, word };
+    const common = { chain: originChainId, block: BigInt(block ?? 0), selector, registry, name, word };
     if (name.includes(":")) {
       const event = events.find((entry) => entry.name === name) ?? { name };
       return { ...common, kind: "event", eventKind: name.split(":")[0], verifier, event } as EventFact;

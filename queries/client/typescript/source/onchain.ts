@@ -5,10 +5,12 @@ import type { AccountField, EventFactOf, EventKind, HeaderField, NumberOf, Prove
 import { numberOf } from "./facts.ts";
 import { hashHex, type Hex, toHex, toWord } from "./keccak.ts";
 
-/** A client of the destination chain: viem's PublicClient, or a provider of ethers. */
-export interface ChainReader {
-  call(transaction: { to: Hex; data: Hex }): Promise<string | { data?: Hex | undefined }>;
-}
+type ViewCall = { to: Hex; data: Hex };
+
+/** A client of the destination chain: one of viem or wagmi, a wallet's provider, or a provider of ethers. */
+export type ChainReader =
+  | { call(transaction: ViewCall): Promise<string | { data?: Hex | undefined }> }
+  | { request(request: { method: "eth_call"; params: [ViewCall, "latest"] }): Promise<unknown> };
 
 /** What to read from a registry; a fact of another kind than `event` has these members. A header has no account. */
 export type FactQuestion<Name> = { registry: Hex; block: bigint | number; account?: Hex | null; name: Name };
@@ -81,8 +83,11 @@ async function readProven(client: ChainReader, to: Hex, abi: any, view: string, 
   });
   const signature = `${view}(${inputs.map(({ type }: any) => type)})`;
   const selector = hashHex(toHex(new TextEncoder().encode(signature))).slice(0, 10);
-  const answer = await client.call({ to, data: `${selector}${heads.join("")}${tails}` as Hex });
-  const words = (typeof answer === "string" ? answer : answer.data)?.match(/[0-9a-f]{64}/g) ?? [];
+  const call = { to, data: `${selector}${heads.join("")}${tails}` as Hex };
+  const answer: any = await ("call" in client
+    ? client.call(call)
+    : client.request({ method: "eth_call", params: [call, "latest"] }));
+  const words = `${answer?.data ?? answer}`.match(/[0-9a-f]{64}/g) ?? [];
   const members = outputs.flatMap((output: any) => output.components ?? [output]);
   if (words.length !== members.length || BigInt(`0x${words[0]}`) > 1n) {
     throw new UnreadableResponseError(`${to} does not answer as this contract of Tacitus does.`);

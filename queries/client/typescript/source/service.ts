@@ -8,7 +8,7 @@ import {
   BatchNotDoneError, BatchRejectedError, DeliveryFailedError, RequestRefusedError, ResponseLostError,
   ServerUnreachableError, TacitusError, UnreadableResponseError, UsageError, WaitTimeoutError,
 } from "./errors.ts";
-import { type Fact, factsOfQuery } from "./facts.ts";
+import { type Fact, type FactKind, type FactOf, factsOfQuery } from "./facts.ts";
 import { hashHex, type Hex, toWord } from "./keccak.ts";
 
 export interface CallOptions {
@@ -147,10 +147,13 @@ export class Tacitus {
   }
 
   /**
-   * Return the proven facts; a batch with `prove` false has none. Throws BatchNotDoneError, BatchRejectedError or
-   * FactsLostError.
+   * Return the proven facts, or those of one `kind`; a batch with `prove` false has none. Throws BatchNotDoneError,
+   * BatchRejectedError or FactsLostError.
    */
-  async facts(id: string, { signal }: CallOptions = {}): Promise<Fact[]> {
+  async facts<Kind extends FactKind = FactKind>(
+    id: string,
+    { kind, signal }: CallOptions & { kind?: Kind } = {},
+  ): Promise<FactOf<Kind>[]> {
     const facts: Fact[] = [];
     const routes = await this.routes({ signal });
     for (let fromQuery = 0; ; ) {
@@ -161,7 +164,7 @@ export class Tacitus {
       if (status.prove === false) return [];
       for (const query of list(status.queries)) facts.push(...factsOfQuery(query, status, routes));
       const next = status.nextQuery ?? null;
-      if (next === null) return facts;
+      if (next === null) return facts.filter((fact): fact is FactOf<Kind> => !kind || fact.kind === kind);
       if (!(next > fromQuery)) throw new UnreadableResponseError("The server's pages of queries do not end.");
       fromQuery = next;
     }
