@@ -1,7 +1,8 @@
 """An MCP server (modelcontextprotocol.io): tools with which agents request and read facts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from queries.client.python.batches import BlockQuery, Delivery, Doc, build_batch
@@ -17,8 +18,10 @@ INSTRUCTIONS = """\
 Tacitus proves past blockchain state to a registry contract on the destination chain: fields of
 accounts and headers, storage slots, logs, receipts and transactions. Call routes, then estimate,
 then submit, then status until it is DONE; each answer has the next step. slot computes slots.
-With `deliver`, it also calls contracts with what it has proven. create_feed repeats a batch, such
-as every hour; feeds, feed and change_feed manage feeds.
+With `deliver`, it also calls contracts with what it has proven. cancel ends a batch that was not
+sent yet, and proof saves its proof file. witness returns proofs that a transaction of your own
+verifies. create_feed repeats a batch, such as every hour; feeds, feed, run_feed and change_feed
+manage feeds.
 """
 MAX_FACTS = 100  # in an answer
 MAX_FEEDS, MAX_RUNS = 100, 20
@@ -27,6 +30,7 @@ FEED_CHANGES = {"pause": Tacitus.pause_feed, "resume": Tacitus.resume_feed, "end
 Deliveries = Annotated[
     Sequence[Delivery], Doc("Calls of contracts on the destination, once the batch is DONE.")
 ]
+BatchId = Annotated[str, Doc("As submit returned it, or a run of a feed.")]
 FeedId = Annotated[str, Doc("As create_feed returned it.")]
 Destination = Annotated[int | str, Doc("The destination chain: its id, or an alias.")]
 
@@ -102,16 +106,14 @@ class AgentTools:
         batch = build_batch(destination, *queries, fee=fee, deliver=deliver)
         submission = self._connect().submit(batch, idempotency_key=idempotency_key)
         return {
-            "batchId": submission.id,
+            "batch_id": submission.id,
             "warnings": submission.warnings,
             "page": f"{self._url}/explorer/query/{submission.id}",
-            "next": "Call status with this batchId.",
+            "next": "Call status with this batch_id.",
         }
 
     def status(
-        self,
-        batch_id: Annotated[str, Doc("As submit returned it.")],
-        wait_seconds: Annotated[float, Doc(f"At most {MAX_WAIT}.")] = 30,
+        self, batch_id: BatchId, wait_seconds: Annotated[float, Doc(f"At most {MAX_WAIT}.")] = 30
     ) -> dict[str, Any]:
         """Wait for a batch and its deliveries, and return its status; once it is DONE, also its
         facts.
@@ -149,6 +151,38 @@ class AgentTools:
         if len(facts) > MAX_FACTS:
             step += f" These are {MAX_FACTS} of {len(facts)} facts; the page has all."
         return {**answer, "facts": list(map(_fact_entry, facts[:MAX_FACTS])), "next": step}
+
+    def cancel(self, batch_id: BatchId) -> dict[str, Any]:
+        """Cancel a batch, if no transaction for it is signed yet. It ends REJECTED."""
+        self._connect().cancel(batch_id)
+        return {"status": "REJECTED", "next": "Submit another batch, if you still need its facts."}
+
+    def proof(
+        self,
+        batch_id: BatchId,
+        file: Annotated[str, Doc("A new file to write on this machine; its name ends in .json.")],
+    ) -> dict[str, Any]:
+        """Save the proof file of a DONE batch, with which anyone can verify its facts offline."""
+        if not file.endswith(".json"):
+            raise UsageError("The file's name must end in .json.")
+        content = self._connect().proof(batch_id)
+        try:
+            with Path(file).open("xb") as out:
+                out.write(content)
+        except OSError as error:
+            raise UsageError(f"{file} cannot be written ({error.strerror}).") from error
+        step = f"Verify it without the server: `tacitus.py verify {file}`."
+        return {"file": str(Path(file).absolute()), "bytes": len(content), "next": step}
+
+    def witness(self, destination: Destination, queries: list[BlockQuery]) -> dict[str, Any]:
+        """Return proofs to verify in a transaction of your own; nothing is stored or paid for."""
+        proofs = self._connect().witness(build_batch(destination, *queries))
+        step = (
+            "Pass `proof` to a contract that calls `verify(bytes)` of the registry, and `section` "
+            "and `witness` of `events` to `verify` of their verifier: "
+            f"{self._url}/docs/contracts#verify-without-storing."
+        )
+        return {"witnesses": [proof.response for proof in proofs], "next": step}
 
     def slot(
         self,
@@ -192,20 +226,28 @@ class AgentTools:
         batch = build_batch(destination, query, fee=fee, deliver=deliver)
         feed = self._connect().create_feed({**schedule, "batch": batch})
         moment = f" after {feed.next_due}" if feed.next_due else ""
-        return {**feed.response, "next": f"Call feed with this id{moment}, to see its runs."}
+        step = f"Call feed with this feed_id{moment}, to see its runs."
+        return {**_feed_entry(feed.response), "next": step}
 
     def feeds(self) -> dict[str, Any]:
         """List your feeds, newest first."""
-        feeds = [feed.response for feed in islice(self._connect().feeds(), MAX_FEEDS)]
-        return {"feeds": feeds, "next": "Call feed with an id, to see its batch and its runs."}
+        feeds = [_feed_entry(feed.response) for feed in islice(self._connect().feeds(), MAX_FEEDS)]
+        return {"feeds": feeds, "next": "Call feed with a feed_id, to see its batch and its runs."}
 
     def feed(self, feed_id: FeedId) -> dict[str, Any]:
         """Return a feed with its batch and its newest runs."""
-        body = self._connect().feed_response(feed_id, limit=MAX_RUNS)
-        step = (
-            "Call status with a run's batchQueryId. change_feed pauses, resumes or ends the feed."
-        )
-        return {**body, "next": step}
+        body = _feed_entry(self._connect().feed_response(feed_id, limit=MAX_RUNS))
+        runs = list(map(_run_entry, body["runs"]))
+        step = "Call status with a run's batch_id. change_feed pauses, resumes or ends the feed."
+        return {**body, "runs": runs, "next": step}
+
+    def run_feed(self, feed_id: FeedId) -> dict[str, Any]:
+        """Run a feed now, also while it is paused. A feed `on` logs cannot be run."""
+        run = self._connect().run_feed(feed_id)
+        step = "Call status with this batch_id."
+        if run.error:
+            step = f"Read {self._docs(run.error_code)}, and change the feed."
+        return {**_run_entry(run.response), "next": step}
 
     def change_feed(
         self,
@@ -230,7 +272,8 @@ class AgentTools:
             feed = service.set_feed_budget(feed_id, budget)
         if change is not None:
             feed = changes[change](feed_id)
-        return {**feed.response, "next": "Call feed with this id, to see its runs."}
+        step = "Call feed with this feed_id, to see its runs."
+        return {**_feed_entry(feed.response), "next": step}
 
     def _delivery_entry(self, delivery: DeliveryStatus) -> dict[str, Any]:
         code = delivery.error_code or delivery.wait_code
@@ -245,6 +288,17 @@ class AgentTools:
 
     def _docs(self, code: str) -> str:
         return f"{self._url}/docs/status#{code}"
+
+
+def _feed_entry(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The feed with its id under the name that the tools take."""
+    return {"feed_id": body["id"], **{name: body[name] for name in body if name != "id"}}
+
+
+def _run_entry(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The run with its batch's id under the name that the tools take."""
+    members = {name: body[name] for name in body if name != "batchQueryId"}
+    return {"batch_id": body["batchQueryId"], **members}
 
 
 def _fact_entry(fact: Fact) -> dict[str, Any]:
@@ -320,8 +374,9 @@ def run_mcp_server(url: str, connect: Callable[[], Tacitus]) -> None:
     tools = AgentTools(url, connect)
     # At INFO it would log each refusal, which the agent reads anyway.
     server = Server("tacitus", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
-    batch_tools = (tools.routes, tools.estimate, tools.submit, tools.status, tools.slot)
-    feed_tools = (tools.create_feed, tools.feeds, tools.feed, tools.change_feed)
-    for tool in (*batch_tools, *feed_tools):
+    batch_tools = (tools.routes, tools.estimate, tools.submit, tools.status, tools.cancel)
+    proof_tools = (tools.proof, tools.witness, tools.slot)
+    feed_tools = (tools.create_feed, tools.feeds, tools.feed, tools.run_feed, tools.change_feed)
+    for tool in (*batch_tools, *proof_tools, *feed_tools):
         server.add_tool(tool)
     server.run("stdio")

@@ -12,6 +12,7 @@ import pytest
 import requests
 from mcp import Client, StdioServerParameters
 
+from queries.client import python as tacitus
 from tests.commands import run_program
 from tests.queries.contracts.holder import NESTED, NESTED_VALUE
 from tests.rigs.agents import converse
@@ -54,16 +55,19 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:
 
 
 def test_an_agent_proves_facts_and_reads_them_on_chain(
-    shared_service: Service, contract: str, block: int
+    shared_service: Service, contract: str, block: int, tmp_path: Path
 ) -> None:
-    connections = requests.get(f"{shared_service.url}/chain-connections", timeout=30).json()
-    (connection,) = connections["connections"]
+    connection: dict[str, Any] = {"blocksBack": None}
+    for _ in polls(60):  # until a prover has measured it
+        if connection["blocksBack"] is not None:
+            break
+        (connection,) = shared_service.get("/chain-connections").json()["connections"]
 
     async def conversation(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert {*tools} == {
-            "routes", "estimate", "submit", "status", "slot",
-            "create_feed", "feeds", "feed", "change_feed",
+            "routes", "estimate", "submit", "status", "cancel", "proof", "witness", "slot",
+            "create_feed", "feeds", "feed", "run_feed", "change_feed",
         }  # fmt: skip
         assert all(tool.description for tool in tools.values())
         check_shapes(tools["submit"].input_schema)
@@ -104,7 +108,7 @@ def test_an_agent_proves_facts_and_reads_them_on_chain(
         assert estimate["free"]
         assert "submit" in estimate["next"]
         submitted = await answer(client, "submit", **batch, fee=estimate["feeNeededWei"])
-        done = await answer(client, "status", batch_id=submitted["batchId"])
+        done = await answer(client, "status", batch_id=submitted["batch_id"])
         assert done["status"] == "DONE"
         facts = {fact["name"]: fact for fact in done["facts"]}
         assert len(facts) == 4
@@ -114,6 +118,18 @@ def test_an_agent_proves_facts_and_reads_them_on_chain(
         assert facts["BALANCE"]["read"]["arguments"] == [HOLDER.lower(), str(block), "1"]
         assert facts[f"0x{NESTED.slot:064x}"]["number"] == str(NESTED_VALUE)
         assert "already" in (await answer(client, "estimate", **batch))["next"]
+        file = tmp_path / "proof.json"
+        saved = {"batch_id": submitted["batch_id"], "file": str(file)}
+        assert (await answer(client, "proof", **saved))["bytes"] == file.stat().st_size
+        block_hash = shared_service.chain.header(block)["hash"]
+        assert len(tacitus.verify_proof(file.read_bytes(), [block_hash])) == 4
+        assert "cannot be written" in await refusal(client, "proof", **saved)  # it exists
+        assert "json" in await refusal(client, "proof", **saved | {"file": str(tmp_path / "x")})
+        (witness,) = (await answer(client, "witness", **batch))["witnesses"]
+        assert witness["registry"] == route["registry"]
+        verify = call_data("verify(bytes)", bytes.fromhex(witness["proof"][2:]))
+        call = {"to": witness["registry"], "data": verify}
+        assert len(shared_service.chain.rpc("eth_call", call, "latest")) > 4 * 64
 
     talk(shared_service, conversation)
 
@@ -132,7 +148,7 @@ def test_an_agent_has_a_contract_called(shared_service: Service, target: str, bl
         estimate = await answer(client, "estimate", **batch)
         assert int(estimate["estimate"]["deliveries"][0]["gas"]) > GAS
         submitted = await answer(client, "submit", **batch)
-        done = await answer(client, "status", batch_id=submitted["batchId"])
+        done = await answer(client, "status", batch_id=submitted["batch_id"])
         (delivery,) = done["deliveries"]
         assert (done["status"], delivery["state"]) == ("DONE", "DELIVERED")
         assert delivery["transaction"].startswith("0x")
@@ -163,16 +179,19 @@ def test_an_agent_makes_follows_and_ends_a_feed(shared_service: Service, target:
         shared_service.chain.mine(due + 3 - shared_service.chain.head)
         runs: list[Any] = []
         for _ in polls(60):
-            runs = (await answer(client, "feed", feed_id=made["id"]))["runs"]
+            runs = (await answer(client, "feed", feed_id=made["feed_id"]))["runs"]
             if runs and runs[-1]["deliveries"] == ["DELIVERED"]:
                 break
-        done = await answer(client, "status", batch_id=runs[-1]["batchQueryId"])
+        done = await answer(client, "status", batch_id=runs[-1]["batch_id"])
         assert done["facts"][0]["number"] == str(HOLDER_BALANCE)
         listed = await answer(client, "feeds")
-        assert made["id"] in [entry["id"] for entry in listed["feeds"]]
-        change = {"feed_id": made["id"]}
-        paused = await answer(client, "change_feed", **change, change="pause", budget=5000)
-        assert (paused["state"], paused["budget"]) == ("PAUSED", "5000")
+        assert made["feed_id"] in [entry["feed_id"] for entry in listed["feeds"]]
+        change = {"feed_id": made["feed_id"]}
+        paused = await answer(client, "change_feed", **change, change="pause", budget=str(10**18))
+        run = await answer(client, "run_feed", **change)
+        done = await answer(client, "status", batch_id=run["batch_id"])
+        assert done["status"] == "DONE"
+        assert (paused["state"], paused["budget"]) == ("PAUSED", str(10**18))
         for name, state in (("resume", "ACTIVE"), ("end", "ENDED")):
             assert (await answer(client, "change_feed", **change, change=name))["state"] == state
         assert "feed_ended" in await refusal(client, "change_feed", **change, change="resume")
@@ -195,13 +214,13 @@ def test_an_agent_reads_events_on_chain(shared_service: Service) -> None:
 
     async def conversation(client: Client) -> None:
         submitted = await answer(client, "submit", destination=CHAIN_ID, queries=[query])
-        done = await answer(client, "status", batch_id=submitted["batchId"])
+        done = await answer(client, "status", batch_id=submitted["batch_id"])
         facts = {fact["name"].partition(":")[0]: fact for fact in done["facts"]}
         assert {*facts} == {"LOG", "RECEIPT", "ABSENT_TRANSACTION", "ABSENT_LOG"}
         assert facts["LOG"]["event"]["address"] == token
         silent = {"source": CHAIN_ID, "block": block, "absent": [{"address": HOLDER}]}
         submitted = await answer(client, "submit", destination=CHAIN_ID, queries=[silent])
-        done = await answer(client, "status", batch_id=submitted["batchId"])
+        done = await answer(client, "status", batch_id=submitted["batch_id"])
         facts["SILENT_BLOCK"] = done["facts"][0]
         for kind, fact in facts.items():
             assert call_by_signature(fact["read"]) == fact["read"]["data"]
@@ -280,14 +299,18 @@ def test_refusals_and_rejections_name_their_code_and_where_it_is_explained(
         assert named == numbered
         assert "checksum" in await refusal(client, "slot", variable="3", keys=["0xA" + 39 * "b"])
         submitted = await answer(client, "submit", **query(timestamp=1, header=["GAS_USED"]))
-        ended = await answer(client, "status", batch_id=submitted["batchId"])
+        ended = await answer(client, "status", batch_id=submitted["batch_id"])
         assert (ended["status"], ended["code"]) == ("REJECTED", "time_too_early")
         assert ended["docs"] == f"{shared_service.url}/docs/status#time_too_early"
         ahead = shared_service.chain.head + 2
         submitted = await answer(client, "submit", **query(block=ahead, header=["GAS_USED"]))
-        waiting = await answer(client, "status", batch_id=submitted["batchId"], wait_seconds=1)
+        waiting = await answer(client, "status", batch_id=submitted["batch_id"], wait_seconds=1)
         assert waiting["waitsFor"]
         assert waiting["docs"].endswith(f"#{waiting['waitCode']}")
+        cancelled = {"batch_id": submitted["batch_id"]}
+        assert (await answer(client, "cancel", **cancelled))["status"] == "REJECTED"
+        assert (await answer(client, "status", **cancelled))["code"] == "cancelled"
+        assert "batch_ended" in await refusal(client, "cancel", **cancelled)
 
     talk(shared_service, conversation)
 
