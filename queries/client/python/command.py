@@ -68,8 +68,8 @@ Verify a proof file without a server, from the hash of its block:
 Serve an agent, which gets tools for batches, feeds and slots:
   uv run --with 'mcp>=2.3,<3' tacitus.py mcp
 
-Exit codes: 0 done, 1 refused or rejected, 2 wrong usage, 3 a retry may help, 130 interrupted,
-141 stdout was closed (broken pipe).
+Exit codes: 0 done, 1 refused or rejected, 2 wrong usage, 3 a retry may help (of `wait ID`, once
+`submit` has printed the batch's page), 130 interrupted, 141 stdout was closed (broken pipe).
 """
 SLOT_EPILOG = """\
 Prints the slot to stdout, and a description of the variable to stderr:
@@ -116,14 +116,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _print_failure(error: TacitusError, options: argparse.Namespace) -> None:
     if options.json:
         body = {"error": error.sentence, "code": error.code, "path": error.path}
-        print_stderr(json.dumps({**body, "retryable": error.retryable}))
+        awaited = {"internalId": _awaited_batch(options)} if _awaited_batch(options) else {}
+        print_stderr(json.dumps({**body, "retryable": error.retryable, **awaited}))
         return
     path = f" (at {error.path})" if error.path and error.path not in error.sentence else ""
     step = f" It failed in {error.step}." if error.step else ""
     advice = ADVICE.get(error.code, "A retry may help." if error.retryable else "")
+    if error.retryable and _awaited_batch(options) and not isinstance(error, BatchRejectedError):
+        advice = f"The batch is stored. Wait again with: wait {_awaited_batch(options)}"
     if isinstance(error, RequestRefusedError | BatchRejectedError | DeliveryFailedError):
         advice = f"{advice} See {server_url(options)}/docs/status#{error.code}".strip()
     print_stderr(f"{error.sentence}{path}{step} {advice}".rstrip())
+
+
+def _awaited_batch(options: argparse.Namespace) -> str:
+    """The id of the batch that `submit` has stored, or that `wait` waits for; or empty."""
+    is_waiting = options.run in {_run_submit, _run_wait}
+    return printable(getattr(options, "id", "")) if is_waiting else ""
 
 
 def _argument_parser() -> argparse.ArgumentParser:

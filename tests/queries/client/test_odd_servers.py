@@ -189,6 +189,24 @@ def test_waiting_ends_with_the_reason_of_a_failed_delivery(
         Tacitus(odd.address).wait(ID, timeout=0)
 
 
+def test_after_a_timeout_the_submitted_batch_is_waited_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """To submit again would store, and pay for, a second batch."""
+    submit = ["submit", "--to", "1", "--block", "5", "--header", "PARENT_HASH", "--wait"]
+    for command, answers in ((submit, 2 * [SUBMITTED, ACCEPTED]), (["wait", ID], [ACCEPTED])):
+        with odd_server(*map(respond, answers)) as odd:
+            options = ["--timeout", "0", "--server", odd.address]
+            assert main([*command, *options]) == 3
+            assert main([*command, *options, "--json"]) == 3
+        messages = capsys.readouterr().err.splitlines()
+        assert any(f"with: wait {ID}" in message for message in messages)
+        assert json.loads(messages[-1])["internalId"] == ID
+    with odd_server(refuse("unavailable", 503, retryable=True)) as odd:
+        assert main([*submit, "--server", odd.address]) == 3
+    assert "A retry may help." in capsys.readouterr().err  # nothing was stored
+
+
 def test_a_servers_text_cannot_control_the_terminal() -> None:
     body = {"error": "\x1b[2JAll\rgood" + 9999 * "x", "code": "\x07", "path": "\n"}
     refusal = respond(body | {"retryable": False}, 400)
