@@ -134,17 +134,20 @@ source = {CHAIN_B}
 destination = {CHAIN_A}
 signers = [{signers}]
 threshold = {THRESHOLD}
+lookup_urls = ["{self.gateway}"]
 
 [[registries]]
 kind = "optimism"
 source = {CHAIN_A}
 destination = {CHAIN_B}
+lookup_urls = ["{self.gateway}"]
 
 [[registries]]
 kind = "beacon"
 source = {CHAIN_C}
 destination = {CHAIN_B}
 checkpoint = "{checkpoint}"
+lookup_urls = ["{self.gateway}"]
 """
 
 
@@ -182,14 +185,23 @@ def set_up_chains(nodes: Nodes, beacon: LocalBeaconChain, keys: Keys, site: str)
     b.payer = b.rpc.ask("eth_accounts")[1]
     signers = tuple(key.address for key in keys.attesters)
     gateway = f"{site}/ccip/{{sender}}/{{data}}"
-    native_route = Registry(RegistryKind.NATIVE, CHAIN_A, CHAIN_A, lookup_urls=(gateway,))
+    urls = (gateway,)
+    native_route = Registry(RegistryKind.NATIVE, CHAIN_A, CHAIN_A, lookup_urls=urls)
     native_route = replace(native_route, address=derived_address(native_route))
     attested_route = Registry(
-        RegistryKind.ATTESTED, CHAIN_B, CHAIN_A, signers=signers, threshold=THRESHOLD
+        RegistryKind.ATTESTED,
+        CHAIN_B,
+        CHAIN_A,
+        signers=signers,
+        threshold=THRESHOLD,
+        lookup_urls=urls,
     )
-    optimism_route = Registry(RegistryKind.OPTIMISM, CHAIN_A, CHAIN_B)
+    optimism_route = Registry(RegistryKind.OPTIMISM, CHAIN_A, CHAIN_B, lookup_urls=urls)
     beacon_route = with_beacon_chain(
-        Registry(RegistryKind.BEACON, CHAIN_C, CHAIN_B, checkpoint=beacon.checkpoint), beacon.chain
+        Registry(
+            RegistryKind.BEACON, CHAIN_C, CHAIN_B, checkpoint=beacon.checkpoint, lookup_urls=urls
+        ),
+        beacon.chain,
     )
     courier = (FACTORY, SALT + courier_init_code(), 0)
     predeploy = load_artifact("L1BlockStandIn").deployed_bytecode
@@ -234,9 +246,9 @@ def set_up_chains(nodes: Nodes, beacon: LocalBeaconChain, keys: Keys, site: str)
 
 def _deployments(registry: Registry) -> list[tuple[str, bytes, int]]:
     """The transactions that deploy a registry and what stands beside it."""
-    calls = [deployment_calldata(registry), SALT + verifier_init_code(derived_address(registry))]
-    if registry.lookup_urls:
-        calls.append(SALT + lookup_init_code(registry))
+    registry = replace(registry, address=derived_address(registry))
+    init_codes = (verifier_init_code(registry.address), lookup_init_code(registry))
+    calls = (deployment_calldata(registry), *(SALT + code for code in init_codes))
     return [(FACTORY, call, 0) for call in calls]
 
 

@@ -194,6 +194,8 @@ def test_registry_addresses_prove_their_code_and_have_an_events_verifier(demo: D
         assert route.events_verifier in text
         registry = nodes[route.destination].call(route.events_verifier, call_data("REGISTRY()"))
         assert registry[12:] == bytes.fromhex(route.registry[2:])
+        lookup = nodes[route.destination].rpc.ask("eth_getCode", route.lookup, "latest")
+        assert len(lookup) > 1_000
         courier = nodes[route.destination].rpc.ask("eth_getCode", courier_address(), "latest")
         assert courier == f"0x{load_artifact('Courier').deployed_bytecode.hex()}"
 
