@@ -146,6 +146,14 @@ def test_the_typescript_readmes_lookup_example_reads_a_balance(
     assert run("js", code, tmp_path) == f"{HOLDER_BALANCE}n\n"
 
 
+def test_web3_asks_a_local_gateway_as_the_guide_says(native: Service, tmp_path: Path) -> None:
+    chain = native.chain
+    code = code_of(native.url, "contracts", "OffchainLookup as error")
+    code = code.replace(f"https://your-node-of-chain-{chain.id}.example", chain.url)
+    printed = run("python", code, tmp_path).split()
+    assert int(printed[0]) == int(chain.header(int(printed[-1]))["timestamp"], 16)
+
+
 def test_web3_8_reads_over_https(native: Service, tmp_path: Path) -> None:
     """It accepts https alone, and no private address, so the gateway has one of the addresses for
     documentation, to which a proxy leads. Nothing of web3.py is changed.
