@@ -41,6 +41,7 @@ LANGUAGES = {
     "ini": _tokens(_HASH, "", r"^\[.*?\]|^\w+(?==)"),
     "yaml": _tokens(_HASH, "true|false|null", r"^[ -]*[\w-]+(?=:)"),
 }
+LANGUAGES["tsx"] = LANGUAGES["js"]
 
 
 def highlight(code: str, language: str) -> SafeString:

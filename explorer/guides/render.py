@@ -25,7 +25,8 @@ from queries.config.registries import Registry, RegistryKind, derived_address
 
 GUIDE_GROUPS = {  # as in the README
     "You write a dApp": (
-        "first-fact", "integrate", "contracts", "testing", "events", "deliver", "api", "status",
+        "first-fact", "integrate", "contracts", "testing", "front-end", "events", "deliver", "api",
+        "status",
         "webhooks", "how-it-works", "faq", "glossary",
     ),
     "You run it for others": (
@@ -35,7 +36,8 @@ GUIDE_GROUPS = {  # as in the README
 }  # fmt: skip
 GUIDES = tuple(name for names in GUIDE_GROUPS.values() for name in names)
 LOCALIZED_GUIDES = {
-    "first-fact", "integrate", "contracts", "testing", "events", "deliver", "api", "webhooks",
+    "first-fact", "integrate", "contracts", "testing", "front-end", "events", "deliver", "api",
+    "webhooks",
     "proofs",
 }  # fmt: skip
 FOLDER = settings.BASE_DIR / "explorer" / "docs"
