@@ -26,8 +26,7 @@ from queries.config.registries import Registry, RegistryKind, derived_address
 GUIDE_GROUPS = {  # as in the README
     "You write a dApp": (
         "first-fact", "integrate", "contracts", "testing", "front-end", "events", "deliver", "api",
-        "status",
-        "webhooks", "how-it-works", "faq", "glossary",
+        "status", "webhooks", "how-it-works", "faq", "glossary",
     ),
     "You run it for others": (
         "running", "operating", "public-networks", "beacon-routes", "configuration", "security",
@@ -37,8 +36,7 @@ GUIDE_GROUPS = {  # as in the README
 GUIDES = tuple(name for names in GUIDE_GROUPS.values() for name in names)
 LOCALIZED_GUIDES = {
     "first-fact", "integrate", "contracts", "testing", "front-end", "events", "deliver", "api",
-    "webhooks",
-    "proofs",
+    "webhooks", "proofs",
 }  # fmt: skip
 FOLDER = settings.BASE_DIR / "explorer" / "docs"
 
