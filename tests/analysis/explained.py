@@ -43,6 +43,8 @@ EXPLAINED = (
     Explained("low-level-calls", "Informational", (
         "FactsRouter.constructor", "EventsRouter.constructor"),
         "Native and optimism registries do not have the function, so a typed call would revert."),
+    Explained("low-level-calls", "Informational", ("OutputRegistry._needsSuperRoot",),
+        "Older portals do not have the function, so a typed call would revert."),
     Explained("low-level-calls", "Informational", ("FactsRegistry.multicall",),
         "A call of this contract's own functions. Its success is checked, and its error passed "
         "on."),

@@ -356,6 +356,10 @@ FALSE_SUPER_ROOTS: dict[str, tuple[str, bytes]] = {
         "NotTheClaimedOutput",
         encode_super_root(SUPER_TIME, {SOURCE_CHAIN: OTHER_OUTPUT.root, ALIKE: OUTPUT.root}),
     ),
+    "a_super_root_of_a_chain_with_the_same_low_bits": (
+        "NoOutputOfChain",
+        encode_super_root(SUPER_TIME, {ALIKE: OUTPUT.root}),
+    ),
     "a_super_root_without_the_chain": (
         "NoOutputOfChain",
         encode_super_root(SUPER_TIME, {OTHER_SOURCE: OUTPUT.root}),
