@@ -100,7 +100,9 @@ class Target:
         headers: Mapping[str, Sequence[Header]] | None = None,
         signatures: st.SearchStrategy[bytes] = ANY_BYTES,
     ) -> Trial:
-        everything = [*all_questions(CHAINS, headers or {}), *questions]
+        describe = call_data("describe()")
+        description = constant_question(describe, registry.ask(describe), "any")
+        everything = [*all_questions(CHAINS, headers or {}), description, *questions]
         checker = RegistryChecker(
             self.node, registry.address, everything, known_blocks, overrides=self.overrides
         )
