@@ -1,5 +1,6 @@
 """Whether the database can be used, and has this version's migrations and tables."""
 
+import re
 from collections.abc import Iterator
 
 from django.apps import apps
@@ -53,21 +54,38 @@ _COLUMNS = {
         FROM information_schema.columns WHERE table_schema = ANY (current_schemas(false))
     """,
 }
+# Names of indexes and constraints. SQLite has those of constraints in the tables' statements only.
+_NAMES = {
+    "sqlite": "SELECT name FROM sqlite_master UNION SELECT sql FROM sqlite_master",
+    "postgresql": """
+        SELECT indexname FROM pg_indexes WHERE schemaname = ANY (current_schemas(false))
+        UNION SELECT conname FROM pg_constraint
+    """,
+}
+_NAME = re.compile("[a-z0-9_]+")
 
 
 def _schema_differences() -> Iterator[str]:
-    """Why statements of this version fail. They do not if a later version has only added columns
-    that need no value.
+    """Why statements of this version fail, or store two rows where one may be.
+
+    A later version may have added to the tables, if new columns need no value.
     """
+    models = apps.get_models(include_auto_created=True)
     with connection.cursor() as cursor:
+        cursor.execute(_NAMES[connection.vendor])
+        names = {name for (text,) in cursor.fetchall() for name in _NAME.findall(text or "")}
         cursor.execute(_COLUMNS[connection.vendor])
         actual = {(table, column): bool(needed) for table, column, needed in cursor.fetchall()}
     expected = {
         (model._meta.db_table, field.column): not field.null
-        for model in apps.get_models(include_auto_created=True)
+        for model in models
         for field in model._meta.local_concrete_fields
     }
     tables = {table for table, _ in expected}
+    for model in models:
+        for rule in (*model._meta.constraints, *model._meta.indexes):
+            if rule.name not in names:
+                yield f"{model._meta.db_table} has no {rule.name}"
     for table, column in sorted(expected.keys() - actual.keys()):
         yield f"{table} has no column {column}"
     for (table, column), needs_value in sorted(actual.items()):

@@ -202,7 +202,8 @@ def batch_query(
     batch_data = responses.BatchDataResponse(
         id=batch, status=members["query_status"], data=requested_data(page.queries)
     )
-    return responses.BatchQueryResponse(**members, batch_query=batch_data, results=_results(page))
+    results = _results(page, is_done=members["status"] == BatchStatus.DONE)
+    return responses.BatchQueryResponse(**members, batch_query=batch_data, results=results)
 
 
 @endpoint(
@@ -411,21 +412,24 @@ def _batch_members(batch: BatchView, deliveries: Deliveries) -> dict[str, Any]:
     return members
 
 
-def _results(page: QueryPage) -> dict[str, Any]:
-    """The proven values, under the keys of the request."""
+def _results(page: QueryPage, *, is_done: bool) -> dict[str, Any]:
+    """The values under the keys of the request, once the batch is DONE: existing clients may take
+    some values for all.
+    """
     results: dict[str, Any] = {}
     for query in page.queries:
+        values = query.values if is_done else {}
         blocks = results.setdefault(query.chain_key, {})
         result = blocks.setdefault(query.selector, {"accounts": {}})
         if query.header:
-            result["header"] = query.values
+            result["header"] = values
         if query.event_request:
-            result["events"] = query.values
+            result["events"] = values
         for key, slots in query.account_keys.items():
             names = {prop.name: prop.name for prop in query.props}
             names |= {slot: f"0x{slot_word(slot).hex()}" for slot in slots}
             result["accounts"][key] = {
-                spelling: query.values[name] for spelling, name in names.items() if query.values
+                spelling: values[name] for spelling, name in names.items() if values
             }
     return results
 

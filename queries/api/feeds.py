@@ -36,8 +36,8 @@ class FeedResponse(ApiModel):
     id: Id
     state: FeedState = Field(
         description=f"PAUSED by its owner, or after {MAX_FAILED_RUNS} runs in a row whose batch "
-        "was refused or REJECTED, or has a delivery that FAILED or is refused; this is noticed "
-        "when the next run is due. ENDED feeds stay so.",
+        "was refused or REJECTED, or has a delivery that FAILED or was refused twice; this is "
+        "noticed when the next run is due. ENDED feeds stay so.",
         examples=["ACTIVE"],
     )
     reason: str | None = Field(description="Why it is paused or has ended.", examples=[None])

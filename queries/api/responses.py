@@ -328,7 +328,7 @@ class BlockResultsResponse(ApiModel):
 class BatchQueryResponse(StatusResponse):
     batch_query: BatchDataResponse = Field(description="For existing clients, which read this.")
     results: Annotated[dict[str, _ChainResults], map_keys("chain", CHAIN_PATTERN)] = Field(
-        description="The values of these queries, as far as they are proven, under the same keys.",
+        description="Once the batch is DONE: the values of these queries, under the same keys.",
         examples=[{"11155111": {"block:5186021": {"accounts": {_HOLDER: {"BALANCE": _ETHER}}}}}],
     )
 

@@ -90,13 +90,12 @@ class NodeHealth:
             self.chain_checked_until = 0.0
             if now < self._cooldown_ends:
                 return  # the request began before the cool-down
-            is_new, self.fault, self.detail = self.fault is not kind, kind, detail
+            self.fault, self.detail = kind, detail
             self._failing_since = min(self._failing_since, now)
             cooldown = 2 * self._cooldown or limits.initial_cooldown
             self._cooldown = min(cooldown, limits.max_cooldown)
             self._next_request = self._cooldown_ends = now + self._cooldown
-        if is_new:
-            log.warning("%s fails: %s.", self.name, kind.code)
+        log.warning("%s fails: %s.", self.name, kind.code)
 
     def record_success(self) -> None:
         """End the cool-down."""

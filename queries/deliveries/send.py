@@ -152,7 +152,11 @@ class _Pass:
         quorum of nodes, and raises `NoQuorumError` without one.
         """
         limits, refusals = self.lane.limits, self.delivery.refusals + 1
-        if refusals >= limits.delivery_attempts and is_certain():
+        is_last = refusals >= limits.delivery_attempts
+        # Refusals pause feeds too, so one node's answer counts only once.
+        if (refusals > 1 or is_last) and not is_certain():
+            refusals = max(self.delivery.refusals, 1)
+        elif is_last:
             self.lease.owned_rows().update(refusals=refusals)
             return self._end(DeliveryState.FAILED, reason)
         self.lease.owned_rows().update(

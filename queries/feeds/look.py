@@ -103,7 +103,8 @@ def _look_for_logs(
         _max_blocks[chain] = max(max_blocks // 2, 1)
         raise
     _max_blocks[chain] = min(2 * max_blocks, limit)
-    late = Feed.objects.filter(pk__in=[feed.pk for feed in feeds], due__lte=final, waits_for="")
+    active = Feed.objects.filter(pk__in=[feed.pk for feed in feeds], state=FeedState.ACTIVE)
+    late = active.filter(due__lte=final, waits_for="")
     late.update(waits_for=f"Logs up to block {final:,} are still to be read.")
     ends = [feed.pk for feed in feeds if is_past(feed.until, record.timestamp)]
     if ends:

@@ -232,10 +232,11 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
             raise RefusalError(FeedCode.FEED_ENDED, sentence, path="feed")
         if change.budget is not None:
             _check_budget(change.budget, int(batch_of(feed.request)["fee"]))
-            feed.budget, feed.next_attempt_at = f"{change.budget:064x}", None
+            feed.budget = f"{change.budget:064x}"
+            _stop_waiting(feed)
         if change.state == FeedState.PAUSED and feed.state == FeedState.ACTIVE:
             feed.state, feed.reason = FeedState.PAUSED, PAUSED_BY_OWNER
-            feed.waits_for, feed.next_attempt_at = "", None
+            _stop_waiting(feed)
         elif change.state == FeedState.ACTIVE and feed.state == FeedState.PAUSED:
             feed.state, feed.reason, feed.resumed_at = FeedState.ACTIVE, "", shared_now()
             if feed.trigger == Trigger.LOGS and feed.catch_up == CatchUp.LATEST:
@@ -243,6 +244,12 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
                 feed.due = max(feed.due, head.number + 1)
         feed.save()
     return feed
+
+
+def _stop_waiting(feed: Feed) -> None:
+    """Have a run that waits be tried at once."""
+    if feed.waits_for:
+        feed.waits_for, feed.next_attempt_at = "", None
 
 
 def run_now(owner: Account, feed_id: str, routes: Routes) -> tuple[FeedRun, bool]:

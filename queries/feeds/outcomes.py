@@ -18,6 +18,7 @@ from queries.statuses import (
     FeedState,
     Trigger,
 )
+from queries.wait_reasons import WaitCode
 
 log = logging.getLogger("tacitus.prover")
 
@@ -32,8 +33,10 @@ HAS_FAILED = (
     | Q(batch__status=BatchStatus.REJECTED)
     | Exists(_deliveries.filter(state=DeliveryState.FAILED))
 )
-# A delivery that the contract refused is tried again for a while.
-_REFUSED_DELIVERY = Q(state=DeliveryState.FAILED) | Q(state=DeliveryState.WAITING, refusals__gt=0)
+# A delivery that the contract refuses is tried again; from the second time on a quorum says so.
+_REFUSED_DELIVERY = Q(state=DeliveryState.FAILED) | Q(
+    state=DeliveryState.WAITING, wait_code=WaitCode.CONTRACT_REFUSES, refusals__gt=1
+)
 IS_FAILING = HAS_FAILED | Exists(_deliveries.filter(_REFUSED_DELIVERY))
 
 
@@ -93,8 +96,9 @@ def store_proven_values(source: ChainClient) -> None:
         try:
             if (value := _last_proven_value(source, feed)) is not None:
                 run = feed.open_run_id if feed.is_open else None
-                columns = {"last_value": value, "open_run": run}
-                Feed.objects.filter(pk=feed.pk, open_run=feed.open_run_id).update(**columns)
+                if (value, run) != (feed.last_value, feed.open_run_id):
+                    row = Feed.objects.filter(pk=feed.pk, open_run=feed.open_run_id)
+                    row.update(last_value=value, open_run=run)
         except ChainError as error:
             log.warning("Reading what feed %s has proven failed: %s", feed.pk, error)
 

@@ -35,7 +35,7 @@ from queries.transitions import notify_of_pause
 log = logging.getLogger("tacitus.prover")
 
 Columns = dict[str, Any]  # of a feed, to update
-FEEDS_PER_POLL, LOGS_PER_FEED = 100, 10  # at most, so that heads are polled in time
+FEEDS_PER_POLL, LOGS_PER_FEED = 25, 10  # at most, so that heads are polled in time
 MAX_MISSED_RUNS = 100  # that a feed makes up for
 # The chain stands still, or the account's limit of a day is used up.
 WAITING_CODES = {RequestCode.BLOCK_BEYOND_HEAD.code, SubmissionCode.TOO_MANY_FACTS.code}
@@ -88,7 +88,8 @@ def _schedule_condition(sources: Iterable[int]) -> Q:
 
 def _submit_scheduled(feed_id: str, is_due: Q, routes: Routes) -> None:
     """Submit the feed's next run, if it is due. However fast blocks come, a feed runs once in
-    `FEED_SECONDS` on average, so that it skips no due time because polls come a little late.
+    `FEED_SECONDS`, and twice while it makes up for runs. That is so on average: otherwise it would
+    skip a due time because a poll came late.
     """
 
     def submit(feed: Feed) -> Columns:
@@ -103,6 +104,8 @@ def _submit_scheduled(feed_id: str, is_due: Q, routes: Routes) -> None:
         if is_time and feed.until and following > feed.until.timestamp():
             return changes | ended()
         now, pause = shared_now(), timedelta(seconds=settings.FEED_SECONDS)
+        if feed.catch_up == CatchUp.ALL:
+            pause /= 2  # it skips none, so it is behind or waits for the next due anyway
         start = max(feed.next_attempt_at or now, now - pause)
         return changes | {"next_attempt_at": start + pause}
 

@@ -29,6 +29,12 @@ def test_tables_of_another_version_are_found_before_anything_runs(
         assert answer.status_code == 503
         return str(answer.json()["checks"]["database"])
 
+    service.execute("DROP INDEX queries_jobtx_open_pieces")  # no piece is paid for twice
+    assert "queries_jobtransaction has no queries_jobtx_open_pieces" in fault()
+    service.execute(
+        "CREATE UNIQUE INDEX queries_jobtx_open_pieces ON queries_jobtransaction "
+        "(job_id, pieces_digest) WHERE open AND pieces_digest <> ''"
+    )
     service.execute("ALTER TABLE queries_chaincost RENAME TO queries_away")
     assert "queries_chaincost has no column chain" in fault()
     service.execute(f"CREATE TABLE queries_chaincost ({COST_COLUMNS}, price bigint NOT NULL)")
