@@ -160,11 +160,13 @@ def test_work_goes_on_without_beat_after_a_claim_failed(
 ) -> None:
     service = new_service()
     with installed(service, chain, broker) as start:
-        batch = service.submit_balance(chain.mine(2) - 1)
-        service.execute("ALTER TABLE queries_batch RENAME TO queries_away")
         prover = start()
+        batch = service.submit_balance(chain.mine(2))
+        wait_until(lambda: service.status(batch)["waitCode"] == "block_not_final")
+        service.execute("ALTER TABLE queries_batch RENAME TO queries_away")
         prover.await_log("queries_batch")  # the error names the missing table
         service.execute("ALTER TABLE queries_away RENAME TO queries_batch")
+        chain.mine()
         service.wait(batch)
 
 
