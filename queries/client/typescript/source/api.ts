@@ -340,7 +340,7 @@ export type FeedBatchBody = {
 
 export type FeedDetailsResponse = {
   id: string;
-  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or is refused; this is noticed when the next run is due. ENDED feeds stay so. */
+  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or was refused twice; this is noticed when the next run is due. ENDED feeds stay so. */
   state: FeedState;
   /** Why it is paused or has ended. */
   reason: string | null;
@@ -392,7 +392,7 @@ export type FeedRequest = {
 
 export type FeedResponse = {
   id: string;
-  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or is refused; this is noticed when the next run is due. ENDED feeds stay so. */
+  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or was refused twice; this is noticed when the next run is due. ENDED feeds stay so. */
   state: FeedState;
   /** Why it is paused or has ended. */
   reason: string | null;
@@ -466,7 +466,7 @@ export type NamedBlockBody = {
 
 export type NewFeedResponse = {
   id: string;
-  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or is refused; this is noticed when the next run is due. ENDED feeds stay so. */
+  /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or was refused twice; this is noticed when the next run is due. ENDED feeds stay so. */
   state: FeedState;
   /** Why it is paused or has ended. */
   reason: string | null;
