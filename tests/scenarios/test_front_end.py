@@ -60,6 +60,7 @@ createRoot(document.body).render(
 def service(install: Install) -> Iterator[Service]:
     with closing(Chain(block_time=1)) as chain, install() as service:
         service.add_chain(chain)
+        chain.mine()  # the first one comes after a second
         add_route(service, RegistryKind.NATIVE, chain, chain)
         service.manage("deploy_registry", "--yes")
         service.serve()
