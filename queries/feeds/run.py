@@ -39,7 +39,6 @@ FEEDS_PER_POLL, LOGS_PER_FEED = 25, 10  # at most, so that heads are polled in t
 MAX_MISSED_RUNS = 100  # that a feed makes up for
 # The chain stands still, or the account's limit of a day is used up.
 WAITING_CODES = {RequestCode.BLOCK_BEYOND_HEAD.code, SubmissionCode.TOO_MANY_FACTS.code}
-RETRY_PAUSE = timedelta(seconds=60)  # of a run that waits for its budget or its block
 
 
 def submit_due_runs(
@@ -224,7 +223,10 @@ def wait_for(feeds: Iterable[Feed], reason: str, pause: timedelta) -> None:
     Feed.objects.filter(pk__in=ids, state=FeedState.ACTIVE).update(**_waiting(reason, pause))
 
 
-def _waiting(reason: str, pause: timedelta = RETRY_PAUSE) -> Columns:
+def _waiting(reason: str, pause: timedelta | None = None) -> Columns:
+    """`pause`: until it is tried again; by default, as long as between two runs."""
+    if pause is None:
+        pause = timedelta(seconds=settings.FEED_SECONDS)
     return {"waits_for": reason[:1_000], "next_attempt_at": shared_now() + pause}
 
 
