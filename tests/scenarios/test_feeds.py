@@ -514,21 +514,6 @@ def test_pruned_runs_are_not_run_again(proving: Service) -> None:
     assert feed.count() == len(dues) + 1
 
 
-def test_many_feeds_of_one_account_hold_up_no_other(served: Service) -> None:
-    """They are more than a poll takes, and each has many runs to make up for."""
-    chain = served.chain
-    strangers = [Feed(served, every=EVERY_TENTH, catchUp="all", owner=1) for _ in range(40)]
-    chain.mine(200 * EVERY)
-    feed = Feed(served, every=EVERY_TENTH)
-    chain.mine(2 * EVERY)
-    with served.prove(**SETTINGS):
-        feed.wait_for_more_than(0)
-    (oldest, *_) = (stranger.dues[0] for stranger in strangers if stranger.runs)
-    assert 90 * EVERY < chain.head - oldest < 110 * EVERY  # at most 100 runs are made up for
-    for made in (*strangers, feed):
-        made.end()
-
-
 def test_a_forgotten_account_has_no_feeds(proving: Service) -> None:
     """Provers have time to notice a disabled account while its feeds are deleted."""
     batch = {"webhook": {"url": "http://127.0.0.1:1/"}}
@@ -716,8 +701,8 @@ def test_a_change_that_a_reorg_moves_is_delivered(proving: Service, depth: int) 
     count = len(watcher.feed.runs)
     block = watcher.pay(1)
     watcher.feed.wait_for_more_than(count)
-    assert watcher.feed.dues[-1] == block
-    watcher.chain.reorganise(depth)
+    assert watcher.feed.dues[-1] >= block
+    watcher.chain.reorganise(watcher.chain.head - block + depth)
     watcher.pay(1)  # the transaction again, in a later block
     watcher.wait_for(2)
     assert len(watcher.feed.runs) >= count + 2
@@ -728,9 +713,9 @@ def test_a_change_that_a_reorg_undoes_leaves_the_old_value(proving: Service) -> 
     watcher.pay(1)
     watcher.wait_for(1)
     count = len(watcher.feed.runs)
-    watcher.pay(1)
+    block = watcher.pay(1)
     watcher.feed.wait_for_more_than(count)
-    watcher.chain.reorganise(1)
+    watcher.chain.reorganise(watcher.chain.head - block + 1)
     watcher.wait_for(1)
     # The run for it, and another one if the old value was read while that was open.
     assert len(watcher.feed.runs) <= count + 2
@@ -810,3 +795,20 @@ def test_a_feed_runs_once_in_a_minute_however_fast_blocks_come(served: Service) 
         feed.wait_for_more_than(0)
         assert len(feed.runs) == 1
     feed.end()
+
+
+def test_many_late_feeds_hold_up_no_other(served: Service) -> None:
+    """They are more than a poll takes, and each has many runs to make up for. It is the last test,
+    because provers take some time for their batches.
+    """
+    chain = served.chain
+    late_feeds = [Feed(served, every=EVERY_TENTH, catchUp="all") for _ in range(40)]
+    chain.mine(200 * EVERY)
+    feed = Feed(served, every=EVERY_TENTH)
+    chain.mine(2 * EVERY)
+    with served.prove(**SETTINGS):
+        feed.wait_for_more_than(0)
+    (oldest, *_) = (late.dues[0] for late in late_feeds if late.runs)
+    assert 90 * EVERY < chain.head - oldest < 110 * EVERY  # at most 100 runs are made up for
+    for made in (*late_feeds, feed):
+        made.end()
