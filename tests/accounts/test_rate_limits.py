@@ -33,7 +33,7 @@ def test_refused_requests_are_not_counted(settings: LazySettings) -> None:
 @pytest.mark.django_db
 def test_a_window_starts_with_the_first_use_after_the_last_one_ended() -> None:
     assert [use_quota("one", 2, 60).is_allowed for _ in range(3)] == [True, True, False]
-    UsageCounter.objects.update(window_start=rate_limits.database_now() - 59)
+    UsageCounter.objects.update(window_start=rate_limits.database_now() - 50)
     assert not use_quota("one", 2, 60).is_allowed
     UsageCounter.objects.update(window_start=rate_limits.database_now() - 60)
     fresh = use_quota("one", 2, 60)

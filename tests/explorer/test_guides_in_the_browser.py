@@ -79,7 +79,7 @@ def test_the_keyboard_reaches_the_guides_or_skips_them(page: Page, live_server: 
         expect(link).to_have_css("outline-style", "solid")
     skip.press("Enter")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="IFactsRegistry.sol")).to_be_focused()
+    expect(page.get_by_role("link", name="IFactsRegistry.sol").first).to_be_focused()
 
 
 # The words, and lines of code, that a reader cannot see whole.

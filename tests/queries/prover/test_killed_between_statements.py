@@ -14,7 +14,7 @@ from django.db import connection
 
 from explorer.demo.local_node import LocalNode
 from queries.database.clock import shared_now
-from queries.models import Batch, BlockJob, ChainRecord, FeedRun, SentTransaction
+from queries.models import Batch, BlockJob, ChainRecord, Feed, FeedRun, SentTransaction
 from queries.prover.watch import Watch
 from queries.prover.worker import work_once
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, running_service
@@ -130,5 +130,6 @@ def test_a_prover_that_dies_before_any_write_submits_each_run_of_a_feed_once(
 
 def _poll(service: Service, death: Death | None = None) -> None:
     ChainRecord.objects.update(polled_at=None)
+    Feed.objects.update(next_attempt_at=None)  # a feed runs once in FEED_SECONDS
     with connection.execute_wrapper(death) if death else nullcontext():
         Watch(service.context()).poll_once()
