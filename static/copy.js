@@ -76,11 +76,14 @@
     }
   }
 
-  // A click on the hash presses the button, unless it ends a selection.
+  // A click on the whole hash, or on the short one if it is not a link, presses the button, unless it
+  // ends a selection.
   function pressedButton(target) {
     const button = target.closest(".copy");
     if (button) return button;
-    return target.contains(shared) && target.matches(".exact") && getSelection().isCollapsed ? shared : null;
+    const short = target.closest(".short");
+    if (!short?.contains(shared) || !getSelection().isCollapsed) return null;
+    return target.matches(".exact") || !short.querySelector("a") ? shared : null;
   }
 
   document.addEventListener("click", (event) => {

@@ -3,7 +3,7 @@
 
 (() => {
   const STORAGE_KEY = "tacitus-keys";
-  const ROWS = "main :is(.batch-rows tr:not(.reason), .fact-table tbody tr, .list tbody tr, .rows > li)";
+  const ROWS = "main :is(.fact-table tbody tr, .list tbody tr, .rows > li)";
 
   const help = document.getElementById("keys");
   const areOn = document.getElementById("keys-on");

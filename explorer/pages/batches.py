@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
 
 from accounts.sign_in.sessions import signed_in_account
 from explorer.pages.batch_page import (
@@ -17,22 +16,18 @@ from explorer.pages.batch_page import (
     batch_page,
     read_batch_state,
 )
-from explorer.pages.deliveries import delivery_summaries
+from explorer.pages.batch_rows import read_batch_list
 from explorer.pages.downloads import batch_file_name
 from explorer.pages.facts import answer_context
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import chain_parameter, cursor_of, parse_ulid
-from explorer.pages.sentences import batch_sentences
-from explorer.pages.wait_hints import remaining_texts
+from explorer.pages.lists import chain_parameter, cursor_of, parse_ulid, top_parameter
+from explorer.pages.live import LivePage, render_live
 from queries.reading import batches as reading
 from queries.reading.proof_file import build_proof_file
 from queries.statuses import BatchStatus
 from queries.webhooks.log import batch_webhook
 
 BATCHES_PER_PAGE = 25
-EVERYTHING = reading.BatchFilter()
-POLL_SECONDS = 1
-STOP_POLLING = 286  # at this status htmx stops polling
 SORT_ORDERS = {"ascending", "descending"}
 KIND_WORDS = {
     reading.AskedFor.ACCOUNTS: "accounts",
@@ -43,23 +38,17 @@ TABLE_START = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
 
 
 def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
-    page = _build_page(request, _read_state(request, batch_id, links), links)
-    return render(request, "batch.html", _context(page, links))
-
-
-def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
-    """The page's content; an empty response if its digest is still `seen`."""
     state = _read_state(request, batch_id, links)
-    status = 200 if state.is_live else STOP_POLLING
-    if request.GET.get("seen") == state.digest:
-        return HttpResponse(status=204 if state.is_live else STOP_POLLING)
-    page = _build_page(request, state, links)
-    return render(request, "parts/batch.html", _context(page, links), status=status)
 
+    def context() -> dict[str, object]:
+        page = _build_page(request, state, links)
+        answer = answer_context(page.only_fact, links) if page.only_fact else {}
+        return {"page": page, **answer}
 
-def _context(page: BatchPage, links: PageLinks) -> dict[str, object]:
-    answer = answer_context(page.only_fact, links) if page.only_fact else {}
-    return {"page": page, "poll_seconds": POLL_SECONDS, **answer}
+    page = LivePage(
+        *("batch.html", "parts/batch.html", state.digest), seconds=1, is_over=not state.is_live
+    )
+    return render_live(request, page, context)
 
 
 def _read_state(request: HttpRequest, batch_id: str, links: PageLinks) -> BatchState:
@@ -95,13 +84,13 @@ def query(_request: HttpRequest, batch_id: str, position: int) -> HttpResponse:
 
 
 def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    return render(request, "batches.html", list_context(request, links))
+    return batch_list_page(request, links, "batches.html", reading.BatchFilter())
 
 
-def list_context(
-    request: HttpRequest, links: PageLinks, listed: reading.BatchFilter = EVERYTHING
-) -> dict[str, object]:
-    """Those of the listed batches that match the filters in the URL."""
+def batch_list_page(
+    request: HttpRequest, links: PageLinks, template: str, listed: reading.BatchFilter
+) -> HttpResponse:
+    """A page of those of the listed batches that match the filters in the URL."""
     status, asked_for = request.GET.get("status", ""), request.GET.get("kind", "")
     if status not in {"", *BatchStatus.values} or asked_for not in {"", *reading.AskedFor}:
         raise Http404
@@ -112,22 +101,24 @@ def list_context(
         source=chain_parameter(request, "from"),
         asked_for=reading.AskedFor(asked_for) if asked_for else None,
     )
-    cursor = cursor_of(request, parse_ulid)
-    page = reading.listed_batches(wanted, cursor=cursor, limit=BATCHES_PER_PAGE)
+    cursor, top = cursor_of(request, parse_ulid), top_parameter(request)
+    shown = read_batch_list(links, wanted, cursor=cursor, top=top, limit=BATCHES_PER_PAGE)
     routes = links.routes.registries
-    return {
-        "batches": page,
-        "sentences": batch_sentences([batch.id for batch in page.rows], links),
-        "deliveries": delivery_summaries(page.rows),
-        "remaining_texts": remaining_texts(page.rows, links, timezone.now()),
-        "wanted": wanted,
-        "is_filtered": wanted != listed,
-        "counted": reading.count_batches(wanted),
-        "statuses": BatchStatus.values,
-        "kinds": KIND_WORDS.items(),
-        "sources": sorted({source for source, _ in routes}),
-        "destinations": sorted({destination for _, destination in routes}),
-    }
+
+    def context() -> dict[str, object]:
+        return {
+            **shown.context(links),
+            "wanted": wanted,
+            "is_filtered": wanted != listed,
+            "counted": reading.count_batches(wanted),
+            "statuses": BatchStatus.values,
+            "kinds": KIND_WORDS.items(),
+            "sources": sorted({source for source, _ in routes}),
+            "destinations": sorted({destination for _, destination in routes}),
+            "list_url": request.path,
+        }
+
+    return render_live(request, LivePage(template, "parts/batch_list.html", shown.digest), context)
 
 
 def batch_proof(_request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponseBase:

@@ -8,7 +8,7 @@ from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
 from explorer.pages.charts import balance_chart
-from explorer.pages.fact_rows import groups_page
+from explorer.pages.fact_rows import FACTS_PER_PAGE, groups_page
 from explorer.pages.facts import answer_context
 from explorer.pages.headlines import (
     account_headline,
@@ -22,10 +22,12 @@ from explorer.pages.headlines import (
 )
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
+from explorer.pages.live import LivePage, content_digest, render_live
 from explorer.pages.sentences import batch_sentences
 from queries.reading import chain_objects as reading
 from queries.reading import fact_lists, search
 from queries.reading.chain_heads import chain_heads
+from queries.reading.changes import account_changes
 from queries.reading.facts import facts_mentioning
 
 
@@ -61,8 +63,21 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
         return redirect(
             reverse("account", args=[checksum_address]) + (f"?{query}" if query else "")
         )
+    chain = selected_chain(request, checksum_address, links)
+    digest = content_digest(chain, account_changes(checksum_address, chain, FACTS_PER_PAGE))
+
+    def context() -> dict[str, object]:
+        return _account_context(request, checksum_address, chain, links)
+
+    address = request.path if chain is None else f"{request.path}?chain={chain}"
+    page = LivePage("account.html", "parts/account.html", digest, address=address)
+    return render_live(request, page, context)
+
+
+def _account_context(
+    request: HttpRequest, checksum_address: str, chain: int | None, links: PageLinks
+) -> dict[str, object]:
     account = reading.account_view(checksum_address, links.sources)
-    chain = selected_chain(request, account)
     rows = fact_lists.account_facts(checksum_address, chain)
     facts = fact_lists.summarise(rows)
     events = () if chain is None else facts_mentioning(chain, checksum_address.lower())
@@ -74,9 +89,9 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
         "events": [answer_context(fact, links) for fact in events],
     }
     if chain is None or not facts.facts:
-        return render(request, "account.html", context)
+        return context
     balance = next(iter(facts.balances), None)
-    context |= {
+    return context | {
         "facts": facts,
         "balance": balance,
         "balance_text": balance_text(balance, links.currency(chain)) if balance else "",
@@ -86,14 +101,14 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
         "balance_chart": balance_chart(facts.balances, links.currency(chain)),
         "page": groups_page(request, rows, links),
     }
-    return render(request, "account.html", context)
 
 
-def selected_chain(request: HttpRequest, account: reading.AccountView) -> int | None:
+def selected_chain(request: HttpRequest, address: str, links: PageLinks) -> int | None:
     """The chain in the URL, or the last one requested, or one with facts; None without batches."""
     chain = chain_parameter(request, "chain")
     if chain is not None:
         return chain
+    account = reading.account_view(address, links.sources)
     if account.newest in account.chains or not account.chains:
         return account.newest
     return account.chains[0]

@@ -13,17 +13,17 @@ from accounts.keys.manage import GRACE_PERIODS, MAX_KEYS_PER_ACCOUNT
 from accounts.reading import KeyView, active_keys, key_views, session_views
 from accounts.sign_in.sessions import signed_in_account
 from accounts.views import signed_in_post
-from explorer.pages.batches import list_context
+from explorer.pages.batch_rows import read_batch_list
+from explorer.pages.batches import batch_list_page
 from explorer.pages.charts import requested_facts_chart
-from explorer.pages.deliveries import delivery_summaries
 from explorer.pages.formatting import age
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import cursor_of, parse_ulid
+from explorer.pages.lists import cursor_of, parse_ulid, top_parameter
+from explorer.pages.live import LivePage, content_digest, render_live
 from explorer.pages.sentences import batch_sentences
-from explorer.pages.wait_hints import remaining_texts
 from queries.intake.cancel import cancel
 from queries.intake.submit import daily_facts
-from queries.reading.batches import BatchFilter, listed_batches
+from queries.reading.batches import BatchFilter
 from queries.reading.deliveries import delivery_gas
 from queries.reading.figures import MAX_SUMMED_BATCHES, account_usage
 from queries.webhooks.deliver import replay
@@ -38,30 +38,29 @@ DELIVERIES_PER_PAGE = 25
 def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     """The newest batches, and which of the newest webhooks have failed."""
     account = signed_in_account(request)
-    batches = listed_batches(BatchFilter(owner=account), limit=NEWEST_BATCHES)
+    own, top = BatchFilter(owner=account), top_parameter(request)
+    batches = read_batch_list(links, own, top=top, limit=NEWEST_BATCHES)
     deliveries = delivery_page(account, limit=DELIVERIES_PER_PAGE)
     failures = [delivery for delivery in deliveries.rows if delivery.has_failed]
-    ids = {batch.id for batch in batches.rows} | {
-        delivery.batch for delivery in failures if delivery.batch
-    }
-    context = {
-        "batches": batches,
-        "failed_deliveries": [delivery for delivery in failures if not delivery.next_attempt],
-        "retried_deliveries": [delivery for delivery in failures if delivery.next_attempt],
-        "sentences": batch_sentences(ids, links),
-        "deliveries": delivery_summaries(batches.rows),
-        "remaining_texts": remaining_texts(batches.rows, links, timezone.now()),
-    }
-    if not batches.rows:
-        context["example_key"] = _example_key(active_keys(account))
-    return render(request, "dashboard.html", context)
+
+    def context() -> dict[str, object]:
+        has_batches = bool(batches.page.rows)
+        return {
+            **batches.context(links),
+            "failed_deliveries": [delivery for delivery in failures if not delivery.next_attempt],
+            "retried_deliveries": [delivery for delivery in failures if delivery.next_attempt],
+            "sentences": batch_sentences({row.batch for row in failures if row.batch}, links),
+            "example_key": None if has_batches else _example_key(active_keys(account)),
+        }
+
+    digest = content_digest(batches.digest, failures)
+    return render_live(request, LivePage("dashboard.html", "parts/overview.html", digest), context)
 
 
 @login_required
 def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     own = BatchFilter(owner=signed_in_account(request))
-    context = list_context(request, links, own)
-    return render(request, "own_batches.html", context)
+    return batch_list_page(request, links, "own_batches.html", own)
 
 
 @login_required
@@ -87,14 +86,17 @@ def _example_key(keys: list[KeyView]) -> KeyView | None:
 def own_webhooks(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account = signed_in_account(request)
     page = delivery_page(account, cursor=cursor_of(request, parse_ulid), limit=DELIVERIES_PER_PAGE)
-    context = {
-        "deliveries": page,
-        "sentences": batch_sentences(
-            {delivery.batch for delivery in page.rows if delivery.batch}, links
-        ),
-        "secret": webhook_secret(account),
-    }
-    return render(request, "own_webhooks.html", context)
+
+    def context() -> dict[str, object]:
+        batches = {delivery.batch for delivery in page.rows if delivery.batch}
+        return {
+            "deliveries": page,
+            "sentences": batch_sentences(batches, links),
+            "secret": webhook_secret(account),
+        }
+
+    live_page = LivePage("own_webhooks.html", "parts/webhook_list.html", content_digest(page))
+    return render_live(request, live_page, context)
 
 
 @login_required

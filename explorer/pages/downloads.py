@@ -21,7 +21,6 @@ from explorer.pages.lists import OLDER_PARAMETER, cursor_of, number_parser
 from explorer.pages.registries import registry_or_404
 from explorer.pages.sentences import batch_sentences, block_name
 from queries.ids import is_ulid
-from queries.reading import chain_objects
 from queries.reading import facts as reading
 from queries.reading.deliveries import read_deliveries
 from queries.reading.facts import FactView, read_batch_facts
@@ -162,7 +161,7 @@ def account_facts(
 ) -> StreamingHttpResponse:
     """Facts of the chain in the URL, or of the one that the account's page shows."""
     cursor, checksum_address = _file_cursor(request), to_checksum_address(address)
-    chain = selected_chain(request, chain_objects.account_view(checksum_address, links.sources))
+    chain = selected_chain(request, checksum_address, links)
     if chain is None:
         return facts_file((), links, form, file_name(f"facts of {checksum_address}"))
     page = reading.account_fact_page(checksum_address, chain, cursor)

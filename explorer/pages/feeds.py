@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 
 from accounts.http.errors import RefusalError
 from accounts.keys.check import count_form
@@ -22,6 +22,7 @@ from explorer.pages.deliveries import DeliverySummary, summarize_deliveries
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, parse_ulid
+from explorer.pages.live import LivePage, content_digest, render_live
 from explorer.pages.sentences import Sentence, batch_sentence, field_name
 from queries.feeds.budget import reserved_in_a_day
 from queries.feeds.manage import change_feed, end_feed, run_now
@@ -29,9 +30,10 @@ from queries.feeds.outcomes import MAX_FAILED_RUNS
 from queries.proving.facts import FactKind
 from queries.reading import feeds as reading
 from queries.reading.chain_heads import HeadView, chain_heads
+from queries.reading.changes import chain_changes, feed_changes, own_feed_changes
 from queries.reading.facts import FactView
 from queries.reading.feeds import FeedRunView, FeedView, RepeatedBatch, RunDetails
-from queries.reading.pagination import Page
+from queries.reading.pagination import Cursor, Page
 from queries.statuses import OPEN_DELIVERIES, BatchStatus, DeliveryState, FeedState
 
 RUNS_PER_PAGE = 30  # the newest are those that are summed up
@@ -211,22 +213,34 @@ def _due(run: FeedRunView) -> str:
 
 
 def feed(request: HttpRequest, feed_id: str, links: PageLinks) -> HttpResponse:
-    view = reading.public_feed(feed_id)
-    if view is None:
-        raise Http404
     account = signed_in_account(request) if request.user.is_authenticated else None
-    is_owner = account is not None and reading.owns_feed(account, feed_id)
-    cursor = cursor_of(request, parse_ulid)
-    newest_runs = reading.run_details_page(feed_id, cursor=None, limit=RUNS_PER_PAGE)
+    changes = feed_changes(feed_id, RUNS_PER_PAGE)
+    digest = content_digest(account, changes, chain_changes(links.sources))
+
+    def context() -> dict[str, object]:
+        view = reading.public_feed(feed_id)
+        if view is None:
+            raise Http404
+        is_owner = account is not None and reading.owns_feed(account, feed_id)
+        page = _feed_page(view, cursor_of(request, parse_ulid), links, is_owner=is_owner)
+        return {"page": page, "max_failed_runs": MAX_FAILED_RUNS}
+
+    return render_live(request, LivePage("feed.html", "parts/feed.html", digest), context)
+
+
+def _feed_page(
+    view: FeedView, cursor: Cursor | None, links: PageLinks, *, is_owner: bool
+) -> FeedPage:
+    newest_runs = reading.run_details_page(view.id, cursor=None, limit=RUNS_PER_PAGE)
     runs = newest_runs
     if cursor is not None:
-        runs = reading.run_details_page(feed_id, cursor=cursor, limit=RUNS_PER_PAGE)
+        runs = reading.run_details_page(view.id, cursor=cursor, limit=RUNS_PER_PAGE)
     newest_rows = [_run_row(details, links) for details in newest_runs.rows]
     repeated = reading.repeated_batch(view, links.routes)
     head = chain_heads([view.source]).get(view.source)
     destination = _destination(repeated, newest_runs.rows)
     chain = links.routes.chains.get(destination or 0)
-    page = FeedPage(
+    return FeedPage(
         feed=view,
         repeated=repeated,
         sentence=feed_sentence(view, repeated, links),
@@ -237,13 +251,11 @@ def feed(request: HttpRequest, feed_id: str, links: PageLinks) -> HttpResponse:
         newest=next((row for row in newest_rows if row.value), None),
         chart=_values_chart([row.details.value for row in newest_rows if row.details.value], links),
         costs=_costs(newest_rows, _runs_in_a_month(view, head)),
-        reserved=reserved_in_a_day(feed_id),
+        reserved=reserved_in_a_day(view.id),
         destination=destination,
         is_free=bool(chain and chain.free),
         is_owner=is_owner,
     )
-    context = {"page": page, "max_failed_runs": MAX_FAILED_RUNS}
-    return render(request, "feed.html", context)
 
 
 def _destination(repeated: RepeatedBatch | None, runs: Iterable[RunDetails]) -> int | None:
@@ -290,19 +302,24 @@ def _costs(rows: Iterable[RunRow], runs_in_a_month: float | None) -> RunCosts | 
 
 @login_required
 def own_feeds(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    cursor = cursor_of(request, parse_ulid)
-    page = reading.feed_page(signed_in_account(request), cursor=cursor, limit=FEEDS_PER_PAGE)
-    heads = chain_heads({feed.source for feed in page.rows})
-    context = {
-        "feeds": page,
-        "sentences": feed_sentences(page.rows, links),
-        "next_runs": {feed.id: next_run(feed, heads.get(feed.source)) for feed in page.rows},
-        "outcomes": {
-            feed.id: _outcomes(reading.newest_runs(feed.id, LISTED_OUTCOMES)) for feed in page.rows
-        },
-        "max_feeds": settings.FEEDS_PER_ACCOUNT,
-    }
-    return render(request, "own_feeds.html", context)
+    account = signed_in_account(request)
+    changes = own_feed_changes(account, FEEDS_PER_PAGE, LISTED_OUTCOMES)
+    digest = content_digest(changes, chain_changes(links.sources))
+
+    def context() -> dict[str, object]:
+        cursor = cursor_of(request, parse_ulid)
+        page = reading.feed_page(account, cursor=cursor, limit=FEEDS_PER_PAGE)
+        heads = chain_heads({feed.source for feed in page.rows})
+        runs = {feed.id: reading.newest_runs(feed.id, LISTED_OUTCOMES) for feed in page.rows}
+        return {
+            "feeds": page,
+            "sentences": feed_sentences(page.rows, links),
+            "next_runs": {feed.id: next_run(feed, heads.get(feed.source)) for feed in page.rows},
+            "outcomes": {feed: _outcomes(newest) for feed, newest in runs.items()},
+            "max_feeds": settings.FEEDS_PER_ACCOUNT,
+        }
+
+    return render_live(request, LivePage("own_feeds.html", "parts/feed_list.html", digest), context)
 
 
 # By action: the sentence that says what has happened.

@@ -26,6 +26,14 @@ def cursor_of(
     return None
 
 
+def top_parameter(request: HttpRequest) -> str:
+    """The newest row that a poll wants; empty if it wants the newest of all."""
+    top = request.GET.get("top", "")
+    if top and not is_ulid(top):
+        raise Http404
+    return top
+
+
 def chain_parameter(request: HttpRequest, name: str) -> int | None:
     """A chain id from the URL; None if the parameter is missing or empty."""
     text = request.GET.get(name, "")

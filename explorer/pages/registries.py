@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.utils import timezone
 
 from accounts.wording import format_count, format_duration
@@ -11,6 +11,7 @@ from explorer.pages.charts import route_gas_chart
 from explorer.pages.facts import check_wait_seconds
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, number_parser
+from explorer.pages.live import LivePage, content_digest, render_live
 from explorer.pages.reach import ReachForm
 from explorer.wiring import compare_l1
 from queries.config.beacon_chains import BEACON_EXPLORERS
@@ -26,6 +27,7 @@ from queries.proving.beacon import SLOTS_PER_PERIOD
 from queries.proving.sync_committees import MEMBERS
 from queries.reading import chain_objects as reading
 from queries.reading.chain_heads import HeadView, chain_heads, state_horizon
+from queries.reading.changes import chain_changes, minute_of, registry_changes
 from queries.reading.figures import RouteFigures, route_figures
 from queries.reading.light_clients import read_committee
 from queries.reading.registry_states import RegistryState, registry_states
@@ -35,19 +37,23 @@ BLOCKS_PER_PAGE = 50
 
 
 def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    chains, registries = links.routes.chains, links.routes.registries
-    heads = chain_heads(chains)
-    figures = route_figures(registries.keys(), timezone.now().date())
-    states = {state.registry: state for state in registry_states(registries.values())}
-    context = {
-        "chains": [(chain, heads.get(id_)) for id_, chain in sorted(chains.items())],
-        "cards": [
-            _route_context(registry, heads, figures[route], states.get(registry))
-            for route, registry in registries.items()
-        ],
-        "form": ReachForm.read(request.GET, links),
-    }
-    return render(request, "routes.html", context)
+    chains, registries, now = links.routes.chains, links.routes.registries, timezone.now()
+
+    def context() -> dict[str, object]:
+        heads = chain_heads(chains)
+        figures = route_figures(registries.keys(), now.date())
+        states = {state.registry: state for state in registry_states(registries.values())}
+        return {
+            "chains": [(chain, heads.get(id_)) for id_, chain in sorted(chains.items())],
+            "cards": [
+                _route_context(registry, heads, figures[route], states.get(registry))
+                for route, registry in registries.items()
+            ],
+            "form": ReachForm.read(request.GET, links),
+        }
+
+    digest = content_digest(minute_of(now), chain_changes(chains))
+    return render_live(request, LivePage("routes.html", "parts/chain_table.html", digest), context)
 
 
 def _route_context(
@@ -100,28 +106,33 @@ def registry(
     if request.path.rpartition("/")[2] != registry.address:
         return redirect("registry", destination, registry.address)
     route = registry.source, registry.destination
-    heads = chain_heads(route)
     cursor = cursor_of(request, number_parser(1))
     limit = BLOCKS_PER_PAGE if cursor else NEWEST_BLOCKS
-    blocks = reading.blocks_of_registry(*route, cursor, limit)
-    figures = route_figures([route], timezone.now().date())[route]
-    awake = next(iter(registry_states([registry])), None)
-    context = {
-        **_route_context(registry, heads, figures, awake),
-        "l1_comparison": _l1_comparison(request, registry, links),
-        "until": format_time(registry.valid_until) if registry.signers else "",
-        "horizon": format_time(registry.horizon),
-        "claims_after": claims_after(registry.source),
-        "final_after": final_after(registry.source),
-        "max_age": format_duration(registry.max_age),
-        "committee": read_committee(registry, heads.get(registry.source)),
-        "beacon_link": _checkpoint_link(registry),
-        "period": format_duration(SLOTS_PER_PERIOD * registry.seconds_per_slot),
-        "members": MEMBERS,
-        "block_count": reading.route_block_count(*route),
-        "max_count": reading.MAX_COUNT,
-        "destination_head": heads.get(registry.destination),
-        "blocks": blocks,
-        "max_queries": reading.MAX_QUERIES,
-    }
-    return render(request, "registry.html", context)
+    digest = content_digest(registry_changes(*route, limit))
+
+    def context() -> dict[str, object]:
+        heads = chain_heads(route)
+        figures = route_figures([route], timezone.now().date())[route]
+        awake = next(iter(registry_states([registry])), None)
+        return {
+            **_route_context(registry, heads, figures, awake),
+            "l1_comparison": _l1_comparison(request, registry, links),
+            "until": format_time(registry.valid_until) if registry.signers else "",
+            "horizon": format_time(registry.horizon),
+            "claims_after": claims_after(registry.source),
+            "final_after": final_after(registry.source),
+            "max_age": format_duration(registry.max_age),
+            "committee": read_committee(registry, heads.get(registry.source)),
+            "beacon_link": _checkpoint_link(registry),
+            "period": format_duration(SLOTS_PER_PERIOD * registry.seconds_per_slot),
+            "members": MEMBERS,
+            "block_count": reading.route_block_count(*route),
+            "max_count": reading.MAX_COUNT,
+            "destination_head": heads.get(registry.destination),
+            "blocks": reading.blocks_of_registry(*route, cursor, limit),
+            "max_queries": reading.MAX_QUERIES,
+        }
+
+    return render_live(
+        request, LivePage("registry.html", "parts/registry_blocks.html", digest), context
+    )

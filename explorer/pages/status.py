@@ -5,13 +5,14 @@ from datetime import date, datetime
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.utils import timezone
 
 from accounts.wording import format_timestamp
 from explorer.pages.charts import ended_batches_chart
 from explorer.pages.formatting import age, quantity
 from explorer.pages.links import PageLinks
+from explorer.pages.live import LivePage, content_digest, render_live
+from queries.reading.changes import chain_changes, minute_of
 from queries.reading.figures import MIN_CHART_DAYS, PeriodTotals, duration_quantile, recent_batches
 from queries.reading.registry_states import RegistryState, registry_states
 from queries.reading.service_status import (
@@ -26,15 +27,27 @@ from queries.reading.service_status import (
 
 def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
     is_full = settings.STATUS_PAGE == "FULL" or request.user.is_staff
+    now, open_count = timezone.now(), open_batch_count()
+    changes = chain_changes(links.routes.chains)
+    digest = content_digest(is_full, minute_of(now), open_count, changes)
+
+    def context() -> dict[str, object]:
+        return _status_context(links, now.date(), open_count, is_full=is_full)
+
+    return render_live(request, LivePage("status.html", "parts/status.html", digest), context)
+
+
+def _status_context(
+    links: PageLinks, today: date, open_count: int, *, is_full: bool
+) -> dict[str, object]:
     chains = [chain for _, chain in sorted(links.routes.chains.items())]
     statuses = chain_statuses(chains, with_budgets=is_full)
     registries = registry_states(links.routes.registries.values())
-    today = timezone.now().date()
     days = recent_batches(today)
     has_chart = len(days) >= MIN_CHART_DAYS
-    context = {
+    return {
         "chains": [(row, *chain_state(row)) for row in statuses],
-        "waiting": open_batch_count(),
+        "waiting": open_count,
         "max_counted": MAX_COUNTED,
         "usual_seconds": duration_quantile(today),
         "history": "" if has_chart else history_sentence(days),
@@ -44,7 +57,6 @@ def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "registries": registries,
         "problems": [*problems(statuses), *registry_problems(registries, links)],
     }
-    return render(request, "status.html", context)
 
 
 def problems(statuses: Sequence[ChainStatus]) -> list[str]:

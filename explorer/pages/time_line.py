@@ -133,6 +133,13 @@ def batch_steps(batch: BatchView, progress: Progress) -> Iterator[StepLine]:
         yield _step_line(step, count if progress.steps[0].total > 1 else "", has_failed=has_failed)
 
 
+def completed_steps(batch: BatchView) -> Iterator[StepLine]:
+    """The steps of a batch that is DONE, without their times."""
+    names = list(StepName) if batch.has_accounts else list(StepName)[:-1]
+    for name in names if batch.proves else ():
+        yield StepLine(name, "proven", StepStatus.COMPLETED, "", None, None)
+
+
 def query_steps(batch: BatchView, query: QueryView) -> Iterator[StepLine]:
     for step in query.steps:
         has_failed = batch.status == BatchStatus.REJECTED or step.error is not None

@@ -19,6 +19,7 @@ from accounts.http.site_address import site_address as address_for_request
 from accounts.wallets import short_hash
 from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts, links
+from explorer.pages.chain_marks import chain_mark as mark_of_chain
 from explorer.pages.decoding import DecodedValue, decode_header_field
 from explorer.pages.deliveries import argument_lines
 from explorer.pages.formatting import (
@@ -37,6 +38,8 @@ from queries.config.registries import Registry
 from queries.ids import time_of
 from queries.reading.chain_objects import HeaderFieldView
 from queries.reading.facts import FactView
+
+SHORT_ID = 5  # digits
 
 register = template.Library()
 register.filter("abbreviate", short_hash)
@@ -182,6 +185,30 @@ def outside_arrow(url: str) -> str:
     return format_html(
         '<a class="outside" href="{}" rel="noreferrer" aria-label="{}" title="{}">↗</a>',
         *(url, label, label),
+    )
+
+
+@register.simple_tag
+def short_id(id_: str) -> SafeString:
+    """The last digits of an id; the whole one on hover and focus, to copy."""
+    return format_html(
+        '<span class="short" tabindex="0"><code>…{}</code><code class="exact">{}</code></span>',
+        id_[-SHORT_ID:],
+        id_,
+    )
+
+
+@register.simple_tag
+def chain_mark(chain_id: int | None) -> SafeString | str:
+    """The shape and colour of a chain; nothing if there are several."""
+    if chain_id is None:
+        return ""
+    mark = mark_of_chain(chain_id)
+    return format_html(
+        '<svg class="chain hue-{}" viewBox="0 0 16 16" width="12" height="12" aria-hidden="true">'
+        '<path d="{}"/></svg>',
+        mark.hue,
+        mark.path,
     )
 
 

@@ -44,15 +44,16 @@ def parse_time(value: datetime | str | None) -> datetime | None:
 
 # For `make bench ROWS=status_polling` and the batch in progress of `page_speed`. The ORM takes ten
 # times as long to build and read such a statement.
-def fetch_row(statement: str, key: str, names: Sequence[str], times: Collection[str]) -> Any:
-    """Run a SELECT with one parameter, and return its first row with these columns, or None."""
+def fetch_rows(
+    statement: str, parameters: Sequence[int | str], names: Sequence[str], times: Collection[str]
+) -> list[Any]:
+    """Run a SELECT, and return its rows with these columns."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, [key])
-        values = cursor.fetchone()
-    if values is None:
-        return None
-    row = dict(zip(names, values, strict=True))
-    return SimpleNamespace(**row | {name: parse_time(row[name]) for name in times})
+        cursor.execute(statement, parameters)
+        rows = [dict(zip(names, values, strict=True)) for values in cursor.fetchall()]
+    return [
+        SimpleNamespace(**row | {name: parse_time(row[name]) for name in times}) for row in rows
+    ]
 
 
 # For `make bench ROWS=claim_delivery`: goes from owner to owner through an index, so the number of

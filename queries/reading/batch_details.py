@@ -116,6 +116,7 @@ _LAST_STEP = (
     f"ELSE {StepName.HEADER_ACCUMULATED.completed_column} END"
 )
 _PROGRESS_COLUMNS = {
+    "batch_id": "batch_id",
     "queries": "COUNT(*)",
     "account_queries": "COUNT(*) FILTER (WHERE account <> '' OR name <> '')",
     "ended": "COUNT(*) FILTER (WHERE has_ended)",
@@ -135,13 +136,24 @@ _PROGRESS_COLUMNS = {
 _PROGRESS_TIMES = [key for key in _PROGRESS_COLUMNS if key.endswith("_at")]
 _SELECT_PROGRESS = (
     f"SELECT {', '.join(_PROGRESS_COLUMNS.values())} "  # noqa: S608  (constants)
-    "FROM queries_query WHERE batch_id = %s"
+    "FROM queries_query WHERE batch_id IN ({}) GROUP BY batch_id"
 )
 
 
 def batch_progress(batch: BatchView) -> Progress:
-    """Read in one statement."""
-    row = bulk_sql.fetch_row(_SELECT_PROGRESS, batch.id, list(_PROGRESS_COLUMNS), _PROGRESS_TIMES)
+    return read_progress([batch.id])[batch.id]
+
+
+def read_progress(batch_ids: Sequence[str]) -> Mapping[str, Progress]:
+    """The progress of these batches, read in one statement."""
+    if not batch_ids:
+        return {}
+    statement = _SELECT_PROGRESS.format(", ".join(["%s"] * len(batch_ids)))
+    rows = bulk_sql.fetch_rows(statement, batch_ids, list(_PROGRESS_COLUMNS), _PROGRESS_TIMES)
+    return {row.batch_id: _progress(row) for row in rows}
+
+
+def _progress(row: Any) -> Progress:
     steps = (_step_progress(vars(row), step) for step in StepName)
     return Progress(
         steps=tuple(step for step in steps if step.total),

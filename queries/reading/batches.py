@@ -56,6 +56,8 @@ class BatchView:
     error: ErrorView | None
     delivery_count: int
     proves: bool  # otherwise its facts are only delivered
+    source: int | None  # None if there are several
+    has_accounts: bool  # otherwise it asks for header fields and contents of blocks alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,8 @@ QueryRow = Any  # a `Query`, or a named tuple of `_QUERY_COLUMNS`
 
 _BATCH_COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted_at", "not_final_since", "ended_at",
-    "delivery_count", "proves", "error_code", "error_sentence", "error_step", "error_retryable",
+    "delivery_count", "proves", "source", "account_count", "error_code", "error_sentence",
+    "error_step", "error_retryable",
     *WAIT_COLUMNS,
 )  # fmt: skip
 
@@ -183,8 +186,8 @@ def batch_view(batch_id: str) -> BatchView | None:
         return None
     times = ("submitted_at", "not_final_since", "ended_at", "last_poll", "read_at")
     names = (*_BATCH_COLUMNS, *WAIT_ANNOTATIONS)
-    row = bulk_sql.fetch_row(_SELECT_BATCH, batch_id, names, times)
-    return _batch_view(row) if row else None
+    rows = bulk_sql.fetch_rows(_SELECT_BATCH, [batch_id], names, times)
+    return next(map(_batch_view, rows), None)
 
 
 def owns_batch(account: Account, batch_id: str) -> bool:
@@ -261,10 +264,14 @@ class BatchCount(NamedTuple):
 
 
 def listed_batches(
-    wanted: BatchFilter = BatchFilter(), *, cursor: Cursor | None = None, limit: int
+    wanted: BatchFilter = BatchFilter(), *, cursor: Cursor | None = None, top: str = "", limit: int
 ) -> Page[BatchView]:
-    """A page of batches, newest first. Of a long search it may have fewer, or none."""
+    """A page of batches, newest first, or from the batch `top` on. Of a long search it may have
+    fewer, or none.
+    """
     rows, last = wanted.rows(cursor)
+    if top:
+        rows = rows.filter(id__lte=top)
     rows = rows.only(*_BATCH_COLUMNS).annotate(**WAIT_ANNOTATIONS)
     page = read_page(rows, ("id",), cursor, limit)
     if last and cursor is not None and cursor.towards_newer:
@@ -272,6 +279,12 @@ def listed_batches(
     elif last:
         page = replace(page, older=page.older or last)
     return page.with_rows(map(_batch_view, page.rows))
+
+
+def count_newer_batches(wanted: BatchFilter, top: str, limit: int) -> int:
+    """How many batches are newer than `top`, up to the limit."""
+    rows, _ = wanted.rows()
+    return rows.filter(id__gt=top)[:limit].count()
 
 
 def count_batches(wanted: BatchFilter) -> BatchCount:
@@ -381,6 +394,8 @@ def _batch_view(row: Any) -> BatchView:
         error=_error_view(row),
         delivery_count=row.delivery_count,
         proves=bool(row.proves),
+        source=row.source,
+        has_accounts=row.account_count > 0,
     )
 
 

@@ -8,7 +8,7 @@ import logging
 import re
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
@@ -29,6 +29,7 @@ from tests.bench.past import LARGEST, ROUTES, WIDE_SLOTS, add_wide_queries, fill
 
 MAX_MS = 50
 EXPECTED = {200, 204, 286, 302}
+REGISTRY = "/explorer/registry/{destination}/{registry}"
 STATUS_LIST = "/explorer/batches?status=REJECTED&to={destination}"
 ACCOUNT = "/explorer/account/{account}?chain={source}"
 WIDE_ACCOUNT = "/explorer/account/{wide_account}"
@@ -43,8 +44,7 @@ class PublicPage:
     name: str
     address: str
     is_file: bool = False  # of any size; a page must take less than MAX_MS
-    # Takes the page's address and content; returns the address to measure instead.
-    refresh: Callable[[str, str], str] | None = None
+    poll: str = ""  # the id of the mark whose poll is measured instead of the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +58,22 @@ class PageTime:
     bytes: int
 
 
-def batch_refresh(address: str, answer: str) -> str:
-    """The address that `static/live.js` polls."""
-    (seen,) = re.findall(r'data-seen="([^"]+)"', answer)
-    return f"{address}/changes?seen={seen}"
-
-
-def newest_refresh(_address: str, answer: str) -> str:
-    (address,) = re.findall(r'hx-get="(/explorer/newest[^"]*)"', answer)
-    return str(address)
-
-
-def chains_refresh(_address: str, answer: str) -> str:
-    (address,) = re.findall(r'hx-get="(/explorer/chains[^"]*)"', answer)
-    return str(address)
+def poll(answer: str, id_: str) -> str:
+    """The address that `static/live.js` polls while nothing changes."""
+    mark = re.search(rf'id="{id_}".*?data-seen="(\w+)"\s+hx-get="([^"]+)"', answer, re.DOTALL)
+    if mark is None:
+        raise BenchError(f"A page has no mark {id_}.")
+    address = mark[2].replace("&amp;", "&")
+    return f"{address}{'&' if '?' in address else '?'}seen={mark[1]}"
 
 
 PAGES = (
     PublicPage("start", "/"),
-    PublicPage("newest batches, unchanged", "/", refresh=newest_refresh),
-    PublicPage("chains, unchanged", "/", refresh=chains_refresh),
+    PublicPage("newest batches, unchanged", "/", poll="live-newest"),
+    PublicPage("chains, unchanged", "/", poll="live-chains"),
     PublicPage("batches", "/explorer/batches"),
+    PublicPage("batches, unchanged", "/explorer/batches", poll="live"),
+    PublicPage("rejected batches, unchanged", "/explorer/batches?status=REJECTED", poll="live"),
     PublicPage("batches, an old page", "/explorer/batches?before={past}"),
     PublicPage("batches by status and chain", STATUS_LIST),
     PublicPage("batches by kind and source", "/explorer/batches?kind=events&from={source}"),
@@ -86,9 +81,10 @@ PAGES = (
     PublicPage("batch of 1 query", "/explorer/query/{small}"),
     PublicPage("batch of 1,000 queries", "/explorer/query/{large}"),
     PublicPage("a later page of it", "/explorer/query/{large}?query=700"),
-    PublicPage("batch in progress, unchanged", "/explorer/query/{moving}", refresh=batch_refresh),
+    PublicPage("batch in progress, unchanged", "/explorer/query/{moving}", poll="live"),
     PublicPage("fact", "/explorer/fact/{source}/{block}/{account}/BALANCE"),
     PublicPage("account", "/explorer/account/{account}"),
+    PublicPage("account, unchanged", "/explorer/account/{account}", poll="live"),
     PublicPage("its facts, an old page", ACCOUNT + "&before={middle}.0"),
     PublicPage(
         "its facts as a file", "/explorer/account/{account}/facts.csv?chain={source}", is_file=True
@@ -99,9 +95,12 @@ PAGES = (
     PublicPage("its facts", WIDE_ACCOUNT + "/facts.csv", is_file=True),
     PublicPage("wide block", "/explorer/block/{source}/{wide_block}"),
     PublicPage("wide transaction", WIDE_TRANSACTION),
-    PublicPage("registry", "/explorer/registry/{destination}/{registry}"),
+    PublicPage("registry", REGISTRY),
+    PublicPage("registry, unchanged", REGISTRY, poll="live"),
     PublicPage("routes", "/explorer/routes"),
+    PublicPage("routes, unchanged", "/explorer/routes", poll="live"),
     PublicPage("status", "/status"),
+    PublicPage("status, unchanged", "/status", poll="live"),
     PublicPage("routes, can I?", "/explorer/routes?source={source}&block={block}&to={destination}"),
     PublicPage("search, found", "/search?q={account}"),
     PublicPage("search, both ends", "/search?q=0xd8dA…6045"),
@@ -165,8 +164,8 @@ def _page_times(values: Mapping[str, str], rounds: int) -> Iterator[PageTime]:
     client = Client(SERVER_NAME=settings.SITE_HOST)
     for page in PAGES:
         address = page.address.format_map(values)
-        if page.refresh:
-            address = page.refresh(address, _get(client, address)[1].decode())
+        if page.poll:
+            address = poll(_get(client, address)[1].decode(), page.poll)
         for _ in range(WARM_UP):
             _get(client, address)
         with CaptureQueriesContext(connection) as statements:

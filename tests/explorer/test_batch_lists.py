@@ -54,9 +54,12 @@ def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> No
     assert _ids(answer) == [other, new, old]
     text = visible_text(answer.text)
     text = re.sub("[0-9]+ seconds? ago", "now", text)  # on a busy machine
-    assert "RECEIVED timestamp of the header Sepolia, block 7 OP Mainnet now" in text
-    assert "Asked Source Readable on Value Cost When" in text
-    assert "DONE 10 facts of 3 accounts 2 blocks of Sepolia Sepolia " in text
+    steps = "INITIAL_STATE IN_PROGRESS, BLOCKHASH_AVAILABLE not started, "
+    steps += "HEADER_ACCUMULATED not started, timestamp of the header"
+    asked = "Sepolia, block 7 readable on OP Mainnet No prover"
+    assert f"RECEIVED {steps} {asked}" in text
+    assert "fee 1,000 wei now" in text
+    assert "10 facts of 3 accounts 2 blocks of Sepolia readable on Sepolia fee 0" in text
     assert _ids(_list(status="REJECTED")) == [other]
     assert _ids(_list(to=str(SEPOLIA))) == [other, old]
     assert _ids(_list(to=str(SEPOLIA), status="DONE")) == [old]
@@ -149,7 +152,7 @@ def _newest_since(seen: str) -> Any:
 
 
 def _mark(text: str) -> str:
-    return str(re.findall(r"/explorer/newest\?seen=(\w+)", text)[0])
+    return str(re.findall(r'id="live-newest".*?data-seen="(\w+)"', text, re.DOTALL)[0])
 
 
 def test_the_start_page_refreshes_the_five_newest_batches() -> None:
@@ -178,8 +181,8 @@ def test_the_start_page_folds_equal_neighbours() -> None:
     text = Client().get("/").text
     newest, first_equal, oldest = ids[4], ids[3], ids[0]
     assert re.findall(r'id="batch-(\w+)"', text) == [newest, first_equal, oldest]
-    assert re.search("RECEIVED 3 . 5 facts of 3 accounts", visible_text(text))
-    assert visible_text(text).count("RECEIVED 4 facts of 2 accounts") == 2
+    assert re.search("3 . 5 facts of 3 accounts", visible_text(text))
+    assert visible_text(text).count(" 4 facts of 2 accounts") == 2
 
 
 def test_the_start_page_says_what_was_proven_and_what_it_costs() -> None:
@@ -211,7 +214,7 @@ def test_a_large_number_is_rounded_instead_of_cut() -> None:
     prove(batch)
     for number, text in ((25 * 10**22, "≈ 2.5 \u00d7 10²³"), (10**15 - 1, "999,999,999,999,999")):
         set_word(batch, f"0x{1:064x}", number)
-        assert f"<bdi>{text}</bdi>" in _list().text
+        assert f'<bdi class="result">{text}</bdi>' in _list().text
         assert f"{number:,}" in Client().get(f"/explorer/query/{batch}").text
 
 

@@ -207,21 +207,21 @@ def test_the_page_shows_the_steps_of_all_queries_and_of_each() -> None:
 def test_a_refresh_returns_changes_and_stops_when_the_batch_has_ended() -> None:
     batch_id = _submit(blocks=2)
     seen = _seen(_get(batch_id))
-    same = _get(batch_id, "/changes", seen=seen)
+    same = _get(batch_id, seen=seen)
     assert (same.status_code, same.content) == (204, b"")
     run_steps(batch_id, StepName.INITIAL_STATE)
-    changed = _get(batch_id, "/changes", seen=seen)
+    changed = _get(batch_id, seen=seen)
     assert changed.status_code == 200
     assert changed.text.count("waits for its block") == 2
     assert changed.text.lstrip().startswith('<article class="batch"')
     seen = _seen(changed)
-    assert _get(batch_id, "/changes", seen=seen).status_code == 204
+    assert _get(batch_id, seen=seen).status_code == 204
     set_status(batch_id, BatchStatus.ACCEPTED)
     transitions.reject([batch_id], FAILURE)
-    last = _get(batch_id, "/changes", seen=seen)
+    last = _get(batch_id, seen=seen)
     assert last.status_code == 286
     assert "More." in last.text
-    assert _get(batch_id, "/changes", seen=_seen(last)).status_code == 286
+    assert _get(batch_id, seen="REJECTED").status_code == 286
     assert 'id="live"' not in _get(batch_id).text
 
 
@@ -368,7 +368,7 @@ def test_a_batch_can_be_cancelled_by_its_owner_until_a_transaction_is_signed() -
     seen = _seen(_get(batch_id, client=owner))
     _share(send_transaction(batch_id, mined=False), {batch_id: 1})
     assert action not in _get(batch_id, client=owner).text
-    refreshed = _get(batch_id, "/changes", owner, seen=seen)
+    refreshed = _get(batch_id, client=owner, seen=seen)
     assert refreshed.status_code == 200
     assert "Cancel" not in refreshed.text
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from accounts.models import Account
 from explorer.demo.local_node import LocalNode
-from explorer.pages.batches import STOP_POLLING
+from explorer.pages.live import STOP_POLLING
 from queries.config.routes import Routes
 from queries.feeds.run import submit_due_runs
 from queries.models import Feed, FeedRun, Query, SentTransaction
@@ -45,10 +45,10 @@ PARTS = st.text(max_size=20) | st.sampled_from(
 )  # fmt: skip
 PATHS = (
     "", "explorer", "explorer/query", "explorer/query/BATCH", "explorer/query/BATCH/0",
-    "explorer/query/UNNAMED", "explorer/query/UNNAMED/changes", "explorer/query/UNNAMED/0",
+    "explorer/query/UNNAMED", "explorer/query/UNNAMED?seen=0", "explorer/query/UNNAMED/0",
     "explorer/query/UNNAMED/card.png", "explorer/query/UNNAMED/deliveries.csv",
     "explorer/query/UNNAMED/facts.csv", "explorer/query/UNNAMED/facts.json",
-    "explorer/query/REFUSED", "explorer/query/REFUSED/changes", "explorer/query/REFUSED/card.png",
+    "explorer/query/REFUSED", "explorer/query/REFUSED?seen=0", "explorer/query/REFUSED/card.png",
     "explorer/batches", "explorer/feed/FEED", "explorer/block/11155111",
     "explorer/account", f"explorer/account/{WALLET}", "explorer/transaction/11155111",
     "explorer/registry/11155111", "explorer/routes", "explorer/newest", "explorer/chains",
@@ -66,7 +66,7 @@ PATHS = (
 )  # fmt: skip
 # Pages of proven facts; the words in capitals are replaced by values of the fixture.
 PROVEN_PATHS = (
-    "explorer/query/PROVEN", "explorer/query/PROVEN/changes",
+    "explorer/query/PROVEN", "explorer/query/PROVEN?seen=0",
     "explorer/query/PROVEN?from=0.1",
     "explorer/query/PROVEN/0",
     "explorer/fact/CHAIN/BLOCK/HOLDER/BALANCE", "explorer/fact/CHAIN/BLOCK/HOLDER/BALANCE/check",

@@ -51,7 +51,7 @@ def test_the_form_is_checked_while_typing_and_submitted_once(
     expect(page.locator(".standing .mark")).to_have_text("DONE")
     batch = page.url.rpartition("/")[2]
     page.goto(f"{shared_service.url}/dashboard")
-    own = page.locator(".batch-rows tbody tr")
+    own = page.locator(".batch-rows > li")
     expect(own.first).to_contain_text("DONE")
     expect(own.first.locator(f"a[href$='{batch}']")).to_be_visible()
     expect(page.locator(f"a[href$='{batch}']")).to_have_count(1)

@@ -245,7 +245,7 @@ def test_times_show_the_second_on_hover_and_are_not_tab_stops(page: Page, served
 def test_the_newest_batches_update_without_a_reload(page: Page, served: str) -> None:
     page.goto(served)
     page.evaluate("window.notReloaded = true")
-    line = page.locator("#newest tbody tr").first
+    line = page.locator("#newest .batch-rows > li").first
     expect(line).to_contain_text("RECEIVED")
     line.get_by_role("link").focus()
     batch = (line.get_by_role("link").get_attribute("href") or "").rpartition("/")[2]
@@ -299,7 +299,7 @@ def test_filters_search_and_folds_work_without_a_script(plain_page: Page, served
     plain_page.goto(f"{served}/explorer/batches")
     plain_page.get_by_label("Status").select_option("DONE")
     plain_page.get_by_role("button", name="Show").click()
-    expect(plain_page.locator(".batch-rows tbody tr")).to_have_count(2)
+    expect(plain_page.locator(".batch-rows > li")).to_have_count(2)
     plain_page.get_by_label("Search for").fill(f"sepolia {BLOCK}")
     plain_page.get_by_role("button", name="Search").click()
     expect(plain_page.get_by_role("heading", level=1)).to_contain_text(
@@ -307,8 +307,8 @@ def test_filters_search_and_folds_work_without_a_script(plain_page: Page, served
     )
     large = submit_balances(count=60)
     plain_page.goto(f"{served}/explorer/query/{large}")
-    expect(plain_page.locator("[data-live]")).to_have_count(1)
-    expect(plain_page.locator("[data-live]")).to_be_hidden()
+    expect(plain_page.locator("#live")).to_have_count(1)
+    expect(plain_page.locator("#live")).to_be_hidden()
     prove(large)
     plain_page.goto(f"{served}/explorer/query/{large}")
     plain_page.get_by_role("link", name="Next facts").click()

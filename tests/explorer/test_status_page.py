@@ -131,7 +131,7 @@ def test_the_start_page_says_whether_all_works() -> None:
     assert sentence in _text(path="/")
     changes = Client().get("/explorer/chains")
     assert sentence in changes.text
-    assert 'hx-swap-oob="true"' in changes.text
+    assert 'id="standing"' in changes.text
 
 
 def test_nodes_are_shown_to_operators_or_by_a_setting(settings: LazySettings) -> None:
