@@ -146,7 +146,7 @@ def account_pages(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
         get_page("dashboard/webhooks", dashboard.own_webhooks, links, "own-webhooks"),
         get_page("dashboard/usage", dashboard.own_usage, links, "own-usage"),
         get_page("dashboard/sessions", dashboard.own_sessions, {}, "own-sessions"),
-        path(f"{webhook}/replay", dashboard.replay_delivery, name="replay-delivery"),
+        path(f"{webhook}/replay", dashboard.replay_own_webhook, name="replay-own-webhook"),
         path("dashboard/new-batch", new_batch.new_batch, new, name="new-batch"),
         path("dashboard/new-batch/check", new_batch.check_new_batch, new, name="check-new-batch"),
     ]

@@ -606,13 +606,13 @@ class Attestation(models.Model):
         ]
 
 
-class WebhookDelivery(LeasedRow):
+class WebhookPost(LeasedRow):
     """The webhook of a batch's end, or of a feed's pause. It is retried for about a day."""
 
     id = models.CharField(max_length=26, primary_key=True)  # a ULID, the same for all attempts
     # One of the two: the batch that ended, or the feed that was paused.
-    batch = models.ForeignKey(Batch, models.CASCADE, null=True, related_name="webhook_deliveries")
-    feed = models.ForeignKey("Feed", models.CASCADE, null=True, related_name="webhook_deliveries")
+    batch = models.ForeignKey(Batch, models.CASCADE, null=True, related_name="webhook_posts")
+    feed = models.ForeignKey("Feed", models.CASCADE, null=True, related_name="webhook_posts")
     # A copy of its owner, for the index.
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", db_index=False
@@ -626,14 +626,14 @@ class WebhookDelivery(LeasedRow):
 
     class Meta:
         indexes: ClassVar = [
-            models.Index(name="queries_delivery_owner", fields=["owner", "-id"]),
+            models.Index(name="queries_post_owner", fields=["owner", "-id"]),
             models.Index(
-                name="queries_delivery_queue",
+                name="queries_post_queue",
                 fields=["owner", "due_at", "id"],
                 condition=models.Q(due_at__isnull=False),
             ),
             models.Index(
-                name="queries_delivery_in_progress",
+                name="queries_post_in_progress",
                 fields=["owner", "lease_until"],
                 condition=models.Q(lease_until__isnull=False),
             ),
@@ -654,7 +654,7 @@ class WebhookDelivery(LeasedRow):
 class WebhookAttempt(models.Model):
     """One attempt, for the log on the owner's dashboard."""
 
-    delivery = models.ForeignKey(WebhookDelivery, models.CASCADE, related_name="attempts")
+    post = models.ForeignKey(WebhookPost, models.CASCADE, related_name="attempts")
     made_at = models.DateTimeField()
     status = models.PositiveSmallIntegerField(null=True)  # of the receiver's HTTP response
     fault = models.CharField(max_length=200, default="")

@@ -33,7 +33,7 @@ from queries.models import (
     Feed,
     Query,
     SentTransaction,
-    WebhookDelivery,
+    WebhookPost,
 )
 from queries.proving.facts import BlockFact
 from queries.statuses import ENDED_STATUSES, OPEN_DELIVERIES, BatchStatus, DeliveryState, StepName
@@ -202,8 +202,8 @@ def finish(job: BlockJob, query_ids: Collection[int], words: Mapping[BlockFact, 
         counts[route_key] = counts[statistics.FACTS]
         durations = _end_batches({query.batch_id for query in queries}, now)
         # A webhook without a body was not sent yet, and will be sent with the new facts.
-        deliveries = WebhookDelivery.objects.filter(batch__in=corrected_batches, correction=None)
-        _create_deliveries(deliveries.exclude(body=b"").values_list("batch", "owner", "pk"))
+        posts = WebhookPost.objects.filter(batch__in=corrected_batches, correction=None)
+        _create_posts(posts.exclude(body=b"").values_list("batch", "owner", "pk"))
         statistics.add_counts(now, {**counts, **statistics.done_batch_counts(durations)})
 
 
@@ -240,16 +240,16 @@ def _end_batches(batch_ids: set[str], moment: datetime) -> list[timedelta]:
 
 
 def _create_webhooks(batch_ids: list[str]) -> None:
-    """Create webhook deliveries in the database transaction that ends these batches."""
+    """Create the webhooks in the database transaction that ends these batches."""
     batches = Batch.objects.filter(pk__in=batch_ids).exclude(webhook_url="")
-    _create_deliveries((*ids, None) for ids in batches.values_list("pk", "owner"))
+    _create_posts((*ids, None) for ids in batches.values_list("pk", "owner"))
 
 
-def _create_deliveries(rows: Iterable[tuple[str, int, str | None]]) -> None:
-    """Create a delivery for each tuple of batch, owner and the event that it corrects."""
+def _create_posts(rows: Iterable[tuple[str, int, str | None]]) -> None:
+    """Create a webhook for each tuple of batch, owner and the event that it corrects."""
     now = shared_now()
-    WebhookDelivery.objects.bulk_create(
-        WebhookDelivery(
+    WebhookPost.objects.bulk_create(
+        WebhookPost(
             id=str(ULID()), batch_id=batch, owner_id=owner, corrects_id=corrects, created_at=now,
             due_at=now,
         )
@@ -258,10 +258,10 @@ def _create_deliveries(rows: Iterable[tuple[str, int, str | None]]) -> None:
 
 
 def notify_of_pause(feed: Feed) -> None:
-    """Create the webhook delivery of a feed in the database transaction that pauses it."""
+    """Create the webhook of a feed in the database transaction that pauses it."""
     if feed.webhook:
         now = shared_now()
-        WebhookDelivery.objects.create(
+        WebhookPost.objects.create(
             id=str(ULID()), feed=feed, owner=feed.owner, created_at=now, due_at=now
         )
 
@@ -306,7 +306,7 @@ def end_delivery(
         open_rows = Delivery.objects.filter(batch=delivery.batch_id, state__in=OPEN_DELIVERIES)
         if open_rows.exists():
             return
-        earlier = WebhookDelivery.objects.filter(batch=delivery.batch_id)
+        earlier = WebhookPost.objects.filter(batch=delivery.batch_id)
         if not earlier.exists():
             _create_webhooks([delivery.batch_id])
             return
@@ -314,7 +314,7 @@ def end_delivery(
             return
         # One without a body was not sent yet, and will be sent with the new state.
         last_ones = earlier.filter(correction=None).exclude(body=b"")
-        _create_deliveries(last_ones.values_list("batch", "owner", "pk"))
+        _create_posts(last_ones.values_list("batch", "owner", "pk"))
 
 
 def reopen_deliveries(row: SentTransaction) -> None:

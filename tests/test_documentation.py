@@ -38,7 +38,7 @@ from queries.prover import loop
 from queries.proving.packing import OSAKA
 from queries.schema.strict_json import MAX_DEPTH
 from queries.statuses import BatchStatus
-from queries.webhooks import deliver, post
+from queries.webhooks import post, posts
 from tests.bench.__main__ import NAMES as ROWS
 from tests.environment import SETTINGS_READ
 
@@ -159,7 +159,7 @@ FIGURES = {
         f"| {attestations.ATTESTATION_REQUESTS_PER_MINUTE} requests a minute per IP address |",
         f"| {post.LOOKUP_SECONDS + post.REQUEST_SECONDS:.0f} seconds, one at a time per account,",
         f" {LIMITS.webhook_headers} headers of {LIMITS.webhook_header_bytes // 1024} KiB in all,",
-        f" {deliver.REPLAYS_PER_HOUR} replays an hour |",
+        f" {posts.REPLAYS_PER_HOUR} replays an hour |",
         f"| {BOUNDS.max_answer_mib} MiB and {BOUNDS.request_timeout:.0f} seconds;",
         f" {BOUNDS.visitor_timeout:.0f} seconds for *Check it now* and wallets |",
     ),

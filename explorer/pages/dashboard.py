@@ -26,12 +26,12 @@ from queries.intake.submit import daily_facts
 from queries.reading.batches import BatchFilter
 from queries.reading.deliveries import delivery_gas
 from queries.reading.figures import MAX_SUMMED_BATCHES, account_usage
-from queries.webhooks.deliver import replay
-from queries.webhooks.log import delivery_page
+from queries.webhooks.log import post_page
+from queries.webhooks.posts import replay
 from queries.webhooks.signatures import webhook_secret
 
 NEWEST_BATCHES = 10
-DELIVERIES_PER_PAGE = 25
+WEBHOOKS_PER_PAGE = 25
 
 
 @login_required
@@ -40,16 +40,16 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account = signed_in_account(request)
     own, top = BatchFilter(owner=account), top_parameter(request)
     batches = read_batch_list(links, own, top=top, limit=NEWEST_BATCHES)
-    deliveries = delivery_page(account, limit=DELIVERIES_PER_PAGE)
-    failures = [delivery for delivery in deliveries.rows if delivery.has_failed]
+    posts = post_page(account, limit=WEBHOOKS_PER_PAGE)
+    failures = [post for post in posts.rows if post.has_failed]
 
     def context() -> dict[str, object]:
         has_batches = bool(batches.page.rows)
         return {
             **batches.context(links),
-            "failed_deliveries": [delivery for delivery in failures if not delivery.next_attempt],
-            "retried_deliveries": [delivery for delivery in failures if delivery.next_attempt],
-            "sentences": batch_sentences({row.batch for row in failures if row.batch}, links),
+            "failed_posts": [post for post in failures if not post.next_attempt],
+            "retried_posts": [post for post in failures if post.next_attempt],
+            "sentences": batch_sentences({post.batch for post in failures if post.batch}, links),
             "example_key": None if has_batches else _example_key(active_keys(account)),
         }
 
@@ -85,12 +85,12 @@ def _example_key(keys: list[KeyView]) -> KeyView | None:
 @login_required
 def own_webhooks(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account = signed_in_account(request)
-    page = delivery_page(account, cursor=cursor_of(request, parse_ulid), limit=DELIVERIES_PER_PAGE)
+    page = post_page(account, cursor=cursor_of(request, parse_ulid), limit=WEBHOOKS_PER_PAGE)
 
     def context() -> dict[str, object]:
-        batches = {delivery.batch for delivery in page.rows if delivery.batch}
+        batches = {post.batch for post in page.rows if post.batch}
         return {
-            "deliveries": page,
+            "posts": page,
             "sentences": batch_sentences(batches, links),
             "secret": webhook_secret(account),
         }
@@ -125,15 +125,15 @@ def own_sessions(request: HttpRequest) -> HttpResponse:
 
 
 @signed_in_post
-def replay_delivery(request: HttpRequest, event: str) -> HttpResponse:
+def replay_own_webhook(request: HttpRequest, event: str) -> HttpResponse:
     account = signed_in_account(request)
     try:
         count_form(account)
-        delivery = replay(account, event)
+        post = replay(account, event)
     except RefusalError as refusal:
         messages.error(request, refusal.sentence)
         return redirect("own-webhooks")
-    if delivery is None:
+    if post is None:
         raise Http404
     messages.success(request, "The webhook is being sent again.")
     return redirect("own-webhooks")

@@ -27,8 +27,8 @@ from queries.api.responses import (
 from queries.error_codes import EndpointCode
 from queries.statuses import DeliveryState, StepName
 from queries.webhooks import signatures
-from queries.webhooks.deliver import REPLAYS_PER_HOUR, RETRY_PAUSES, replay
-from queries.webhooks.log import MAX_ATTEMPTS, WebhookDeliveryState, delivery_page
+from queries.webhooks.log import MAX_ATTEMPTS, WebhookDeliveryState, post_page
+from queries.webhooks.posts import REPLAYS_PER_HOUR, RETRY_PAUSES, replay
 from queries.webhooks.signatures import ID_HEADER, SIGNATURE_HEADER, TIME_HEADER
 
 HEADER_MEANINGS = {
@@ -128,7 +128,7 @@ class WebhookEvent(ApiModel):
     links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
 )
 def webhook_deliveries(request: HttpRequest, key: ApiKey) -> WebhookDeliveryListResponse:
-    page = delivery_page(key.owner, cursor=cursor_parameter(request), limit=page_size(request))
+    page = post_page(key.owner, cursor=cursor_parameter(request), limit=page_size(request))
     deliveries = [WebhookDeliveryResponse.model_validate(view) for view in page.rows]
     return WebhookDeliveryListResponse(deliveries=deliveries, cursor=page.older or None)
 

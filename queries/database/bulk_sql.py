@@ -56,37 +56,37 @@ def fetch_rows(
     ]
 
 
-# For `make bench ROWS=claim_delivery`: goes from owner to owner through an index, so the number of
-# deliveries does not matter.
-_NEXT_DELIVERY_OWNER = """
+# For `make bench ROWS=claim_post`: goes from owner to owner through an index, so the number of
+# webhooks does not matter.
+_NEXT_POST_OWNER = """
     WITH RECURSIVE owners(id) AS (
-        SELECT MIN(owner_id) FROM queries_webhookdelivery WHERE due_at IS NOT NULL
+        SELECT MIN(owner_id) FROM queries_webhookpost WHERE due_at IS NOT NULL
         UNION ALL
         SELECT (
-            SELECT MIN(owner_id) FROM queries_webhookdelivery
+            SELECT MIN(owner_id) FROM queries_webhookpost
             WHERE due_at IS NOT NULL AND owner_id > owners.id
         )
         FROM owners WHERE owners.id IS NOT NULL
     ),
     due(owner_id, since) AS (
         SELECT id, (
-            SELECT MIN(due_at) FROM queries_webhookdelivery
+            SELECT MIN(due_at) FROM queries_webhookpost
             WHERE owner_id = owners.id AND due_at <= %s
         )
         FROM owners
     )
     SELECT owner_id FROM due
     WHERE since IS NOT NULL AND NOT EXISTS (
-        SELECT 1 FROM queries_webhookdelivery
+        SELECT 1 FROM queries_webhookpost
         WHERE owner_id = due.owner_id AND lease_until > %s
     )
     ORDER BY since LIMIT 1
 """
 
 
-def next_delivery_owner(now: datetime) -> int | None:
+def next_post_owner(now: datetime) -> int | None:
     """The account whose webhook has been due for longest, of those that have none in progress."""
     with connection.cursor() as cursor:
-        cursor.execute(_NEXT_DELIVERY_OWNER, 2 * [connection.ops.adapt_datetimefield_value(now)])
+        cursor.execute(_NEXT_POST_OWNER, 2 * [connection.ops.adapt_datetimefield_value(now)])
         row = cursor.fetchone()
     return row[0] if row else None

@@ -1,3 +1,3 @@
 """Engines, which wake the workers. The database is the queue: wake-ups may be lost or repeated."""
 
-PROVE, DELIVER, WATCH = TASKS = "tacitus.prove", "tacitus.deliver", "tacitus.watch"
+PROVE, POST, WATCH = TASKS = "tacitus.prove", "tacitus.post", "tacitus.watch"

@@ -14,7 +14,7 @@ from celery.signals import beat_init, setup_logging, worker_init
 from django.conf import settings
 from kombu.transport.virtual import QoS
 
-from queries.engines import DELIVER, TASKS
+from queries.engines import POST, TASKS
 
 __all__ = ["PROVING", "app", "beat_init", "send", "setup_logging", "worker_init"]
 
@@ -67,7 +67,7 @@ def create_app(broker: str) -> Celery:
         task_queues={name: {"message_ttl": MESSAGE_LIFETIME} for name in QUEUES},
         task_default_queue=PROVING,
         task_default_delivery_mode="transient",
-        task_routes={DELIVER: {"queue": WEBHOOKS}},
+        task_routes={POST: {"queue": WEBHOOKS}},
         task_ignore_result=True,
         result_expires=None,
         # A lost connection is replaced at once; while there is no broker, sending fails soon.

@@ -420,7 +420,7 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='queries.token'),
         ),
         migrations.CreateModel(
-            name='WebhookDelivery',
+            name='WebhookPost',
             fields=[
                 ('lease_token', models.CharField(default='', editable=False, max_length=32)),
                 ('lease_until', models.DateTimeField(editable=False, null=True)),
@@ -433,9 +433,9 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField()),
                 ('delivered_at', models.DateTimeField(null=True)),
                 ('body', queries.models.BytesField(default=b'')),
-                ('batch', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='webhook_deliveries', to='queries.batch')),
-                ('corrects', models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='correction', to='queries.webhookdelivery')),
-                ('feed', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='webhook_deliveries', to='queries.feed')),
+                ('batch', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='webhook_posts', to='queries.batch')),
+                ('corrects', models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='correction', to='queries.webhookpost')),
+                ('feed', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='webhook_posts', to='queries.feed')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
         ),
@@ -448,7 +448,7 @@ class Migration(migrations.Migration):
                 ('fault', models.CharField(default='', max_length=200)),
                 ('first_line', models.CharField(default='', max_length=200)),
                 ('milliseconds', models.PositiveIntegerField()),
-                ('delivery', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='queries.webhookdelivery')),
+                ('post', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='queries.webhookpost')),
             ],
         ),
         migrations.AddIndex(
@@ -592,15 +592,15 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('job', 'account', 'name'), name='queries_fact_key'),
         ),
         migrations.AddIndex(
-            model_name='webhookdelivery',
-            index=models.Index(fields=['owner', '-id'], name='queries_delivery_owner'),
+            model_name='webhookpost',
+            index=models.Index(fields=['owner', '-id'], name='queries_post_owner'),
         ),
         migrations.AddIndex(
-            model_name='webhookdelivery',
-            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['owner', 'due_at', 'id'], name='queries_delivery_queue'),
+            model_name='webhookpost',
+            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['owner', 'due_at', 'id'], name='queries_post_queue'),
         ),
         migrations.AddIndex(
-            model_name='webhookdelivery',
-            index=models.Index(condition=models.Q(('lease_until__isnull', False)), fields=['owner', 'lease_until'], name='queries_delivery_in_progress'),
+            model_name='webhookpost',
+            index=models.Index(condition=models.Q(('lease_until__isnull', False)), fields=['owner', 'lease_until'], name='queries_post_in_progress'),
         ),
     ]

@@ -18,7 +18,7 @@ from queries.frames import in_large_frame
 from queries.models import Batch, BlockJob, Delivery
 from queries.prover.context import ProverContext
 from queries.prover.watch import Watch
-from queries.prover.worker import OnClaim, deliver_once, work_once
+from queries.prover.worker import OnClaim, post_once, work_once
 
 log = logging.getLogger("tacitus.prover")
 
@@ -49,8 +49,8 @@ def run(
         work = partial(work_once, new_context())
         _poll_and_work(work, lambda: seconds_until_due(*queues), alarm, poll_interval, prover_lock)
 
-    def deliver() -> None:
-        work = partial(deliver_once, limits)
+    def post() -> None:
+        work = partial(post_once, limits)
         _poll_and_work(work, lambda: 0.0, alarm, WEBHOOK_POLL_INTERVAL, webhook_lock)
 
     def watch() -> None:
@@ -63,7 +63,7 @@ def run(
         context.close()
 
     targets = {f"prover-{n}": prove for n in range(threads)}
-    targets |= {f"webhooks-{n}": deliver for n in range(WEBHOOKS_AT_ONCE)}
+    targets |= {f"webhooks-{n}": post for n in range(WEBHOOKS_AT_ONCE)}
     targets["watch"] = watch
     workers = [
         threading.Thread(target=in_large_frame(target), name=name)

@@ -18,21 +18,21 @@ from django.db import connections
 
 from queries.chain.signer import SignerUnusableError
 from queries.config.routes_file import RoutesFileError
-from queries.engines import DELIVER, PROVE, WATCH
+from queries.engines import POST, PROVE, WATCH
 from queries.engines.celery import PROVING, app, send, worker_init
 from queries.frames import in_large_frame
-from queries.models import Batch, BlockJob, Delivery, WebhookDelivery
+from queries.models import Batch, BlockJob, Delivery, WebhookPost
 from queries.prover.context import ProverContext
 from queries.prover.loop import log_errors, seconds_until_due
 from queries.prover.start import prover_routes, start_prover
 from queries.prover.watch import Watch
-from queries.prover.worker import OnClaim, deliver_once, work_once
+from queries.prover.worker import OnClaim, post_once, work_once
 
 # Seconds. Tasks end soon, so that a worker can stop and all kinds of tasks get their turn.
 TASK_SECONDS = 1.0
 MAX_COUNTDOWN_SECONDS = 10.0  # beat's sweeps find what is due later
 
-QUEUES = {PROVE: (Batch, BlockJob, Delivery), DELIVER: (WebhookDelivery,)}
+QUEUES = {PROVE: (Batch, BlockJob, Delivery), POST: (WebhookPost,)}
 
 context_factory = cache(start_prover)  # once per worker: forked processes inherit it
 routes = cache(prover_routes)
@@ -42,7 +42,7 @@ quiet_until: dict[str, float] = {}  # by task, after one was sent because of an 
 
 @worker_init.connect  # type: ignore[untyped-decorator]
 def prepare(sender: Any, **_: object) -> None:
-    """End a worker that cannot work, with a sentence. One that only delivers needs no signer."""
+    """End a worker that cannot work, with a sentence. One that only posts needs no signer."""
     try:
         (context_factory if PROVING in sender.app.amqp.queues.consume_from else routes)()
     except (CommandError, RoutesFileError, SignerUnusableError, DatabaseError) as error:
@@ -55,9 +55,15 @@ def prove() -> None:
     _work(PROVE, partial(work_once, _context()))
 
 
-@app.task(name=DELIVER)  # type: ignore[untyped-decorator]
-def deliver() -> None:
-    _work(DELIVER, partial(deliver_once, routes().limits))
+@app.task(name=POST)  # type: ignore[untyped-decorator]
+def post() -> None:
+    _work(POST, partial(post_once, routes().limits))
+
+
+@app.task(name="tacitus.deliver")  # type: ignore[untyped-decorator]
+def post_by_former_name() -> None:
+    """For messages that a queue still holds after an upgrade."""
+    post()
 
 
 @app.task(name=WATCH)  # type: ignore[untyped-decorator]

@@ -32,16 +32,7 @@ from queries.database.leases import (
     query_ids_of_pass,
 )
 from queries.deliveries.send import work_on
-from queries.models import (
-    Batch,
-    BlockJob,
-    Delivery,
-    LeasedRow,
-    Proof,
-    Query,
-    Share,
-    WebhookDelivery,
-)
+from queries.models import Batch, BlockJob, Delivery, LeasedRow, Proof, Query, Share, WebhookPost
 from queries.prover.context import Attach, DeliverOnly, Findings, Outcome, ProverContext, Reject
 from queries.prover.job_pass import run_pass
 from queries.prover.prove import ReadyJob, send_group
@@ -52,11 +43,11 @@ from queries.transactions.costs import lock_batches
 from queries.transactions.lane import ConcurrentProverError
 from queries.transitions import Failure, JobPrunedError
 from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, Reason, WaitCode
-from queries.webhooks.deliver import claim_delivery, deliver
+from queries.webhooks.posts import claim_post, make_attempt
 
 log = logging.getLogger("tacitus.prover")
 
-AnyLease = Lease[Batch] | Lease[BlockJob] | Lease[Delivery] | Lease[WebhookDelivery]
+AnyLease = Lease[Batch] | Lease[BlockJob] | Lease[Delivery] | Lease[WebhookPost]
 OnClaim = Callable[[], object]  # called after a claim, so that another thread may look for work
 
 
@@ -88,14 +79,14 @@ def _work_on_delivery(lease: Lease[Delivery], context: ProverContext) -> Outcome
     return work_on(lease, context.lane(destination), context)
 
 
-def deliver_once(limits: Limits, on_claim: OnClaim = lambda: None) -> bool:
-    """Deliver one due webhook. Returns whether there was one."""
-    delivery = claim_delivery()
-    if delivery is None:
+def post_once(limits: Limits, on_claim: OnClaim = lambda: None) -> bool:
+    """Post one due webhook. Returns whether there was one."""
+    post = claim_post()
+    if post is None:
         return False
     on_claim()
-    with _reschedule_on_error([delivery], limits):
-        release(delivery, deliver(delivery), limits)
+    with _reschedule_on_error([post], limits):
+        release(post, make_attempt(post), limits)
     return True
 
 

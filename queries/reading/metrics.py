@@ -38,7 +38,7 @@ from queries.models import (
     LightClient,
     NodeRecord,
     SentTransaction,
-    WebhookDelivery,
+    WebhookPost,
 )
 from queries.reading.chain_objects import facts_by_route
 from queries.reading.registry_states import registry_states
@@ -57,7 +57,7 @@ QUEUES = {
     "batches": Batch.objects,
     "block_jobs": BlockJob.objects,
     "deliveries": Delivery.objects,
-    "webhook_deliveries": WebhookDelivery.objects,
+    "webhook_deliveries": WebhookPost.objects,
 }
 GAUGES = {
     "batches": "Batches that have not ended.",

@@ -1,4 +1,4 @@
-"""The log of webhook deliveries, for the owner of the batches and feeds."""
+"""The log of webhooks, for the owner of the batches and feeds."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from django.db.models import F, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from accounts.models import Account
-from queries.models import Batch, WebhookAttempt, WebhookDelivery
+from queries.models import Batch, WebhookAttempt, WebhookPost
 from queries.reading.pagination import Cursor, Page, read_page
 from queries.webhooks.post import ACCEPTED_STATUSES
 
-MAX_ATTEMPTS = 10  # of a delivery, in the log: the last ones
+MAX_ATTEMPTS = 10  # of a webhook, in the log: the last ones
 
 
 class WebhookDeliveryState(StrEnum):
@@ -53,8 +53,8 @@ class AttemptView:
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookDeliveryView:
-    """The webhook of a batch's end or of a feed's pause, and the attempts to deliver it."""
+class WebhookPostView:
+    """The webhook of a batch's end or of a feed's pause, and the attempts to post it."""
 
     event: str
     corrects: str | None  # the earlier event, if a reorg has changed its facts
@@ -75,15 +75,15 @@ class WebhookDeliveryView:
 
 @dataclass(frozen=True, slots=True)
 class BatchWebhook:
-    """A batch's webhook, and its deliveries: none before the batch ends, more after a reorg."""
+    """A batch's webhook, and its posts: none before the batch ends, more after a reorg."""
 
     url: str
-    deliveries: tuple[WebhookDeliveryView, ...]  # newest first
+    posts: tuple[WebhookPostView, ...]  # newest first
 
     @property
     def awaits_first_attempt(self) -> bool:
-        """The newest delivery is due, and was never tried."""
-        newest = next(iter(self.deliveries), None)
+        """The newest post is due, and was never tried."""
+        newest = next(iter(self.posts), None)
         return bool(newest and newest.next_attempt and not newest.attempts)
 
 
@@ -93,32 +93,30 @@ def batch_webhook(owner: Account, batch_id: str) -> BatchWebhook | None:
     url = batches.values_list("webhook_url", flat=True).first()
     if url is None:
         return None
-    rows = owned_deliveries(owner).filter(batch=batch_id).order_by("-pk")
-    return BatchWebhook(url, delivery_views(list(rows)))
+    rows = owned_posts(owner).filter(batch=batch_id).order_by("-pk")
+    return BatchWebhook(url, post_views(list(rows)))
 
 
-def delivery_page(
-    owner: Account, *, cursor: Cursor | None = None, limit: int
-) -> Page[WebhookDeliveryView]:
-    """A page of the account's deliveries, newest first."""
-    page = read_page(owned_deliveries(owner), ("id",), cursor, limit)
-    return page.with_rows(delivery_views(page.rows))
+def post_page(owner: Account, *, cursor: Cursor | None = None, limit: int) -> Page[WebhookPostView]:
+    """A page of the account's webhooks, newest first."""
+    page = read_page(owned_posts(owner), ("id",), cursor, limit)
+    return page.with_rows(post_views(page.rows))
 
 
-def owned_deliveries(owner: Account) -> QuerySet[WebhookDelivery]:
-    return WebhookDelivery.objects.filter(owner=owner).select_related("batch", "feed").defer("body")
+def owned_posts(owner: Account) -> QuerySet[WebhookPost]:
+    return WebhookPost.objects.filter(owner=owner).select_related("batch", "feed").defer("body")
 
 
-def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[WebhookDeliveryView, ...]:
+def post_views(rows: Sequence[WebhookPost]) -> tuple[WebhookPostView, ...]:
     attempts = _last_attempts([row.pk for row in rows])
     return tuple(
-        WebhookDeliveryView(
+        WebhookPostView(
             event=row.pk,
             corrects=row.corrects_id,
             batch=row.batch_id,
             feed=row.feed_id,
             url=row.endpoint[0],
-            state=_delivery_state(row),
+            state=_state(row),
             created_at=row.created_at,
             delivered_at=row.delivered_at,
             next_attempt=row.due_at,
@@ -128,20 +126,20 @@ def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[WebhookDeliveryView
     )
 
 
-def _delivery_state(row: WebhookDelivery) -> WebhookDeliveryState:
+def _state(row: WebhookPost) -> WebhookDeliveryState:
     if row.due_at is not None:
         return WebhookDeliveryState.PENDING
     return WebhookDeliveryState.DELIVERED if row.delivered_at else WebhookDeliveryState.GIVEN_UP
 
 
 def _last_attempts(events: list[str]) -> dict[str, list[AttemptView]]:
-    """Read the attempts of all these deliveries in one statement."""
-    number = Window(RowNumber(), partition_by="delivery", order_by=F("pk").desc())
-    rows = WebhookAttempt.objects.filter(delivery__in=events).annotate(number=number)
+    """Read the attempts of all these webhooks in one statement."""
+    number = Window(RowNumber(), partition_by="post", order_by=F("pk").desc())
+    rows = WebhookAttempt.objects.filter(post__in=events).annotate(number=number)
     attempts: dict[str, list[AttemptView]] = defaultdict(list)
     for row in rows.filter(number__lte=MAX_ATTEMPTS).order_by("-pk"):
         view = AttemptView(
             row.made_at, row.status, row.fault or None, row.first_line, row.milliseconds
         )
-        attempts[row.delivery_id].append(view)
+        attempts[row.post_id].append(view)
     return attempts

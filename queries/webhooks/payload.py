@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from queries.database.leases import Lease
-from queries.models import Batch, WebhookDelivery
+from queries.models import Batch, WebhookPost
 from queries.reading.batches import batch_view, query_page
 from queries.reading.deliveries import read_deliveries
 from queries.statuses import BatchStatus
@@ -14,17 +14,17 @@ from queries.statuses import BatchStatus
 MAX_QUERIES = 1_000
 
 
-def store_body(lease: Lease[WebhookDelivery]) -> bytes:
+def store_body(lease: Lease[WebhookPost]) -> bytes:
     """Store the body at the first attempt; later attempts and replays send the same bytes."""
-    delivery, batch, feed = lease.row, lease.row.batch, lease.row.feed
+    post, batch, feed = lease.row, lease.row.batch, lease.row.feed
     with transaction.atomic():
         if batch:
             # `transitions.finish` locks it too: it changes facts before this, or sees the body.
             Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
         lease.extend()
-        content: dict[str, Any] = {"event": delivery.pk}
+        content: dict[str, Any] = {"event": post.pk}
         if batch:
-            content |= _batch_content(delivery, batch)
+            content |= _batch_content(post, batch)
         elif feed:
             content |= {"type": "feed.paused", "feed": feed.pk, "reason": feed.reason}
         body = json.dumps(content, separators=(",", ":")).encode()
@@ -32,7 +32,7 @@ def store_body(lease: Lease[WebhookDelivery]) -> bytes:
     return body
 
 
-def _batch_content(delivery: WebhookDelivery, batch: Batch) -> dict[str, Any]:
+def _batch_content(post: WebhookPost, batch: Batch) -> dict[str, Any]:
     view = batch_view(batch.pk)
     if view is None:
         raise ValueError(f"batch {batch.pk} is gone")
@@ -44,7 +44,7 @@ def _batch_content(delivery: WebhookDelivery, batch: Batch) -> dict[str, Any]:
         "retryable": batch.error_retryable,
     }
     content: dict[str, Any] = {
-        "corrects": delivery.corrects_id,
+        "corrects": post.corrects_id,
         "batchQueryId": batch.pk,
         "queryStatus": batch.status,
         "destinationChainId": str(batch.destination),

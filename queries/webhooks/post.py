@@ -33,7 +33,7 @@ FAULTS: tuple[tuple[type[Exception], str], ...] = (
 )
 
 
-class NotDeliveredError(Exception):
+class NotPostedError(Exception):
     """There was no response, or the URL is invalid or not allowed."""
 
 
@@ -46,7 +46,7 @@ class WebhookResponse:
 def post(
     url: str, headers: dict[str, str], body: bytes, *, allow_private: bool = False
 ) -> WebhookResponse:
-    """Post the webhook. Raises `NotDeliveredError` if there is no response."""
+    """Post the webhook. Raises `NotPostedError` if there is no response."""
     try:
         parts = urlsplit(url)
         default_port = DEFAULT_PORTS[parts.scheme]
@@ -54,12 +54,12 @@ def post(
     except (KeyError, ValueError):
         host, port = "", 0
     if not host:
-        raise NotDeliveredError("The URL is invalid.")
+        raise NotPostedError("The URL is invalid.")
     addresses = _resolve(host, port)
     if not addresses:
-        raise NotDeliveredError("The host of the URL could not be resolved.")
+        raise NotPostedError("The host of the URL could not be resolved.")
     if not allow_private and not all(map(is_public, addresses)):
-        raise NotDeliveredError("The host is in a private network; webhooks are not sent there.")
+        raise NotPostedError("The host is in a private network; webhooks are not sent there.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     fixed_headers = {"Host": parts.netloc, "User-Agent": "Tacitus", "Connection": "close"}
     all_headers = urllib3.HTTPHeaderDict({"Content-Type": "application/json"})
@@ -82,7 +82,7 @@ def post(
             fault = next((text for kind, text in FAULTS if isinstance(error, kind)), other_fault)
             if not isinstance(error, CONNECT_ERRORS):
                 break
-    raise NotDeliveredError(f"The request failed: {fault}.")
+    raise NotPostedError(f"The request failed: {fault}.")
 
 
 def _first_line(response: urllib3.BaseHTTPResponse) -> str:

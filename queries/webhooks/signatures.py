@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 from accounts.models import Account
-from queries.models import WebhookDelivery
+from queries.models import WebhookPost
 
 ID_HEADER = "webhook-id"
 TIME_HEADER = "webhook-timestamp"
@@ -25,13 +25,13 @@ def _signing_key(account: Account, secret_key: str) -> bytes:
     return salted_hmac(SALT, str(account.pk), secret=secret_key, algorithm="sha256").digest()
 
 
-def signature_headers(delivery: WebhookDelivery, timestamp: int, body: bytes) -> dict[str, str]:
+def signature_headers(post: WebhookPost, timestamp: int, body: bytes) -> dict[str, str]:
     """Sign with each former key too, because receivers change their secret later."""
-    content = f"{delivery.pk}.{timestamp}.".encode() + body
+    content = f"{post.pk}.{timestamp}.".encode() + body
     keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    signatures = [hmac.digest(_signing_key(delivery.owner, key), content, "sha256") for key in keys]
+    signatures = [hmac.digest(_signing_key(post.owner, key), content, "sha256") for key in keys]
     return {
-        ID_HEADER: delivery.pk,
+        ID_HEADER: post.pk,
         TIME_HEADER: str(timestamp),
         SIGNATURE_HEADER: " ".join(f"v1,{base64.b64encode(s).decode()}" for s in signatures),
     }

@@ -1,4 +1,4 @@
-"""claim_batch, claim_job, claim_delivery: a claim's time with many due rows and with few."""
+"""claim_batch, claim_job, claim_post: a claim's time with many due rows and with few."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
@@ -12,12 +12,12 @@ from accounts.models import Account
 from accounts.wallets import Wallet
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, claim_one
-from queries.models import Batch, BlockJob, LeasedRow, WebhookDelivery
-from queries.webhooks.deliver import claim_delivery
+from queries.models import Batch, BlockJob, LeasedRow, WebhookPost
+from queries.webhooks.posts import claim_post
 from tests.bench.database import OWNER, scratch_database
 from tests.bench.rows import Bench, Row
 
-CLAIMS = ("claim_batch", "claim_job", "claim_delivery")
+CLAIMS = ("claim_batch", "claim_job", "claim_post")
 FEW_ROWS, CLAIMS_TIMED, MAX_MS = 100, 21, 5.0
 
 
@@ -39,13 +39,13 @@ def claiming(bench: Bench) -> Iterator[Row]:
             turn = now + timedelta(milliseconds=number)
             return BlockJob(source=1, destination=1, block=number, due_at=now, turn=turn)
 
-        def delivery(account: Account) -> WebhookDelivery:
-            return WebhookDelivery(
+        def delivery(account: Account) -> WebhookPost:
+            return WebhookPost(
                 id=str(ULID()), batch=batch_of_deliveries, owner=account, created_at=now,
                 due_at=shared_now(),
             )  # fmt: skip
 
-        def deliveries(numbers: range) -> list[WebhookDelivery]:
+        def deliveries(numbers: range) -> list[WebhookPost]:
             """Those of one account, and behind them one of each other account."""
             wallets = (Wallet(f"0x{numbers.start + n:040x}") for n in range(CLAIMS_TIMED))
             others = [Account.objects.get_or_create_for_wallet(wallet)[0] for wallet in wallets]
@@ -55,7 +55,7 @@ def claiming(bench: Bench) -> Iterator[Row]:
         for name, new_rows, claim in (
             ("claim_batch", lambda numbers: [*map(batch, numbers)], _claim(Batch)),
             ("claim_job", lambda numbers: [*map(job, numbers)], _claim(BlockJob)),
-            ("claim_delivery", deliveries, claim_delivery),
+            ("claim_post", deliveries, claim_post),
         ):
             if name in bench.wanted:
                 reference = _claim_ms(new_rows(range(FEW_ROWS)), claim)

@@ -25,8 +25,8 @@ from tests.queries.prover.service import (
     CHAIN_ID,
     ETHER,
     Service,
-    deliver_all,
     ended_batch,
+    post_all,
     running_service,
 )
 from tests.rigs.receiver import receiver
@@ -186,7 +186,7 @@ def test_the_owner_sees_what_became_of_the_webhook(
         webhook = page.get_by_role("region", name="Webhook")
         expect(webhook).to_contain_text("to be sent")
         expect(page.get_by_text("live", exact=True)).to_be_visible()
-        deliver_all(service)
+        post_all(service)
         expect(webhook).to_contain_text("The receiver answered 500 Internal Server Error")
         expect(page.get_by_text("live", exact=True)).to_have_count(0)
         webhook.get_by_text("1 attempt").click()
@@ -195,7 +195,7 @@ def test_the_owner_sees_what_became_of_the_webhook(
         plain_page.reload()
         plain_page.get_by_role("button", name="Send now").click()
         expect(plain_page.locator(".message.success")).to_be_visible()
-        deliver_all(service)
+        post_all(service)
     page.reload()
     expect(webhook).to_contain_text("delivered")
     expect(webhook).to_contain_text("answered 204")

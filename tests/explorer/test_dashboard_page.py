@@ -12,7 +12,7 @@ from django.utils import timezone
 from ulid import ULID
 
 from explorer.pages import batches, dashboard
-from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
+from queries.models import Batch, Query, WebhookAttempt, WebhookPost
 from queries.proving.witnesses import AccountField
 from queries.webhooks.signatures import webhook_secret
 from tests.explorer.batch_form import send, signed_in, wallet_account
@@ -47,14 +47,14 @@ def _batch(wallet: str = WALLET, **changes: Any) -> Batch:
 
 def _delivery(
     batch: Batch, *, attempts: int = 1, status: int | None = 500, fault: str = "", **changes: Any
-) -> WebhookDelivery:
+) -> WebhookPost:
     now = timezone.now() + timedelta(seconds=next(times))
-    row = WebhookDelivery.objects.create(
+    row = WebhookPost.objects.create(
         owner=batch.owner, id=str(ULID.from_datetime(now)), batch=batch, created_at=now, **changes
     )
     for _ in range(attempts):
         WebhookAttempt.objects.create(
-            delivery=row,
+            post=row,
             made_at=now,
             status=status,
             fault=fault,
@@ -80,7 +80,7 @@ def test_batches_are_listed_newest_first_with_error_or_wait_reason() -> None:
 
 def test_older_batches_and_webhooks_are_on_further_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BATCHES_PER_PAGE", 2)
-    monkeypatch.setattr(dashboard, "DELIVERIES_PER_PAGE", 2)
+    monkeypatch.setattr(dashboard, "WEBHOOKS_PER_PAGE", 2)
     stored = [_batch(status="DONE") for _ in range(3)]
     for batch in stored:
         _delivery(batch)
@@ -139,7 +139,7 @@ def test_the_dashboard_says_which_webhook_failed_and_why() -> None:
         assert "block 5,186,021" in text
         assert "The request failed: no connection." in text
     assert "1 webhook failed." in client.get("/dashboard").text
-    WebhookDelivery.objects.update(due_at=timezone.now() + timedelta(seconds=299))
+    WebhookPost.objects.update(due_at=timezone.now() + timedelta(seconds=299))
     text = page_text("/dashboard", client)
     assert "1 webhook is retried." in text
     assert "The request failed: no connection. Next try in 4 minutes" in text
@@ -158,9 +158,9 @@ def _submitted_batch() -> Batch:
     return Batch.objects.get(pk=submitted(make_key(), content))
 
 
-def _end(batch: Batch) -> WebhookDelivery:
+def _end(batch: Batch) -> WebhookPost:
     assert signed_in().post(f"/dashboard/batches/{batch.pk}/cancel").status_code == 302
-    return WebhookDelivery.objects.get(batch=batch)
+    return WebhookPost.objects.get(batch=batch)
 
 
 def test_the_page_of_a_batch_shows_its_owner_what_became_of_its_webhook() -> None:
@@ -179,9 +179,9 @@ def test_the_page_of_a_batch_shows_its_owner_what_became_of_its_webhook() -> Non
     assert "to be sent to https://their.example/hook" in webhook()
     now = timezone.now()
     WebhookAttempt.objects.create(
-        delivery=delivery, made_at=now, status=500, first_line="no room", milliseconds=12
+        post=delivery, made_at=now, status=500, first_line="no room", milliseconds=12
     )
-    WebhookDelivery.objects.update(due_at=now + timedelta(seconds=299), failures=1)
+    WebhookPost.objects.update(due_at=now + timedelta(seconds=299), failures=1)
     text = webhook()
     for part in (
         "retried, next try in 4 minutes",
@@ -191,11 +191,11 @@ def test_the_page_of_a_batch_shows_its_owner_what_became_of_its_webhook() -> Non
         "Send now",
     ):
         assert part in text, part
-    WebhookDelivery.objects.update(due_at=None)
+    WebhookPost.objects.update(due_at=None)
     assert "failed" in webhook()
     assert f'action="/dashboard/webhooks/{delivery.pk}/replay"' in client.get(address).text
     WebhookAttempt.objects.update(status=204)
-    WebhookDelivery.objects.update(delivered_at=now)
+    WebhookPost.objects.update(delivered_at=now)
     text = webhook()
     assert "delivered" in text
     assert "Send again" in text
@@ -223,7 +223,7 @@ def test_the_page_of_an_ended_batch_is_live_until_its_webhook_was_tried() -> Non
     assert "data-seen" not in Client().get(address).text
     assert Client().get(address, {"seen": seen}).status_code == 286
     WebhookAttempt.objects.create(
-        delivery=delivery, made_at=timezone.now(), status=500, milliseconds=12
+        post=delivery, made_at=timezone.now(), status=500, milliseconds=12
     )
     changed = owner.get(address, {"seen": seen})
     assert changed.status_code == 286

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from pytest_django.live_server_helper import LiveServer
 
 from queries.feeds.run import submit_due_runs
-from queries.models import Batch, ChainRecord, Feed, FeedRun, NodeRecord, WebhookDelivery
+from queries.models import Batch, ChainRecord, Feed, FeedRun, NodeRecord, WebhookPost
 from queries.schema.feed_bodies import DUE_BLOCK
 from queries.statuses import BatchStatus, DeliveryState, StepName
 from tests.accessibility import serious_problems
@@ -411,7 +411,7 @@ def test_status_routes_accounts_registries_and_webhooks_refresh_themselves(
     ChainRecord.objects.filter(chain=SEPOLIA).update(number=5_186_777)
     batch = _submit(block=5_186_700)
     prove(batch)
-    WebhookDelivery.objects.create(
+    WebhookPost.objects.create(
         id=batch,
         batch_id=batch,
         owner=Batch.objects.get(pk=batch).owner,

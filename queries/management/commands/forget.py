@@ -18,7 +18,7 @@ from queries.database.clock import shared_now
 from queries.intake.cancel import cancel
 from queries.management.base import OperatorCommand
 from queries.management.commands.prune import CHUNK_BATCHES, deletable_batches, delete_in_chunks
-from queries.models import Batch, Feed, WebhookDelivery
+from queries.models import Batch, Feed, WebhookPost
 from queries.statuses import FeedState
 
 
@@ -53,7 +53,7 @@ class Command(OperatorCommand):
 def _delete_account(account: Account) -> None:
     """Delete everything that can be deleted now; the account itself comes last."""
     # First, and by a statement that waits for the provers that work on them: else they pause the
-    # feeds of a disabled account, and store a webhook's delivery while the feed is deleted.
+    # feeds of a disabled account, and store a webhook while the feed is deleted.
     Feed.objects.filter(owner=account).update(state=FeedState.ENDED)
     Account.objects.filter(pk=account.pk).update(is_active=False)
     subjects = [manage.usage_subject(key) for key in account.keys.all()]
@@ -68,7 +68,7 @@ def _delete_account(account: Account) -> None:
     for batch in batches.filter(ended_at=None):
         with suppress(RefusalError):  # it has a signed transaction, or has just ended
             cancel(account, batch.pk)
-    delete_in_chunks(WebhookDelivery.objects.filter(owner=account))
+    delete_in_chunks(WebhookPost.objects.filter(owner=account))
     Feed.objects.filter(owner=account).delete()
     delete_in_chunks(deletable_batches(shared_now()).filter(owner=account), CHUNK_BATCHES)
     with suppress(ProtectedError):  # it still has batches

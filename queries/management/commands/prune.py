@@ -34,7 +34,7 @@ from queries.transactions.lane import NONCE_USED_ELSEWHERE
 CHUNK_ROWS, CHUNK_BATCHES = 100, 5  # in a database transaction; a batch may have 1,000 queries
 NOUNS = {
     "Batch": ("batch", "batches"), "Query": ("query", "queries"),
-    "WebhookDelivery": ("webhook delivery", "webhook deliveries"),
+    "WebhookPost": ("webhook", "webhooks"),
     "SentTransaction": ("transaction",), "Fact": ("fact",), "Proof": ("proof",),
     "BlockJob": ("block job",),
 }  # fmt: skip
@@ -75,7 +75,7 @@ def deletable_batches(cutoff: datetime) -> QuerySet[Batch]:
     unpaid = Share.objects.filter(_unfinished_filter("transaction__"), batch=OuterRef("pk"))
     batches = Batch.objects.filter(~Exists(unpaid), ended_at__lt=cutoff)
     return batches.exclude(queries__has_ended=False).exclude(
-        Q(deliveries__due_at__isnull=False) | Q(webhook_deliveries__due_at__isnull=False)
+        Q(deliveries__due_at__isnull=False) | Q(webhook_posts__due_at__isnull=False)
     )
 
 

@@ -31,7 +31,7 @@ from queries.api import attestations, lookups
 from queries.api.openapi import document
 from queries.error_codes import EstimateCode, LookupCode
 from queries.planning import on_request
-from queries.webhooks import deliver
+from queries.webhooks import posts
 from tests.environment import IS_THOROUGH
 from tests.queries.api.existing_objects import ExistingObjects, existing_objects
 from tests.queries.api.served_api import LIMITS
@@ -93,7 +93,7 @@ def existing(
     monkeypatch.setattr(on_request, "ESTIMATES_PER_MINUTE", UNLIMITED)
     monkeypatch.setattr(attestations, "ATTESTATION_REQUESTS_PER_MINUTE", UNLIMITED)
     monkeypatch.setattr(lookups, "LOOKUPS_PER_MINUTE", UNLIMITED)
-    monkeypatch.setattr(deliver, "REPLAYS_PER_HOUR", UNLIMITED)
+    monkeypatch.setattr(posts, "REPLAYS_PER_HOUR", UNLIMITED)
     with existing_objects(shared_node) as objects:
         around = (signals.request_started, signals.request_finished)
         for signal in around:

@@ -15,12 +15,12 @@ from accounts.keys import manage
 from accounts.models import Account, ApiKey
 from accounts.wallets import Wallet
 from queries.database.clock import shared_now
-from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookAttempt, WebhookDelivery
+from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookAttempt, WebhookPost
 from queries.prover.worker import work_once
 from queries.proving.witnesses import AccountField
 from queries.transactions.destination_reorgs import finalize_or_reopen
 from tests.queries.prover.bundles import checked_proof
-from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, deliver_all
+from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, post_all
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,7 +69,7 @@ def exists(service: Service, batch: str) -> bool:
 
 
 def counts() -> list[int]:
-    models = (Batch, Query, WebhookDelivery, SentTransaction, BlockJob)
+    models = (Batch, Query, WebhookPost, SentTransaction, BlockJob)
     return [model.objects.count() for model in models]
 
 
@@ -84,20 +84,17 @@ def test_old_batches_are_deleted_with_rows_that_only_they_needed(service: Servic
         {str(CHAIN_ID): {f"block:{service.head() + 200}": {"header": ["TIMESTAMP"]}}}
     )
     age(first, old, last)
-    nothing = (
-        "0 batches, 0 queries, 0 webhook deliveries, 0 transactions, 0 facts, 0 proofs, "
-        "0 block jobs"
-    )
+    nothing = "0 batches, 0 queries, 0 webhooks, 0 transactions, 0 facts, 0 proofs, 0 block jobs"
     assert prune() == f"Deleted {nothing}.\n"  # a reorg may still remove their transactions
     finalize(service)
     assert "delete 2 batches with 2 queries" in prune("--dry-run")  # one has a webhook
-    deliver_all(service)
-    WebhookDelivery.objects.update(due_at=None)  # given up
+    post_all(service)
+    WebhookPost.objects.update(due_at=None)  # given up
     before = counts()
     assert "delete 3 batches with 3 queries" in prune("--dry-run")
     assert counts() == before
     highest = SentTransaction.objects.order_by("-nonce")[0]
-    rows = "3 batches, 3 queries, 1 webhook delivery, 1 transaction, 3 facts, 3 proofs, 1 block job"
+    rows = "3 batches, 3 queries, 1 webhook, 1 transaction, 3 facts, 3 proofs, 1 block job"
     assert prune() == f"Deleted {rows}.\n"
     assert prune() == f"Deleted {nothing}.\n"
     assert not WebhookAttempt.objects.exists()
@@ -170,7 +167,7 @@ def test_an_account_is_deleted_once_none_of_its_rows_can_change(
     with pytest.raises(CommandError, match="1 batch must become final"):
         run("forget", owner.owner_name, "--yes")
     assert service.ask({str(CHAIN_ID): future}).status_code == 401
-    assert not WebhookDelivery.objects.exists()
+    assert not WebhookPost.objects.exists()
     assert "hunter2" not in str(list(Batch.objects.values_list("webhook_url", "webhook_headers")))
     finalize(service)
     assert run("forget", owner.owner_name, "--yes") == f"{owner} is deleted.\n"

@@ -25,10 +25,10 @@ from queries.config.registries import FACTORY, SALT, Registry, RegistryKind, ver
 from queries.config.routes import Chain, NodeAddress, Routes
 from queries.contracts.abi import load_artifact
 from queries.database.clock import shared_now
-from queries.models import Batch, BlockJob, WebhookDelivery
+from queries.models import Batch, BlockJob, WebhookPost
 from queries.prover.context import ProverContext
 from queries.prover.loop import seconds_until_due
-from queries.prover.worker import deliver_once, work_once
+from queries.prover.worker import post_once, work_once
 from queries.schema.batch_checks import BatchLimits
 from tests.rigs.deployed_contracts import CHAIN_ID, ETHER, HOLDER, HORIZON_WORD, SIGNER_KEY
 from tests.rigs.registry_reads import RegistryReads
@@ -178,18 +178,18 @@ class Service:
         return int(self.node.rpc.ask("eth_blockNumber"), 16)
 
 
-def deliver_all(service: Service) -> None:
+def post_all(service: Service) -> None:
     """Attempt all pending webhooks, even if they are not due."""
     context = service.context()
     while work_once(context):
         pass
-    pending = WebhookDelivery.objects.exclude(due_at=None)
+    pending = WebhookPost.objects.exclude(due_at=None)
     keys = list(pending.values_list("pk", flat=True))
     now = shared_now() - timedelta(seconds=1)
     for key in keys:  # a failure delays others of the same account
-        WebhookDelivery.objects.filter(pk__in=keys).update(due_at=now + timedelta(days=1))
-        WebhookDelivery.objects.filter(pk=key).update(due_at=now)
-        deliver_once(Limits())
+        WebhookPost.objects.filter(pk__in=keys).update(due_at=now + timedelta(days=1))
+        WebhookPost.objects.filter(pk=key).update(due_at=now)
+        post_once(Limits())
 
 
 def ended_batch(service: Service, url: str) -> str:

@@ -23,7 +23,7 @@ def _running_loop(
     monkeypatch: pytest.MonkeyPatch, work: Callable[..., bool], deliver: Callable[..., bool]
 ) -> Iterator[None]:
     monkeypatch.setattr(loop, "work_once", work)
-    monkeypatch.setattr(loop, "deliver_once", deliver)
+    monkeypatch.setattr(loop, "post_once", deliver)
     monkeypatch.setattr(loop, "seconds_until_due", lambda *_, **__: 0.0)
     monkeypatch.setattr(loop, "PAUSE_AFTER_ERROR", 0.01)
     alarm = Alarm()

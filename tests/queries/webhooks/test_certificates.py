@@ -14,7 +14,7 @@ from celery.exceptions import OperationalError
 
 from queries.chain.json_rpc import JsonRpc, NodeTransportError
 from queries.engines.celery import create_app
-from queries.webhooks.post import NotDeliveredError, post
+from queries.webhooks.post import NotPostedError, post
 from tests.rigs.certificates import self_signed_certificate
 from tests.rigs.slow_receivers import socket_server
 
@@ -97,7 +97,7 @@ class Certificate:
 
 
 RESPONSES = {
-    "a webhook": (TlsClient(post_webhook, NotDeliveredError, why="The request failed"), 200),
+    "a webhook": (TlsClient(post_webhook, NotPostedError, why="The request failed"), 200),
     "a node": (TlsClient(ask_node, NodeTransportError), 7),
 }
 BROKERS = {

@@ -17,11 +17,11 @@ from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.database.leases import Retry
 from queries.engines.alarm import Alarm
-from queries.models import Batch, WebhookDelivery
+from queries.models import Batch, WebhookPost
 from queries.prover import loop
 from queries.prover.context import ProverContext
 from queries.statuses import BatchStatus
-from queries.webhooks.deliver import claim_delivery, deliver
+from queries.webhooks.posts import claim_post, make_attempt
 from tests.queries.api.served_api import OTHER_WALLET, WALLET
 from tests.rigs.deployed_contracts import SIGNER_KEY
 from tests.rigs.receiver import receiver
@@ -48,7 +48,7 @@ def _due(owner: Account, count: int, url: str = "http://127.0.0.1:9/") -> None:
             id=str(ULID()), owner=owner, destination=1, fee=64 * "0", submitted_at=now,
             status=BatchStatus.DONE, webhook_url=url,
         )  # fmt: skip
-        WebhookDelivery.objects.create(
+        WebhookPost.objects.create(
             id=str(ULID()), batch=batch, owner=owner, created_at=now, due_at=now
         )
 
@@ -57,13 +57,13 @@ def test_one_webhook_of_an_account_is_sent_at_a_time(accounts: tuple[Account, Ac
     one, other = accounts
     _due(one, 2)
     _due(other, 1)
-    first, second = claim_delivery(), claim_delivery()
+    first, second = claim_post(), claim_post()
     assert first
     assert second
     assert [first.row.owner_id, second.row.owner_id] == [one.pk, other.pk]
-    assert claim_delivery() is None
+    assert claim_post() is None
     first.close()
-    third = claim_delivery()
+    third = claim_post()
     assert third
     assert third.row.owner_id == one.pk
 
@@ -76,13 +76,13 @@ def test_two_provers_do_not_send_webhooks_of_one_account_at_the_same_time(
 
     def claim() -> bool:
         try:
-            return claim_delivery() is not None
+            return claim_post() is not None
         finally:
             connection.close()
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            assert claim_delivery()
+            assert claim_post()
             other = pool.submit(claim)
             time.sleep(0.5)
         assert not other.result(20)
@@ -104,12 +104,12 @@ def test_a_claim_costs_the_same_however_many_webhooks_of_an_account_are_due(
             return 0
 
         connection.connection.set_progress_handler(count, 100)
-        assert claim_delivery() is None
+        assert claim_post() is None
         connection.connection.set_progress_handler(None, 0)
         return steps
 
     _due(one, 2)
-    assert claim_delivery()
+    assert claim_post()
     few = steps_of_a_claim()
     _due(one, 1_000)
     assert steps_of_a_claim() <= few + 1
@@ -125,22 +125,22 @@ def test_after_a_failure_an_accounts_webhooks_wait_as_long_as_the_attempt_took(
         _due(one, 1, hanging)
         _due(one, 2)
         _due(other, 1)
-        failed = claim_delivery()
+        failed = claim_post()
         assert failed
-        outcome = deliver(failed)
+        outcome = make_attempt(failed)
     assert isinstance(outcome, Retry)
     assert outcome.delay
     failed.reschedule(outcome.delay, failures=outcome.attempts)
-    waiting = WebhookDelivery.objects.filter(owner=one).exclude(pk=failed.row.pk)
+    waiting = WebhookPost.objects.filter(owner=one).exclude(pk=failed.row.pk)
     assert waiting.filter(lease_until=None, due_at__lte=shared_now()).count() == 1
-    others = claim_delivery()
+    others = claim_post()
     assert others
     assert others.row.owner_id == other.pk
-    assert claim_delivery() is None
-    WebhookDelivery.objects.filter(lease_until__gt=shared_now()).exclude(pk=others.row.pk).update(
+    assert claim_post() is None
+    WebhookPost.objects.filter(lease_until__gt=shared_now()).exclude(pk=others.row.pk).update(
         lease_until=shared_now()
     )
-    again = claim_delivery()
+    again = claim_post()
     assert again
     assert again.row.owner_id == one.pk
 
@@ -164,7 +164,7 @@ def test_hanging_receivers_do_not_delay_other_accounts(accounts: tuple[Account, 
     with receiver() as hook, slow_receiver(*SLOW_RECEIVERS["a stall"]) as hanging:
         _due(stranger, 2 * loop.WEBHOOKS_AT_ONCE, hanging)
         with _delivering(0.01):
-            leased_rows = WebhookDelivery.objects.filter(lease_until__gt=shared_now())
+            leased_rows = WebhookPost.objects.filter(lease_until__gt=shared_now())
             wait_until(leased_rows.exists, what="a delivery to the stranger hangs")
             _due(other, 1, hook.url)
             deadline = time.monotonic() + 3

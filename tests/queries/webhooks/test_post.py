@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from queries.http.public_address import is_public
-from queries.webhooks.post import NotDeliveredError, WebhookResponse, post
+from queries.webhooks.post import NotPostedError, WebhookResponse, post
 from tests.rigs.receiver import receiver
 from tests.rigs.slow_receivers import SLOW_RECEIVERS, drip, slow_receiver
 
@@ -39,7 +39,7 @@ def test_a_host_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPa
     """The resolver is replaced, because no name here has two addresses."""
     both = [(0, 0, 0, "", (address, 80)) for address in ("1.1.1.1", "127.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
-    with pytest.raises(NotDeliveredError, match="private network"):
+    with pytest.raises(NotPostedError, match="private network"):
         post("http://hook.example/", {}, b"{}")
 
 
@@ -76,7 +76,7 @@ def test_the_next_address_is_tried_unless_the_first_may_have_the_webhook(
         if accepts:
             silent.enter_context(socket.create_server(("127.0.0.2", kept.port)))
         url = f"http://hook.example:{kept.port}/x"
-        with nullcontext() if arrives else pytest.raises(NotDeliveredError, match="in time"):
+        with nullcontext() if arrives else pytest.raises(NotPostedError, match="in time"):
             assert post(url, {}, b"{}", allow_private=True).status == 200
         assert len(kept.deliveries) == arrives
 
@@ -100,7 +100,7 @@ def test_all_addresses_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> 
             lambda host, *rest, **more: same if host == "a.example" else real(host, *rest, **more),
         )
         begin = time.monotonic()
-        with pytest.raises(NotDeliveredError, match="no connection could be made in time"):
+        with pytest.raises(NotPostedError, match="no connection could be made in time"):
             post(f"http://a.example:{port}/", {}, b"{}", allow_private=True)
     assert 0.9 < time.monotonic() - begin < 3  # nine connections would take 3.6
 
@@ -109,14 +109,14 @@ def test_all_addresses_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> 
     "url", ["ftp://a.example/", "http:///x", "x", "http://[::1/", "http://a.example:99999/"]
 )
 def test_an_invalid_url_is_refused(url: str) -> None:
-    with pytest.raises(NotDeliveredError):
+    with pytest.raises(NotPostedError):
         post(url, {}, b"{}", allow_private=True)
 
 
 def test_a_refused_connection_is_reported_without_the_address() -> None:
     with receiver() as kept:
         url = kept.url
-    with pytest.raises(NotDeliveredError, match="The request failed") as result:
+    with pytest.raises(NotPostedError, match="The request failed") as result:
         post(url, {}, b"{}", allow_private=True)
     assert "127.0.0.1" not in str(result.value)
 
@@ -127,7 +127,7 @@ def test_a_slow_receiver_is_abandoned(slow: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("queries.webhooks.post.REQUEST_SECONDS", 1.0)
     with slow_receiver(*SLOW_RECEIVERS[slow]) as url:
         begin = time.monotonic()
-        with pytest.raises(NotDeliveredError, match="The request failed"):
+        with pytest.raises(NotPostedError, match="The request failed"):
             post(url, {}, 2**24 * b" " if slow == "never read" else b"{}", allow_private=True)
         assert 0.9 < time.monotonic() - begin < 4
 
@@ -146,7 +146,7 @@ def test_a_slow_dns_look_up_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [ended.wait(20)][:0])
     monkeypatch.setattr("queries.webhooks.post.LOOKUP_SECONDS", 0.5)
     begin = time.monotonic()
-    with pytest.raises(NotDeliveredError, match="could not be resolved"):
+    with pytest.raises(NotPostedError, match="could not be resolved"):
         post("http://hook.example/", {}, b"{}")
     assert time.monotonic() - begin < 4
     ended.set()

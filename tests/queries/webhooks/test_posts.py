@@ -13,16 +13,16 @@ from explorer.demo.local_node import LocalNode
 from queries import transitions
 from queries.config.limits import Limits
 from queries.facts import facts_of
-from queries.models import BlockJob, Query, WebhookAttempt, WebhookDelivery
-from queries.prover.worker import deliver_once
+from queries.models import BlockJob, Query, WebhookAttempt, WebhookPost
+from queries.prover.worker import post_once
 from queries.proving.keccak import number_word
-from queries.webhooks import deliver, log, payload
+from queries.webhooks import log, payload, posts
 from tests.queries.prover.service import (
     CHAIN_ID,
     HOLDER,
     Service,
-    deliver_all,
     ended_batch,
+    post_all,
     running_service,
 )
 from tests.rigs.receiver import receiver
@@ -52,15 +52,15 @@ def test_the_webhook_of_a_worker_that_dies_is_sent_by_another(
         with monkeypatch.context() as dying:
             dying.setattr(WebhookAttempt.objects, "create", die)
             with pytest.raises(Killed):
-                deliver_once(Limits())
+                post_once(Limits())
         assert len(hook.deliveries) == 1
-        assert not deliver_once(Limits())  # the lease is still valid
-        WebhookDelivery.objects.update(lease_until=datetime.now(UTC) - timedelta(seconds=1))
-        deliver_all(service)
+        assert not post_once(Limits())  # the lease is still valid
+        WebhookPost.objects.update(lease_until=datetime.now(UTC) - timedelta(seconds=1))
+        post_all(service)
     (_, result, first), (_, result_again, again) = hook.deliveries
     assert first == again
     assert result["webhook-id"] == result_again["webhook-id"]
-    assert WebhookDelivery.objects.get().delivered_at is not None
+    assert WebhookPost.objects.get().delivered_at is not None
 
 
 def test_a_webhook_with_too_many_queries_says_where_to_get_the_rest(
@@ -76,7 +76,7 @@ def test_a_webhook_with_too_many_queries_says_where_to_get_the_rest(
             data = {str(CHAIN_ID): {block: {"accounts": accounts}}}
             batch = service.submit(data, webhook={"url": hook.url})
             service.work(batch)
-            deliver_all(service)
+            post_all(service)
         result = json.loads(hook.deliveries[0][2])
         assert len(result["facts"]) == limit
         rest = service.status(batch)["queries"][limit:]
@@ -90,13 +90,13 @@ def test_an_undelivered_webhook_is_not_sent_after_its_correction(
     with receiver(500, 200) if is_attempted else receiver() as hook:
         ended_batch(service, hook.url)
         if is_attempted:
-            deliver_all(service)
+            post_all(service)
         with transaction.atomic():
             transitions.reopen_queries(BlockJob.objects.all())
         query = Query.objects.get()
         words = {fact: number_word(7) for fact in facts_of(query).values()}
         transitions.finish(BlockJob.objects.get(), [query.pk], words)
-        deliver_all(service)
+        post_all(service)
     *attempted, correction = [json.loads(body) for _, _, body in hook.deliveries]
     assert len(attempted) == is_attempted
     assert correction["corrects"] == (attempted[0]["event"] if is_attempted else None)
@@ -116,7 +116,7 @@ def test_webhooks_are_also_signed_with_the_former_secret(
     assert secret() != former
     with receiver() as hook:
         ended_batch(service, hook.url)
-        deliver_all(service)
+        post_all(service)
     _, result, body = hook.deliveries[0]
     for webhook_secret in (former, secret()):
         Webhook(webhook_secret).verify(body, result)
@@ -129,15 +129,15 @@ def test_retries_end_after_about_a_day_with_growing_pauses(service: Service) -> 
     with receiver(500) as hook:
         ended_batch(service, hook.url)
         pauses = []
-        for _ in range(len(deliver.RETRY_PAUSES) + 3):
-            deliver_all(service)
-            row = WebhookDelivery.objects.get()
+        for _ in range(len(posts.RETRY_PAUSES) + 3):
+            post_all(service)
+            row = WebhookPost.objects.get()
             if row.due_at is not None:
                 pauses.append(row.due_at - datetime.now(UTC))
-    assert len(hook.deliveries) == len(deliver.RETRY_PAUSES) + 1
+    assert len(hook.deliveries) == len(posts.RETRY_PAUSES) + 1
     assert pauses == sorted(pauses)
-    assert timedelta(hours=20) < sum(deliver.RETRY_PAUSES, timedelta()) < timedelta(hours=30)
-    assert WebhookDelivery.objects.get().delivered_at is None
+    assert timedelta(hours=20) < sum(posts.RETRY_PAUSES, timedelta()) < timedelta(hours=30)
+    assert WebhookPost.objects.get().delivered_at is None
 
 
 def test_the_webhook_of_a_rejected_batch_has_its_cause(service: Service) -> None:
@@ -148,7 +148,7 @@ def test_the_webhook_of_a_rejected_batch_has_its_cause(service: Service) -> None
         batch = service.submit(data, webhook={"url": hook.url})
         service.routes.registries.clear()  # type: ignore[attr-defined]
         service.work(batch)
-        deliver_all(service)
+        post_all(service)
     result = json.loads(hook.deliveries[0][2])
     assert result["queryStatus"] == "REJECTED"
     assert (result["error"]["code"], result["error"]["retryable"]) == ("route_unsupported", False)
@@ -161,7 +161,7 @@ def test_the_list_of_deliveries_is_paginated_with_the_last_attempts(
     with receiver(500) as hook:
         batches = [ended_batch(service, hook.url) for _ in range(3)]
         for _ in range(3):
-            deliver_all(service)
+            post_all(service)
     key = {"api-key": service.key}
     first = service.client.get("/webhook-deliveries", {"limit": 2}, headers=key).json()
     more = {"limit": 2, "cursor": first["cursor"]}

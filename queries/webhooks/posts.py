@@ -19,17 +19,17 @@ from django.db.models import Exists, Q
 from accounts.http.rate_limits import refuse_over_quota, use_quota
 from accounts.models import Account
 from accounts.wording import HOUR
-from queries.database.bulk_sql import next_delivery_owner
+from queries.database.bulk_sql import next_post_owner
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Retry, due_rows, lease_free_condition, lease_rows
-from queries.engines import DELIVER
+from queries.engines import POST
 from queries.engines.wake import wake
 from queries.error_codes import EndpointCode
 from queries.ids import is_ulid
-from queries.models import WebhookAttempt, WebhookDelivery
-from queries.webhooks.log import WebhookDeliveryView, delivery_views, owned_deliveries
+from queries.models import WebhookAttempt, WebhookPost
+from queries.webhooks.log import WebhookPostView, owned_posts, post_views
 from queries.webhooks.payload import store_body
-from queries.webhooks.post import ACCEPTED_STATUSES, NotDeliveredError, post
+from queries.webhooks.post import ACCEPTED_STATUSES, NotPostedError, post
 from queries.webhooks.signatures import signature_headers
 
 # The pause after each attempt that was not accepted: about a day in all.
@@ -40,39 +40,39 @@ RETRY_PAUSES = [
 REPLAYS_PER_HOUR = 100
 
 
-def claim_delivery() -> Lease[WebhookDelivery] | None:
-    """Claim a delivery of an account that has none in progress: no account may use all threads."""
-    while owner_id := next_delivery_owner(now := shared_now()):
+def claim_post() -> Lease[WebhookPost] | None:
+    """Claim a webhook of an account that has none in progress: no account may use all threads."""
+    while owner_id := next_post_owner(now := shared_now()):
         with transaction.atomic():
             # Hold the lock until the commit, when this worker's lease becomes visible to others.
             Account.objects.select_for_update(no_key=True).only("pk").get(pk=owner_id)
-            rows = WebhookDelivery.objects.filter(owner=owner_id)
+            rows = WebhookPost.objects.filter(owner=owner_id)
             rows = rows.filter(~Exists(rows.filter(lease_until__gt=now)))
             if leases := lease_rows(due_rows(rows, now), now):
                 return leases[0]
     return None
 
 
-def deliver(lease: Lease[WebhookDelivery]) -> Retry | None:
+def make_attempt(lease: Lease[WebhookPost]) -> Retry | None:
     """Make one attempt, and record it. Returns when to retry, or None for no further attempt."""
-    delivery = lease.row
-    url, own_headers = delivery.endpoint
-    if delivery.failures and WebhookDelivery.objects.filter(corrects=delivery).exists():
+    row = lease.row
+    url, own_headers = row.endpoint
+    if row.failures and WebhookPost.objects.filter(corrects=row).exists():
         return None  # only the correction is still worth a retry
-    body = delivery.body or store_body(lease)
+    body = row.body or store_body(lease)
     started_at = shared_now()
-    signature = signature_headers(delivery, int(started_at.timestamp()), body)
+    signature = signature_headers(row, int(started_at.timestamp()), body)
     headers = own_headers | signature
     start, status, fault, first_line = time.monotonic(), None, "", ""
     try:
         response = post(url, headers, body, allow_private=settings.ALLOW_PRIVATE_WEBHOOKS)
         status, first_line = response.status, response.first_line
-    except NotDeliveredError as error:
+    except NotPostedError as error:
         fault = str(error)
     milliseconds = int((time.monotonic() - start) * 1_000)
     lease.extend()
     WebhookAttempt.objects.create(
-        delivery=delivery,
+        post=row,
         made_at=started_at,
         status=status,
         fault=fault,
@@ -82,25 +82,25 @@ def deliver(lease: Lease[WebhookDelivery]) -> Retry | None:
     if status in ACCEPTED_STATUSES:
         lease.owned_rows().update(delivered_at=started_at)
         return None
-    _defer_account(delivery, shared_now(), timedelta(milliseconds=milliseconds))
-    attempts = delivery.failures + 1
+    _defer_account(row, shared_now(), timedelta(milliseconds=milliseconds))
+    attempts = row.failures + 1
     if attempts > len(RETRY_PAUSES):
         return None
     return Retry(None, attempts, RETRY_PAUSES[attempts - 1])  # the log of attempts says why
 
 
-def _defer_account(failed_delivery: WebhookDelivery, now: datetime, pause: timedelta) -> None:
-    """Block the account's deliveries for as long as the failed attempt took, so that a hanging
+def _defer_account(failed: WebhookPost, now: datetime, pause: timedelta) -> None:
+    """Block the account's webhooks for as long as the failed attempt took, so that a hanging
     receiver does not delay other accounts. Leases one of its due rows for that long, because
-    `claim_delivery` skips accounts that have a lease.
+    `claim_post` skips accounts that have a lease.
     """
-    rows = WebhookDelivery.objects.filter(owner=failed_delivery.owner_id, due_at__lte=now)
-    if waiting_delivery := rows.exclude(pk=failed_delivery.pk).order_by("due_at", "pk").first():
-        WebhookDelivery.objects.filter(pk=waiting_delivery.pk).update(lease_until=now + pause)
+    rows = WebhookPost.objects.filter(owner=failed.owner_id, due_at__lte=now)
+    if waiting := rows.exclude(pk=failed.pk).order_by("due_at", "pk").first():
+        WebhookPost.objects.filter(pk=waiting.pk).update(lease_until=now + pause)
 
 
-def replay(owner: Account, event_id: str) -> WebhookDeliveryView | None:
-    """Make the delivery due now, even if it waits for a retry, and return its view. Returns None if
+def replay(owner: Account, event_id: str) -> WebhookPostView | None:
+    """Make the webhook due now, even if it waits for a retry, and return its view. Returns None if
     the owner has no such event; raises `RefusalError` over the hourly limit.
     """
     refuse_over_quota(
@@ -113,18 +113,18 @@ def replay(owner: Account, event_id: str) -> WebhookDeliveryView | None:
     now = shared_now()
     with transaction.atomic():
         row = (
-            owned_deliveries(owner)
+            owned_posts(owner)
             .filter(pk=event_id)
             .select_for_update(of=("self",), no_key=True)
             .first()
         )
         if row is None:
             return None
-        # A delivery in progress is left to its worker.
+        # A post in progress is left to its worker.
         not_due = Q(due_at=None) | Q(due_at__gt=now)
-        WebhookDelivery.objects.filter(lease_free_condition(now) & not_due, pk=row.pk).update(
+        WebhookPost.objects.filter(lease_free_condition(now) & not_due, pk=row.pk).update(
             due_at=now, failures=0
         )
         row.refresh_from_db()
-        transaction.on_commit(partial(wake, DELIVER))
-    return delivery_views([row])[0]
+        transaction.on_commit(partial(wake, POST))
+    return post_views([row])[0]
