@@ -15,7 +15,7 @@ EXCERPT_BEFORE, EXCERPT_LENGTH = 60, 240
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class GuideHit:
     guide: str  # its name
     guide_title: str
     title: str  # of the section; empty before the first one
@@ -23,7 +23,7 @@ class Hit:
     excerpt: SafeString
 
 
-def search_guides(text: str, guides: Mapping[str, str]) -> list[Hit]:
+def search_guides(text: str, guides: Mapping[str, str]) -> list[GuideHit]:
     """The sections, best first. `guides`: Markdown as `localized_markdown` returns it, by name."""
     words = text.lower().split()[:MAX_WORDS]
     if not words:
@@ -33,14 +33,17 @@ def search_guides(text: str, guides: Mapping[str, str]) -> list[Hit]:
     return [hit for _, hit in hits[:MAX_HITS]]
 
 
-def _hits(name: str, markdown: str, words: list[str]) -> Iterator[tuple[int, Hit]]:
+def _hits(name: str, markdown: str, words: list[str]) -> Iterator[tuple[int, GuideHit]]:
     (guide_title, _, _), *_ = sections = _sections(markdown)
     for title, anchor, text in sections:
         lowered, heading = text.lower(), title.lower()
         if all(word in lowered or word in heading for word in words):
             in_title = sum(word in heading for word in words)
             section_title = title if anchor else ""
-            yield in_title, Hit(name, guide_title, section_title, anchor, _excerpt(text, words))
+            yield (
+                in_title,
+                GuideHit(name, guide_title, section_title, anchor, _excerpt(text, words)),
+            )
 
 
 @lru_cache(64)

@@ -75,7 +75,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """A fact in the table; without its value before it is proven."""
 
     name: str  # for people
@@ -85,11 +85,11 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A row of facts of one query."""
 
     query: QueryView
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     mark: str  # CSS class
     label: str  # what the mark means
     row_span: int  # rows of the query on this page; 0 after its first row
@@ -103,8 +103,8 @@ class History:
     name: str
     value_count: int  # different ones
     # Lowest and highest if numbers, otherwise of the first and last block.
-    start: Cell
-    end: Cell
+    start: TableCell
+    end: TableCell
     is_number: bool
 
 
@@ -120,8 +120,8 @@ class TableRange:
 
 @dataclass(frozen=True, slots=True)
 class ValueTable:
-    columns: tuple[Cell, ...]  # names of facts; empty if each row names its fact
-    rows: tuple[Row, ...]
+    columns: tuple[TableCell, ...]  # names of facts; empty if each row names its fact
+    rows: tuple[TableRow, ...]
     has_several_blocks: bool
     has_several_accounts: bool
     is_proven: bool  # all facts of the batch are
@@ -305,7 +305,7 @@ def _linked_query(table: ValueTable, position: int | None) -> QueryView | None:
     return next((query for query in queries if query.position == position), None)
 
 
-def _history(name: str, cells: Sequence[Cell]) -> History:
+def _history(name: str, cells: Sequence[TableCell]) -> History:
     """The history of a column whose `cells` are all proven."""
     facts = [(cell.fact, cell) for cell in cells if cell.fact]
     facts.sort(key=lambda pair: pair[0].block)
@@ -347,18 +347,20 @@ def _fact_table(
                 break
             limit += 1
     page = reading.query_page(batch, first=position, limit=limit)
-    columns, rows, next_cursor = tuple[Cell, ...](), list[Row](), ""
+    columns, rows, next_cursor = tuple[TableCell, ...](), list[TableRow](), ""
     for query in page.queries:
         cells, is_absent = _cells(query, links)
         mark, label = _mark(query, batch)
         if _has_columns(summary):
             columns = cells
-            rows.append(Row(query, cells, mark, label, 1, is_absent))
+            rows.append(TableRow(query, cells, mark, label, 1, is_absent))
             continue
         start = index if query.position == position else 0
         part = cells[start : start + ROWS_PER_PAGE - len(rows)]
         for number, cell in enumerate(part):
-            rows.append(Row(query, (cell,), mark, label, 0 if number else len(part), is_absent))
+            rows.append(
+                TableRow(query, (cell,), mark, label, 0 if number else len(part), is_absent)
+            )
         if start + len(part) < len(cells):
             next_cursor = f"{query.position}.{start + len(part)}"
     if not next_cursor and page.next is not None:
@@ -382,15 +384,15 @@ def _fact_table(
     )
 
 
-def _cells(query: QueryView, links: PageLinks) -> tuple[tuple[Cell, ...], bool]:
+def _cells(query: QueryView, links: PageLinks) -> tuple[tuple[TableCell, ...], bool]:
     """The facts that the query asks for, except that its block was the last one at a time; and
     whether they prove that there is no such account.
     """
     currency = links.currency(query.source)
     if query.event_request and not query.events:
-        return tuple(Cell(name, "") for name in requested_events(query)), False
+        return tuple(TableCell(name, "") for name in requested_events(query)), False
     return tuple(
-        Cell(
+        TableCell(
             field_name(fact.name),
             fact.name if fact.kind is FactKind.STORAGE_SLOT else "",
             fact if fact.word else None,

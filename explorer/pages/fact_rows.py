@@ -26,7 +26,7 @@ MAX_CELL_LENGTH = 34  # characters; a longer one has a line of its own
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class FactCell:
     entry: ListEntry
     name: str
     value: DecodedValue | None  # None before it is proven
@@ -37,10 +37,10 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FactRow:
     """Facts on the same destinations."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[FactCell, ...]
     more: tuple[str, ...] = ()  # such as `4,975 more slots`
 
     @property
@@ -53,7 +53,7 @@ class Group:
     """The facts of an account, the header, a transaction or the rest of one block."""
 
     subject: str  # unless it is an account
-    rows: tuple[Row, ...]
+    rows: tuple[FactRow, ...]
     is_absent: bool  # there is proof that the account does not exist
     requests: tuple[QueryReference, ...]  # the newest queries
     more_requests: int
@@ -83,11 +83,11 @@ def _groups(listed: ListedGroup, links: PageLinks) -> Iterator[Group]:
     parts = [(name, list(part)) for name, part in groupby(listed.facts, _subject)]
     for number, (subject, part) in enumerate(parts, 1):
         rows = [
-            Row(tuple(_cell(entry, links) for entry in same))
+            FactRow(tuple(_cell(entry, links) for entry in same))
             for _, same in groupby(part, lambda entry: entry.destinations)
         ]
         if number == len(parts):
-            rows[-1] = Row(rows[-1].cells, more)
+            rows[-1] = FactRow(rows[-1].cells, more)
         yield Group(subject, tuple(rows), is_absent, listed.requests, listed.more_requests)
 
 
@@ -98,8 +98,8 @@ def _subject(entry: ListEntry) -> str:
     return "block" if event else "header"
 
 
-def _cell(entry: ListEntry, links: PageLinks) -> Cell:
+def _cell(entry: ListEntry, links: PageLinks) -> FactCell:
     fact = entry.fact
     value = decode_fact(fact, links.currency(fact.source)) if fact.word else None
     name = name_in_transaction(fact.event) if fact.event else field_name(fact.name)
-    return Cell(entry, name, value)
+    return FactCell(entry, name, value)

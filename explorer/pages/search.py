@@ -47,7 +47,7 @@ MAX_FORMS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     kind: str
     name: str
     url: str
@@ -58,8 +58,8 @@ class Meaning:
     """A meaning that the text may have, with the pages that match."""
 
     kind: str  # such as "the number of a block"
-    hits: Sequence[Hit]
-    empty_page: Hit | None = None  # if nothing is stored about it yet
+    hits: Sequence[SearchHit]
+    empty_page: SearchHit | None = None  # if nothing is stored about it yet
     # By label, the query string that fills in the form of a new batch.
     forms: Mapping[str, str] = field(default_factory=dict)
 
@@ -69,7 +69,7 @@ def find_meanings(text: str, links: PageLinks) -> Iterator[Meaning]:
     term = " ".join(_term_of_url(text).split())
     lower, chains = term.lower(), links.chains_by_name()
     if match := _FACT.search(text):
-        yield Meaning("a fact", [Hit("Fact", match[0], match[0])])
+        yield Meaning("a fact", [SearchHit("Fact", match[0], match[0])])
     batch_id = term.upper().translate(_LOOKALIKES)
     if is_ulid(batch_id):
         hits = [*_batch_hits([batch_id], links), *_feed_hits([batch_id], links)]
@@ -155,7 +155,7 @@ def _time_meaning(timestamp: int, links: PageLinks) -> Meaning:
     for source in links.sources:
         query = urlencode({"source": source, "block": time, "to": links.target(source)})
         name = f"the last one of {links.chain_name(source)} at {time}"
-        hits.append(Hit("Block", name, f"{reverse('routes')}?{query}#can-i"))
+        hits.append(SearchHit("Block", name, f"{reverse('routes')}?{query}#can-i"))
     ids = search.batches_until(datetime.fromtimestamp(timestamp, UTC), _MAX_BATCHES_PER_TIME)
     return Meaning("a time", [*hits, *_batch_hits(ids, links)])
 
@@ -198,12 +198,12 @@ def _block_numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, 
                 yield block, chains[name] if name else None
 
 
-def _transaction_hit(chain: int, hash_: str, links: PageLinks) -> Hit:
+def _transaction_hit(chain: int, hash_: str, links: PageLinks) -> SearchHit:
     url = reverse("transaction", args=[chain, hash_])
-    return Hit("Transaction", f"{hash_} on {links.chain_name(chain)}", url)
+    return SearchHit("Transaction", f"{hash_} on {links.chain_name(chain)}", url)
 
 
-def _registry_hits(start: str, end: str, links: PageLinks) -> Iterator[Hit]:
+def _registry_hits(start: str, end: str, links: PageLinks) -> Iterator[SearchHit]:
     """Registries whose address, or that of a contract beside them, has this start and end."""
     for registry in links.routes.registries.values():
         verifier, lookup = verifier_address(registry.address), lookup_address(registry)
@@ -213,42 +213,42 @@ def _registry_hits(start: str, end: str, links: PageLinks) -> Iterator[Hit]:
         source, destination = map(links.chain_name, (registry.source, registry.destination))
         name = f"facts of {source} on {destination}, {registry.address}"
         url = reverse("registry", args=[registry.destination, registry.address])
-        yield Hit("Registry", name, url)
+        yield SearchHit("Registry", name, url)
 
 
-def _batch_hits(ids: Sequence[str], links: PageLinks) -> list[Hit]:
+def _batch_hits(ids: Sequence[str], links: PageLinks) -> list[SearchHit]:
     sentences = batch_sentences(ids, links)
     return [
-        Hit("Batch", str(sentences[batch_id]), reverse("batch", args=[batch_id]))
+        SearchHit("Batch", str(sentences[batch_id]), reverse("batch", args=[batch_id]))
         for batch_id in ids
         if batch_id in sentences
     ]
 
 
-def _feed_hits(ids: Iterable[str], links: PageLinks) -> list[Hit]:
+def _feed_hits(ids: Iterable[str], links: PageLinks) -> list[SearchHit]:
     feeds = filter(None, map(public_feed, ids))
     return [
-        Hit("Feed", str(sentence), reverse("feed", args=[feed_id]))
+        SearchHit("Feed", str(sentence), reverse("feed", args=[feed_id]))
         for feed_id, sentence in feed_sentences(feeds, links).items()
     ]
 
 
-def _account_hit(address: str) -> Hit:
-    return Hit("Account", address, reverse("account", args=[address]))
+def _account_hit(address: str) -> SearchHit:
+    return SearchHit("Account", address, reverse("account", args=[address]))
 
 
-def _chain_hit(chain: int, links: PageLinks) -> Hit:
-    return Hit("Chain", links.chain_name(chain), f"{reverse('routes')}#chain-{chain}")
+def _chain_hit(chain: int, links: PageLinks) -> SearchHit:
+    return SearchHit("Chain", links.chain_name(chain), f"{reverse('routes')}#chain-{chain}")
 
 
-def _token_hit(chain: int, address: str, symbol: str, links: PageLinks) -> Hit:
+def _token_hit(chain: int, address: str, symbol: str, links: PageLinks) -> SearchHit:
     name = f"{symbol} on {links.chain_name(chain)}, {address}"
-    return Hit("Token", name, account_url(address, chain))
+    return SearchHit("Token", name, account_url(address, chain))
 
 
-def _block_hit(chain: int, number: int, links: PageLinks) -> Hit:
+def _block_hit(chain: int, number: int, links: PageLinks) -> SearchHit:
     name = block_name(chain, number, None, links)
-    return Hit("Block", name, reverse("block", args=[chain, number]))
+    return SearchHit("Block", name, reverse("block", args=[chain, number]))
 
 
 def search_page(request: HttpRequest, links: PageLinks) -> HttpResponse:

@@ -51,7 +51,7 @@ class AbiParameter:
 
 
 @dataclass(frozen=True, slots=True)
-class ContractCall:
+class ReadCall:
     """A call of a view of the registry, or of the events verifier beside it."""
 
     contract: str
@@ -80,7 +80,7 @@ class Snippet:
     text: str
 
 
-def fact_call(fact: FactView) -> ContractCall:
+def fact_call(fact: FactView) -> ReadCall:
     abi = load_artifact("EventsVerifier" if fact.event else "NativeRegistry").abi
     view = next(entry for entry in abi if entry.get("name") == VIEWS[fact.kind])
     note, field = "", fact.identity.key
@@ -99,7 +99,7 @@ def fact_call(fact: FactView) -> ContractCall:
     if "field" in [entry["name"] for entry in inputs]:
         note = f"{field} = {field_name(fact.event.field.name if fact.event else fact.name)}"
     outputs = view["outputs"][0].get("components", view["outputs"])
-    return ContractCall(
+    return ReadCall(
         "EventsVerifier" if fact.event else "FactsRegistry",
         view["name"],
         tuple(

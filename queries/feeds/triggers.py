@@ -22,7 +22,7 @@ _CACHED_FEEDS = 5_000  # they are read for each look at a chain
 
 
 @dataclass(frozen=True, slots=True)
-class LogFilter:
+class AwaitedLogs:
     """The logs of one event of a contract."""
 
     address: str  # in lower case
@@ -51,16 +51,16 @@ class WatchedValue:
 
 
 @lru_cache(_CACHED_FEEDS)
-def log_filter(request: str) -> LogFilter:
+def log_filter(request: str) -> AwaitedLogs:
     """The filter of a stored request."""
     body = LogTriggerBody.model_validate(json.loads(request)["on"])
     return read_filter(body)
 
 
-def read_filter(body: LogTriggerBody) -> LogFilter:
+def read_filter(body: LogTriggerBody) -> AwaitedLogs:
     others = (body.topics or [])[1:]
     topics = (None if names is None else frozenset(map(_word, names)) for names in others)
-    return LogFilter(body.address.lower(), body.event, (frozenset({body.event.topic}), *topics))
+    return AwaitedLogs(body.address.lower(), body.event, (frozenset({body.event.topic}), *topics))
 
 
 def _word(text: str) -> bytes:

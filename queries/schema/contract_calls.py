@@ -101,7 +101,7 @@ class CallValues(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ContractCall:
+class CheckedCall:
     """A function, and arguments that fit its types."""
 
     function: ContractFunction
@@ -128,7 +128,7 @@ def read_call(
     args: Sequence[object],
     path: JsonPath = WHOLE_BODY,
     requested: RequestedFacts | None = None,
-) -> ContractCall:
+) -> CheckedCall:
     """Check the arguments against the function's types, and placeholders against the batch's facts.
 
     `path` leads to the arguments. Raises `InvalidValueError`, or `FunctionMalformedError` for a
@@ -137,7 +137,7 @@ def read_call(
     """
     if isinstance(function, str):
         function = parse_function(function)
-    return ContractCall(function, _ArgumentReader(path, requested).arguments(function, args))
+    return CheckedCall(function, _ArgumentReader(path, requested).arguments(function, args))
 
 
 def _placeholders_in(arguments: Iterable[Argument]) -> Iterator[Placeholder]:

@@ -17,7 +17,7 @@ or as a command: `python tacitus.py --help`, or `uv run tacitus.py --help`, whic
 Every failure raises a TacitusError with a sentence, a code, and whether a retry can help.
 """
 
-from queries.client.python.batches import BlockQuery, Delivery, build_batch, log_filter
+from queries.client.python.batches import BlockQuery, DeliveryRequest, build_batch, log_filter
 from queries.client.python.command import main
 from queries.client.python.errors import (
     BatchNotDoneError,
@@ -34,8 +34,8 @@ from queries.client.python.errors import (
     WaitTimeoutError,
     WebhookNotGenuineError,
 )
-from queries.client.python.facts import Event, Fact, ViewCall
-from queries.client.python.feeds import Feed, FeedRun
+from queries.client.python.facts import Event, ProvenFact, ViewCall
+from queries.client.python.feeds import FeedRunStatus, FeedStatus
 from queries.client.python.layouts import Variable, find_variable
 from queries.client.python.positions import Position, mapping_key
 from queries.client.python.proofs import verify_proof
@@ -54,12 +54,44 @@ from queries.client.python.webhooks import verify_webhook
 from queries.proving.keccak import keccak256
 
 __all__ = [
-    "BatchNotDoneError", "BatchRejectedError", "BlockQuery", "CostEstimate", "Delivery",
-    "DeliveryFailedError", "DeliveryStatus", "Event", "Fact", "FactsLostError", "Feed", "FeedRun",
-    "NotProvenError", "Position", "RequestRefusedError", "ResponseLostError", "Route",
-    "ServerUnreachableError", "Status", "StepProgress", "SubmittedBatch", "Tacitus", "TacitusError",
-    "UnreadableResponseError", "UsageError", "Variable", "ViewCall", "WaitTimeoutError",
-    "WebhookNotGenuineError", "WitnessProof", "__version__", "build_batch", "create2_address",
-    "find_variable", "keccak256", "log_filter", "main", "mapping_key", "verify_proof",
+    "BatchNotDoneError",
+    "BatchRejectedError",
+    "BlockQuery",
+    "CostEstimate",
+    "DeliveryFailedError",
+    "DeliveryRequest",
+    "DeliveryStatus",
+    "Event",
+    "FactsLostError",
+    "FeedRunStatus",
+    "FeedStatus",
+    "NotProvenError",
+    "Position",
+    "ProvenFact",
+    "RequestRefusedError",
+    "ResponseLostError",
+    "Route",
+    "ServerUnreachableError",
+    "Status",
+    "StepProgress",
+    "SubmittedBatch",
+    "Tacitus",
+    "TacitusError",
+    "UnreadableResponseError",
+    "UsageError",
+    "Variable",
+    "ViewCall",
+    "WaitTimeoutError",
+    "WebhookNotGenuineError",
+    "WitnessProof",
+    "__version__",
+    "build_batch",
+    "create2_address",
+    "find_variable",
+    "keccak256",
+    "log_filter",
+    "main",
+    "mapping_key",
+    "verify_proof",
     "verify_webhook",
-]  # fmt: skip
+]

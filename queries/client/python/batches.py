@@ -107,7 +107,7 @@ class BlockQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class DeliveryRequest:
     """A call of a contract on the destination, once the batch is DONE."""
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}  # of the tools of agents
@@ -148,7 +148,7 @@ def build_batch(
     *queries: BlockQuery,
     fee: int | str = 0,
     webhook: Mapping[str, object] | None = None,
-    deliver: Sequence[Delivery] = (),
+    deliver: Sequence[DeliveryRequest] = (),
 ) -> dict[str, object]:
     """Build a batch for `submit`; `fee` is the maximum to spend on it, in wei."""
     data: dict[str, dict[str, dict[str, Any]]] = {}

@@ -30,7 +30,7 @@ from queries.client.python.errors import (
     UsageError,
     printable,
 )
-from queries.client.python.facts import ADDRESS_FIELDS, Fact
+from queries.client.python.facts import ADDRESS_FIELDS, ProvenFact
 from queries.client.python.feed_commands import add_feed_commands
 from queries.client.python.layouts import locate
 from queries.client.python.mcp_server import run_mcp_server
@@ -298,7 +298,7 @@ def _run_routes(options: argparse.Namespace) -> None:
         print(printable(f"{chains}  {route.kind}  {route.registry}  {remark}"))
 
 
-def _print_result(facts: Sequence[Fact], status: Status, options: argparse.Namespace) -> None:
+def _print_result(facts: Sequence[ProvenFact], status: Status, options: argparse.Namespace) -> None:
     if options.json:
         body = {"internalId": options.id, "queryStatus": "DONE", "facts": _json_facts(facts)}
         body |= {} if status.proves else {"prove": False}
@@ -311,7 +311,7 @@ def _print_result(facts: Sequence[Fact], status: Status, options: argparse.Names
     print_table([_delivery_row(delivery) for delivery in status.deliveries])
 
 
-def _fact_row(fact: Fact) -> tuple[str, ...]:
+def _fact_row(fact: ProvenFact) -> tuple[str, ...]:
     account = fact.ens or fact.account or ""
     return f"{fact.chain}", f"{fact.block:,}", account, fact.name, _format_value(fact)
 
@@ -321,7 +321,7 @@ def _delivery_row(delivery: DeliveryStatus) -> tuple[str, ...]:
     return delivery.state, delivery.to, delivery.function, delivery.retry, detail
 
 
-def _json_facts(facts: Sequence[Fact]) -> list[dict[str, object]]:
+def _json_facts(facts: Sequence[ProvenFact]) -> list[dict[str, object]]:
     """The facts, each with the eth_call that reads it."""
     return [
         {**dataclasses.asdict(fact), "read": {"to": fact.read.to, "data": fact.read.data}}
@@ -329,7 +329,7 @@ def _json_facts(facts: Sequence[Fact]) -> list[dict[str, object]]:
     ]
 
 
-def _format_value(fact: Fact) -> str:
+def _format_value(fact: ProvenFact) -> str:
     if fact.units is not None:
         units = f"{fact.units:,f}".rstrip("0").rstrip(".")
         return f"{units} ({fact.number:,} wei)"

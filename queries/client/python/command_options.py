@@ -12,7 +12,7 @@ from typing import Any
 
 from queries.client.python.batches import (
     BlockQuery,
-    Delivery,
+    DeliveryRequest,
     build_batch,
     parse_argument,
     parse_log,
@@ -147,7 +147,7 @@ def batch_of_blocks(
     )
 
 
-def _requested_deliveries(options: argparse.Namespace) -> list[Delivery]:
+def _requested_deliveries(options: argparse.Namespace) -> list[DeliveryRequest]:
     calls, limits = options.deliver, options.gas
     if len(limits) == 1:
         limits *= len(calls)
@@ -156,7 +156,7 @@ def _requested_deliveries(options: argparse.Namespace) -> list[Delivery]:
     if any(len(call) == 1 for call in calls):
         raise UsageError("A delivery is --deliver CONTRACT FUNCTION, and the function's arguments.")
     return [
-        Delivery(to, function, list(map(parse_argument, arguments)), gas=gas)
+        DeliveryRequest(to, function, list(map(parse_argument, arguments)), gas=gas)
         for (to, function, *arguments), gas in zip(calls, limits, strict=True)
     ]
 

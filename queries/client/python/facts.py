@@ -44,7 +44,7 @@ class ViewCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class ProvenFact:
     """One proven value: the word that the registry stores under this name."""
 
     chain: int
@@ -78,7 +78,7 @@ class Fact:
         return Decimal(f"{int(self.word, 16)}e-18") if self.name == "BALANCE" else None
 
 
-def facts_in_query(query: object) -> list[Fact]:
+def facts_in_query(query: object) -> list[ProvenFact]:
     chain, block = number_member(query, "originChainId"), number_member(query, "block")
     if isinstance(query, dict) and "values" in query and query["values"] is None:
         raise FactsLostError("A reorg removed facts of the batch; its page says more.")
@@ -88,7 +88,9 @@ def facts_in_query(query: object) -> list[Fact]:
     selector, account, ens = (text_member(query, name) for name in ("selector", "account", "name"))
     events = {member(e, "name", str): _parse_event(e) for e in member(query, "events", list)}
     about = (chain, block, selector, account or None, ens or None)
-    return [Fact(*about, printable(name), word, events.get(name)) for name, word in values.items()]
+    return [
+        ProvenFact(*about, printable(name), word, events.get(name)) for name, word in values.items()
+    ]
 
 
 def _parse_event(body: Mapping[str, Any]) -> Event:

@@ -20,7 +20,7 @@ from queries.client.python.command_options import (
     server_url,
 )
 from queries.client.python.errors import RequestRefusedError, printable
-from queries.client.python.feeds import Feed, FeedRun, parse_feed, parse_feed_run
+from queries.client.python.feeds import FeedRunStatus, FeedStatus, parse_feed, parse_feed_run
 from queries.client.python.positions import parse_integer
 from queries.client.python.responses import DeliveryStatus, member, text_member
 from queries.client.python.service import Tacitus
@@ -169,7 +169,7 @@ def _run_feed_end(options: argparse.Namespace) -> None:
     _print_feed(configured_server(options).end_feed(options.id), options)
 
 
-def _print_feed(feed: Feed, options: argparse.Namespace) -> None:
+def _print_feed(feed: FeedStatus, options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(feed.response))
     else:
@@ -186,7 +186,7 @@ def _run_feed_now(options: argparse.Namespace) -> None:
         print(run.batch_id)
 
 
-def _feed_row(feed: Feed) -> tuple[str, ...]:
+def _feed_row(feed: FeedStatus) -> tuple[str, ...]:
     """Such as `01J…  ACTIVE  chain 1  every 300 blocks  next: block 5,186,100`."""
     due = f"next: {_format_due(feed.next_due)}" if feed.next_due else ""
     return (
@@ -199,7 +199,7 @@ def _feed_row(feed: Feed) -> tuple[str, ...]:
     )
 
 
-def _retried_delivery(server: Tacitus, run: FeedRun) -> DeliveryStatus | None:
+def _retried_delivery(server: Tacitus, run: FeedRunStatus) -> DeliveryStatus | None:
     """The run's delivery that waits after a refusal; its batch's status is read for it."""
     if "WAITING" not in run.deliveries:
         return None
@@ -207,7 +207,7 @@ def _retried_delivery(server: Tacitus, run: FeedRun) -> DeliveryStatus | None:
     return next((delivery for delivery in deliveries if delivery.retry), None)
 
 
-def _run_row(run: FeedRun, retried: DeliveryStatus | None) -> tuple[str, ...]:
+def _run_row(run: FeedRunStatus, retried: DeliveryStatus | None) -> tuple[str, ...]:
     counts = Counter(run.deliveries).items()
     deliveries = ", ".join(state if n == 1 else f"{n} {state}" for state, n in counts)
     retry, reason = (retried.retry, retried.waits_for) if retried else ("", "")

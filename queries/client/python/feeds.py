@@ -9,7 +9,7 @@ from queries.client.python.responses import member, number_member, optional_numb
 
 
 @dataclass(frozen=True, slots=True)
-class Feed:
+class FeedStatus:
     """A batch that is submitted again whenever it is due; `response` is the server's."""
 
     id: str
@@ -27,7 +27,7 @@ class Feed:
 
 
 @dataclass(frozen=True, slots=True)
-class FeedRun:
+class FeedRunStatus:
     """A run of a feed: a batch, or the error for which none was submitted."""
 
     due: str  # block:NUMBER or timestamp:SECONDS
@@ -39,9 +39,9 @@ class FeedRun:
     response: Mapping[str, Any]
 
 
-def parse_feed(body: Mapping[str, Any]) -> Feed:
+def parse_feed(body: Mapping[str, Any]) -> FeedStatus:
     warnings = member(body, "warnings", list) if "warnings" in body else ()
-    return Feed(
+    return FeedStatus(
         id=printable(member(body, "id", str)),
         state=printable(member(body, "state", str)),
         reason=text_member(body, "reason"),
@@ -57,9 +57,9 @@ def parse_feed(body: Mapping[str, Any]) -> Feed:
     )
 
 
-def parse_feed_run(body: Mapping[str, Any]) -> FeedRun:
+def parse_feed_run(body: Mapping[str, Any]) -> FeedRunStatus:
     error = body.get("error")
-    return FeedRun(
+    return FeedRunStatus(
         due=text_member(body, "due"),
         batch_id=text_member(body, "batchQueryId"),
         status=text_member(body, "status"),

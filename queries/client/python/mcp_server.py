@@ -5,9 +5,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from queries.client.python.batches import BlockQuery, Delivery, Doc, build_batch
+from queries.client.python.batches import BlockQuery, DeliveryRequest, Doc, build_batch
 from queries.client.python.errors import TacitusError, UsageError, WaitTimeoutError
-from queries.client.python.facts import Fact
+from queries.client.python.facts import ProvenFact
 from queries.client.python.layouts import locate
 from queries.client.python.responses import DeliveryStatus
 from queries.client.python.service import Tacitus
@@ -28,7 +28,7 @@ MAX_FEEDS, MAX_RUNS = 100, 20
 MAX_WAIT = 50  # seconds; clients give up on a tool after a minute
 FEED_CHANGES = {"pause": Tacitus.pause_feed, "resume": Tacitus.resume_feed, "end": Tacitus.end_feed}
 Deliveries = Annotated[
-    Sequence[Delivery], Doc("Calls of contracts on the destination, once the batch is DONE.")
+    Sequence[DeliveryRequest], Doc("Calls of contracts on the destination, once the batch is DONE.")
 ]
 BatchId = Annotated[str, Doc("As submit returned it, or a run of a feed.")]
 FeedId = Annotated[str, Doc("As create_feed returned it.")]
@@ -301,7 +301,7 @@ def _run_entry(body: Mapping[str, Any]) -> dict[str, Any]:
     return {"batch_id": body["batchQueryId"], **members}
 
 
-def _fact_entry(fact: Fact) -> dict[str, Any]:
+def _fact_entry(fact: ProvenFact) -> dict[str, Any]:
     read = fact.read
     return {
         "chain": str(fact.chain),

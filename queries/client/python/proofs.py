@@ -11,7 +11,7 @@ from operator import itemgetter
 from accounts.wording import format_count, format_timestamp
 from queries.amounts import UNIT_DIGITS, format_units
 from queries.client.python.errors import NotProvenError, UsageError
-from queries.client.python.facts import Fact
+from queries.client.python.facts import ProvenFact
 from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.block_items import Log
 from queries.proving.bundle_checks import MAX_BUNDLE_MIB, check_bundle
@@ -26,7 +26,7 @@ MAX_ALIGNED_NAME = 24  # longer slot numbers do not widen the column
 
 def verify_proof(
     content: bytes, hashes: Iterable[str], max_mib: int = MAX_BUNDLE_MIB
-) -> tuple[Fact, ...]:
+) -> tuple[ProvenFact, ...]:
     """Verify a proof file offline, with the hashes of its blocks that you trust.
 
     Raises NotProvenError, which names the block if its hash is missing. The facts of events have no
@@ -35,7 +35,7 @@ def verify_proof(
     bundle = read_proof(content, max_mib)
     trust_reasons(bundle, hashes)
     return tuple(
-        Fact(
+        ProvenFact(
             chain=block.chain,
             block=block.header.number,
             selector=f"block:{block.header.number}",

@@ -23,8 +23,8 @@ from queries.client.python.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from queries.client.python.facts import Fact, facts_in_query
-from queries.client.python.feeds import Feed, FeedRun, parse_feed, parse_feed_run
+from queries.client.python.facts import ProvenFact, facts_in_query
+from queries.client.python.feeds import FeedRunStatus, FeedStatus, parse_feed, parse_feed_run
 from queries.client.python.responses import (
     CostEstimate,
     Status,
@@ -151,12 +151,12 @@ class Tacitus:
             on_progress(status)
         return status
 
-    def facts(self, batch_id: str) -> tuple[Fact, ...]:
+    def facts(self, batch_id: str) -> tuple[ProvenFact, ...]:
         """Return the proven facts; a batch with `prove` false has none.
 
         Raises BatchNotDoneError, BatchRejectedError or FactsLostError.
         """
-        facts: list[Fact] = []
+        facts: list[ProvenFact] = []
         first_query = 0
         for _ in range(MAX_PAGES):
             body = self.status_response(batch_id, fromQuery=first_query)
@@ -189,7 +189,7 @@ class Tacitus:
         """Yield your batches, newest first; each page is requested when it is needed."""
         return self._items("/batch-queries", "batches", status=status)
 
-    def create_feed(self, feed: Mapping[str, object]) -> Feed:
+    def create_feed(self, feed: Mapping[str, object]) -> FeedStatus:
         """Make a feed from the body of `POST /feeds`; its batch may come from `build_batch`.
 
         It is not sent again if the response is lost, as that could make a second feed: raises
@@ -197,41 +197,41 @@ class Tacitus:
         """
         return parse_feed(self._request_json("POST", "/feeds", json=feed, is_repeatable=False))
 
-    def feeds(self) -> Iterator[Feed]:
+    def feeds(self) -> Iterator[FeedStatus]:
         """Yield your feeds, newest first; each page is requested when it is needed."""
         return map(parse_feed, self._items("/feeds", "feeds"))
 
-    def feed(self, feed_id: str) -> Feed:
+    def feed(self, feed_id: str) -> FeedStatus:
         return parse_feed(self.feed_response(feed_id))
 
     def feed_response(self, feed_id: str, **options: int) -> dict[str, Any]:
         """Return the feed with a page of its runs, as the server responds."""
         return self._request_json("GET", _feed_path(feed_id), params=options)
 
-    def feed_runs(self, feed_id: str) -> Iterator[FeedRun]:
+    def feed_runs(self, feed_id: str) -> Iterator[FeedRunStatus]:
         """Yield the feed's runs, newest first; each page is requested when it is needed."""
         return map(parse_feed_run, self._items(_feed_path(feed_id), "runs"))
 
-    def pause_feed(self, feed_id: str) -> Feed:
+    def pause_feed(self, feed_id: str) -> FeedStatus:
         return self._change_feed(feed_id, state="PAUSED")
 
-    def resume_feed(self, feed_id: str) -> Feed:
+    def resume_feed(self, feed_id: str) -> FeedStatus:
         return self._change_feed(feed_id, state="ACTIVE")
 
-    def set_feed_budget(self, feed_id: str, wei: int | str) -> Feed:
+    def set_feed_budget(self, feed_id: str, wei: int | str) -> FeedStatus:
         """Set the maximum that the feed's runs may spend in 24 hours."""
         return self._change_feed(feed_id, budget=str(wei))
 
-    def end_feed(self, feed_id: str) -> Feed:
+    def end_feed(self, feed_id: str) -> FeedStatus:
         """End the feed for good. Its batches stay."""
         return parse_feed(self._request_json("DELETE", _feed_path(feed_id)))
 
-    def run_feed(self, feed_id: str) -> FeedRun:
+    def run_feed(self, feed_id: str) -> FeedRunStatus:
         """Run the feed now, and return the run. Raises as `create_feed` does."""
         path = f"{_feed_path(feed_id)}/runs"
         return parse_feed_run(self._request_json("POST", path, is_repeatable=False))
 
-    def _change_feed(self, feed_id: str, **changes: str) -> Feed:
+    def _change_feed(self, feed_id: str, **changes: str) -> FeedStatus:
         return parse_feed(self._request_json("PATCH", _feed_path(feed_id), json=changes))
 
     def webhook_deliveries(self) -> Iterator[dict[str, Any]]:

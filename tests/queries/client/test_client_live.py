@@ -17,7 +17,7 @@ import pytest
 from queries.client.python import (
     BatchRejectedError,
     BlockQuery,
-    Delivery,
+    DeliveryRequest,
     Status,
     Tacitus,
     build_batch,
@@ -205,7 +205,7 @@ def test_a_program_delivers_lists_and_large_numbers(
     shared_service: Service, client: Tacitus, target: str, block: int
 ) -> None:
     query = BlockQuery(CHAIN_ID, block=block, header=["TIMESTAMP"])
-    call = Delivery(
+    call = DeliveryRequest(
         target,
         "onBalance(address,uint256,uint256)",
         [HOLDER, block, 2**255],
@@ -309,7 +309,7 @@ def test_the_command_says_where_a_run_tells_why_it_failed(
     shared_service: Service, target: str, client: Tacitus
 ) -> None:
     query = BlockQuery(CHAIN_ID, block="$due", accounts=[HOLDER], props=["BALANCE"])
-    batch = build_batch(CHAIN_ID, query, deliver=[Delivery(target, "none()", gas=21_000)])
+    batch = build_batch(CHAIN_ID, query, deliver=[DeliveryRequest(target, "none()", gas=21_000)])
     feed = client.create_feed({"every": "1000 blocks", "batch": batch}).id
     run_of_feed = client.run_feed(feed).batch_id
     shared_service.chain.mine(3)
@@ -333,7 +333,7 @@ def test_a_batch_that_stores_nothing_has_no_facts(
 ) -> None:
     query = BlockQuery(CHAIN_ID, block=block, accounts=[HOLDER], props=["BALANCE"])
     arguments = [HOLDER, "$block", f"$value({HOLDER}.BALANCE)"]
-    call = Delivery(target, "onBalance(address,uint256,uint256)", arguments, gas=300_000)
+    call = DeliveryRequest(target, "onBalance(address,uint256,uint256)", arguments, gas=300_000)
     batch_id = client.submit(build_batch(CHAIN_ID, query, deliver=[call]) | {"prove": False}).id
     for command in (["wait", "--no-deliveries"], ["status"]):
         ended = run(shared_service, *command, batch_id)
