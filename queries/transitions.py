@@ -1,4 +1,4 @@
-"""The only writer of a status, and of a step's times.
+"""The only writer of a status or state, and of a step's times.
 
 Every update is guarded: a step completes once, and an ended batch stays as it ended. So does a
 query, unless a reorg removes its facts.
@@ -36,7 +36,14 @@ from queries.models import (
     WebhookPost,
 )
 from queries.proving.facts import BlockFact
-from queries.statuses import ENDED_STATUSES, OPEN_DELIVERIES, BatchStatus, DeliveryState, StepName
+from queries.statuses import (
+    ENDED_STATUSES,
+    OPEN_DELIVERIES,
+    BatchStatus,
+    DeliveryState,
+    FeedState,
+    StepName,
+)
 
 log = logging.getLogger("tacitus.prover")
 
@@ -257,15 +264,6 @@ def _create_posts(rows: Iterable[tuple[str, int, str | None]]) -> None:
     )  # fmt: skip
 
 
-def notify_of_pause(feed: Feed) -> None:
-    """Create the webhook of a feed in the database transaction that pauses it."""
-    if feed.webhook:
-        now = shared_now()
-        WebhookPost.objects.create(
-            id=str(ULID()), feed=feed, owner=feed.owner, created_at=now, due_at=now
-        )
-
-
 def deliver_only(batch_id: str) -> None:
     """End a batch that proves nothing as DONE, so that its deliveries begin."""
     with transaction.atomic():
@@ -276,6 +274,15 @@ def deliver_only(batch_id: str) -> None:
             has_ended=True, **_completion_updates([step], now)
         )
         _end_batches({batch_id}, now)
+
+
+def mark_delivery_sent(lease: Lease[Delivery], row: SentTransaction) -> None:
+    lease.owned_rows().update(transaction=row, state=DeliveryState.SENT)
+
+
+def mark_delivery_refused(lease: Lease[Delivery], refusals: int) -> None:
+    """Have the delivery wait for its next attempt."""
+    lease.owned_rows().update(refusals=refusals, transaction=None, state=DeliveryState.WAITING)
 
 
 def begin_next_delivery(delivery: Delivery) -> None:
@@ -323,6 +330,36 @@ def reopen_deliveries(row: SentTransaction) -> None:
         state=DeliveryState.SENT, ended_at=None
     )
     Delivery.objects.filter(transaction=row).update(due_at=shared_now())
+
+
+def pause_feed(feed: Feed, reason: str) -> None:
+    """Pause a feed that cannot go on, and create its webhook."""
+    rows = Feed.objects.filter(pk=feed.pk)
+    _change_feeds(rows, FeedState.PAUSED, reason, waits_for="", next_attempt_at=None)
+    if feed.webhook:
+        now = shared_now()
+        WebhookPost.objects.create(
+            id=str(ULID()), feed=feed, owner=feed.owner, created_at=now, due_at=now
+        )
+
+
+def pause_feed_by_owner(feed: Feed) -> None:
+    _change_feeds(Feed.objects.filter(pk=feed.pk), FeedState.PAUSED, "Its owner paused it.")
+
+
+def resume_feed(feed: Feed) -> None:
+    rows = Feed.objects.filter(pk=feed.pk)
+    _change_feeds(rows, FeedState.ACTIVE, "", resumed_at=shared_now())
+
+
+def end_feeds(feeds: QuerySet[Feed], reason: str) -> None:
+    _change_feeds(feeds, FeedState.ENDED, reason, waits_for="")
+
+
+def _change_feeds(feeds: QuerySet[Feed], state: FeedState, reason: str, **columns: object) -> None:
+    for feed_id in feeds.values_list("pk", flat=True):
+        log.info("Feed %s is %s: %s", feed_id, state, reason)
+    feeds.update(state=state, reason=reason[:1_000], **columns)
 
 
 class JobPrunedError(Exception):

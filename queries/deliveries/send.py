@@ -31,7 +31,7 @@ from queries.transactions.budget import (
 from queries.transactions.costs import remaining_fees
 from queries.transactions.follow import follow
 from queries.transactions.lane import Lane
-from queries.transitions import begin_next_delivery, end_delivery
+from queries.transitions import begin_next_delivery, end_delivery, mark_delivery_refused
 from queries.wait_reasons import Reason, WaitCode
 
 
@@ -159,9 +159,7 @@ class _Pass:
         elif is_last:
             self.lease.owned_rows().update(refusals=refusals)
             return self._end(DeliveryState.FAILED, reason)
-        self.lease.owned_rows().update(
-            refusals=refusals, transaction=None, state=DeliveryState.WAITING
-        )
+        mark_delivery_refused(self.lease, refusals)
         pause = min(limits.delivery_pause * 2 ** min(refusals - 1, 20), HOUR)
         return Retry(reason, refusals, timedelta(seconds=pause))
 

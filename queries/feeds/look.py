@@ -32,7 +32,7 @@ from queries.database.clock import shared_now
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import DueRun, one_block, scheduled_run
 from queries.feeds.outcomes import store_proven_values
-from queries.feeds.run import LOGS_PER_FEED, can_run, ended, is_past, submit_found, wait_for
+from queries.feeds.run import LOGS_PER_FEED, TIME_IS_OVER, can_run, is_past, submit_found, wait_for
 from queries.feeds.schedule import next_due
 from queries.feeds.triggers import batch_of, log_filter, watched_value
 from queries.models import ChainRecord, Feed
@@ -40,6 +40,7 @@ from queries.schema.checked_batch import Selector
 from queries.schema.feed_bodies import HASH_KEY
 from queries.schema.feed_placeholders import log_values
 from queries.statuses import FeedState, Trigger
+from queries.transitions import end_feeds
 
 log = logging.getLogger("tacitus.prover")
 
@@ -74,7 +75,7 @@ def look_for_feeds(source: ChainClient, routes: Routes) -> None:
     if not ChainRecord.objects.filter(may_read, chain=chain).update(feeds_read_at=now):
         return
     is_over = Q(until__lt=datetime.fromtimestamp(record.timestamp, UTC))
-    feeds.filter(is_over, trigger=Trigger.VALUE).update(**ended())
+    end_feeds(feeds.filter(is_over, trigger=Trigger.VALUE), TIME_IS_OVER)
     rows = list(feeds.select_related("open_run"))
     for trigger, look in ((Trigger.VALUE, _look_at_values), (Trigger.LOGS, _look_for_logs)):
         group = [feed for feed in rows if feed.trigger == trigger]
@@ -110,7 +111,7 @@ def _look_for_logs(
     if ends:
         final_time = datetime.fromtimestamp(source.header(final).timestamp, UTC)
         are_read = Feed.objects.filter(pk__in=ends, until__lt=final_time, due__gt=final)
-        are_read.update(**ended())
+        end_feeds(are_read, TIME_IS_OVER)
 
 
 def _read_logs(source: ChainClient, feeds: Sequence[Feed], blocks: range, routes: Routes) -> None:

@@ -38,8 +38,7 @@ from queries.schema.feed_placeholders import is_hash, sample_values
 from queries.schema.paths import WHOLE_BODY, JsonPath
 from queries.schema.placeholders import slot_name
 from queries.statuses import CatchUp, FeedState, Trigger
-
-ENDED_BY_OWNER, PAUSED_BY_OWNER = "Its owner ended it.", "Its owner paused it."
+from queries.transitions import end_feeds, pause_feed_by_owner, resume_feed
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,15 +233,19 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
             _check_budget(change.budget, int(batch_of(feed.request)["fee"]))
             feed.budget = f"{change.budget:064x}"
             _stop_waiting(feed)
-        if change.state == FeedState.PAUSED and feed.state == FeedState.ACTIVE:
-            feed.state, feed.reason = FeedState.PAUSED, PAUSED_BY_OWNER
+        is_paused = change.state == FeedState.PAUSED and feed.state == FeedState.ACTIVE
+        is_resumed = change.state == FeedState.ACTIVE and feed.state == FeedState.PAUSED
+        if is_paused:
             _stop_waiting(feed)
-        elif change.state == FeedState.ACTIVE and feed.state == FeedState.PAUSED:
-            feed.state, feed.reason, feed.resumed_at = FeedState.ACTIVE, "", shared_now()
-            if feed.trigger == Trigger.LOGS and feed.catch_up == CatchUp.LATEST:
-                head = ChainRecord.objects.get(chain=feed.source)
-                feed.due = max(feed.due, head.number + 1)
+        if is_resumed and feed.trigger == Trigger.LOGS and feed.catch_up == CatchUp.LATEST:
+            head = ChainRecord.objects.get(chain=feed.source)
+            feed.due = max(feed.due, head.number + 1)
         feed.save()
+        if is_paused:
+            pause_feed_by_owner(feed)
+        elif is_resumed:
+            resume_feed(feed)
+        feed.refresh_from_db()
     return feed
 
 
@@ -285,8 +288,8 @@ def end_feed(owner: Account, feed_id: str) -> Feed:
     with transaction.atomic():
         feed = _locked_feed(owner, feed_id)
         if feed.state != FeedState.ENDED:
-            feed.state, feed.reason, feed.waits_for = FeedState.ENDED, ENDED_BY_OWNER, ""
-            feed.save()
+            end_feeds(Feed.objects.filter(pk=feed.pk), "Its owner ended it.")
+            feed.refresh_from_db()
     return feed
 
 

@@ -30,11 +30,12 @@ from queries.feeds.triggers import batch_of
 from queries.intake.submit import batch_limits, store_batch
 from queries.models import Batch, ChainRecord, Feed, FeedRun
 from queries.statuses import CatchUp, FeedState, Trigger
-from queries.transitions import notify_of_pause
+from queries.transitions import end_feeds, pause_feed
 
 log = logging.getLogger("tacitus.prover")
 
 Columns = dict[str, Any]  # of a feed, to update
+TIME_IS_OVER = "Its time is over."
 FEEDS_PER_POLL, LOGS_PER_FEED = 25, 10  # at most, so that heads are polled in time
 MAX_MISSED_RUNS = 100  # that a feed makes up for
 # The chain stands still, or the account's limit of a day is used up.
@@ -94,14 +95,14 @@ def _submit_scheduled(feed_id: str, is_due: Q, routes: Routes) -> None:
     def submit(feed: Feed) -> Columns:
         due = _due_to_run(feed)
         if due is None:
-            return ended()
+            return _ended()
         is_time = feed.trigger == Trigger.SECONDS
         following = due + feed.interval
         changes = _submit_once(feed, scheduled_run(due, is_time=is_time), following, routes)
         if "due" not in changes:
             return changes
         if is_time and feed.until and following > feed.until.timestamp():
-            return changes | ended()
+            return changes | _ended()
         now, pause = shared_now(), timedelta(seconds=settings.FEED_SECONDS)
         if feed.catch_up == CatchUp.ALL:
             pause /= 2  # it skips none, so it is behind or waits for the next due anyway
@@ -169,17 +170,19 @@ def change_locked(rows: QuerySet[Feed], change: Callable[[Feed], Columns]) -> Co
             if feed is None:
                 return {}
             changes = change(feed)
-            Feed.objects.filter(pk=feed.pk).update(**changes)
+            columns = {name: changes[name] for name in changes.keys() - {"state", "reason"}}
+            if columns:
+                Feed.objects.filter(pk=feed.pk).update(**columns)
             if changes.get("state") == FeedState.PAUSED:
-                notify_of_pause(feed)
+                pause_feed(feed, changes["reason"])
+            elif changes.get("state") == FeedState.ENDED:
+                end_feeds(Feed.objects.filter(pk=feed.pk), changes["reason"])
     except OUTAGE_ERRORS:
         raise
     except Exception:
         log.exception("Unexpected error while submitting a run of a feed.")
         rows.update(**_waiting("An error on our side; it is tried again."))
         return {}
-    if changes.get("state"):
-        log.info("Feed %s is %s: %s", feed.pk, changes["state"], changes["reason"])
     return changes
 
 
@@ -209,12 +212,11 @@ def _submit(feed: Feed, run: DueRun, following: int, routes: Routes) -> Columns:
 
 
 def _paused(reason: str) -> Columns:
-    columns = {"state": FeedState.PAUSED, "reason": reason[:1_000]}
-    return {**columns, "waits_for": "", "next_attempt_at": None}
+    return {"state": FeedState.PAUSED, "reason": reason}
 
 
-def ended() -> Columns:
-    return {"state": FeedState.ENDED, "reason": "Its time is over.", "waits_for": ""}
+def _ended() -> Columns:
+    return {"state": FeedState.ENDED, "reason": TIME_IS_OVER}
 
 
 def wait_for(feeds: Iterable[Feed], reason: str, pause: timedelta) -> None:

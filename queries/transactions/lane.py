@@ -47,7 +47,7 @@ from queries.models import (
 )
 from queries.planning.calls import Piece, ProveCall
 from queries.proving.facts import FactKind
-from queries.statuses import ENDED_STATUSES, DeliveryState
+from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import (
     PricedCall,
     check_delivery_gas,
@@ -55,6 +55,7 @@ from queries.transactions.budget import (
     cut_at_daily_budget,
 )
 from queries.transactions.costs import close_and_charge, lock_batches, lock_costs
+from queries.transitions import mark_delivery_sent
 
 log = logging.getLogger("tacitus.prover")
 
@@ -234,7 +235,7 @@ class Lane:
             recorded_block=call.recorded_block,
         )
         if delivery:
-            delivery.owned_rows().update(transaction=row, state=DeliveryState.SENT)
+            mark_delivery_sent(delivery, row)
         Share.objects.bulk_create(
             Share(transaction=row, batch_id=batch, max_cost=f"{wei:064x}")
             for batch, wei in priced_call.shares.items()

@@ -19,7 +19,7 @@ from queries.intake.cancel import cancel
 from queries.management.base import OperatorCommand
 from queries.management.commands.prune import CHUNK_BATCHES, deletable_batches, delete_in_chunks
 from queries.models import Batch, Feed, WebhookPost
-from queries.statuses import FeedState
+from queries.transitions import end_feeds
 
 
 class Command(OperatorCommand):
@@ -54,7 +54,7 @@ def _delete_account(account: Account) -> None:
     """Delete everything that can be deleted now; the account itself comes last."""
     # First, and by a statement that waits for the provers that work on them: else they pause the
     # feeds of a disabled account, and store a webhook while the feed is deleted.
-    Feed.objects.filter(owner=account).update(state=FeedState.ENDED)
+    end_feeds(Feed.objects.filter(owner=account), "The operator has deleted the account.")
     Account.objects.filter(pk=account.pk).update(is_active=False)
     subjects = [manage.usage_subject(key) for key in account.keys.all()]
     if account.wallet:
