@@ -25,7 +25,7 @@
       let seconds = (Date.now() - Date.parse(time.dateTime)) / 1_000;
       // A past time stays in the past, even if the visitor's clock is slow.
       if (!time.textContent.startsWith("in ")) seconds = Math.max(seconds, 0);
-      const words = age(seconds);
+      const words = seconds > 0 && time.dataset.past ? time.dataset.past : age(seconds);
       if (time.textContent !== words) time.textContent = words;
     }
   }

@@ -40,6 +40,7 @@ from queries.reading.chain_objects import HeaderFieldView
 from queries.reading.facts import FactView
 
 SHORT_ID = 5  # digits
+DUE_NOW = "due now"
 
 register = template.Library()
 register.filter("abbreviate", short_hash)
@@ -113,6 +114,19 @@ def ago(moment: datetime) -> SafeString:
         f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         wording.format_utc(moment),
         age((timezone.now() - moment).total_seconds()),
+    )
+
+
+@register.simple_tag
+def due(moment: datetime) -> SafeString:
+    """As `ago`; `due now` once it is past."""
+    seconds = (timezone.now() - moment).total_seconds()
+    return format_html(
+        '<time class="moment" datetime="{}" title="{}" data-past="{past}">{}</time>',
+        f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        wording.format_utc(moment),
+        age(seconds) if seconds < 0 else DUE_NOW,
+        past=DUE_NOW,
     )
 
 
