@@ -8,36 +8,46 @@
 
   function update(current, next) {
     if (current.isEqualNode(next)) return;
+    if (current.nodeType !== Node.ELEMENT_NODE) {
+      current.data = next.data;
+      return;
+    }
     for (const { name, value } of next.attributes) {
       if (!KEPT_ATTRIBUTES.includes(name) && current.getAttribute(name) !== value) current.setAttribute(name, value);
     }
-    if ("rows" in current.dataset) return updateRows(current, next);
-    const nodes = [...current.childNodes];
-    const nextNodes = [...next.childNodes];
-    const isAlike = (node, index) => node.nodeName === nextNodes[index].nodeName;
-    if (nodes.length !== nextNodes.length || !nodes.every(isAlike)) {
-      current.replaceChildren(...nextNodes);
-      return;
+    for (const { name } of [...current.attributes]) {
+      if (!KEPT_ATTRIBUTES.includes(name) && !next.hasAttribute(name)) current.removeAttribute(name);
     }
-    nodes.forEach((node, index) => {
-      const { data } = nextNodes[index];
-      if (node.nodeType === Node.ELEMENT_NODE) update(node, nextNodes[index]);
-      else if (node.data !== data) node.data = data;
-    });
+    updateChildren(current, next);
   }
 
-  // A row is the same one if its id is.
-  function updateRows(list, next) {
-    const rows = [...next.children];
-    const ids = new Set(rows.map((row) => row.id));
-    for (const row of [...list.children]) if (!ids.has(row.id)) row.remove();
-    let place = list.firstElementChild;
-    for (const row of rows) {
-      const current = document.getElementById(row.id);
-      if (current) update(current, row);
-      if (current && current === place) place = place.nextElementSibling;
-      else list.insertBefore(current ?? row, place);
-    }
+  // Keeps the elements that stay, in their order: they have the same name, id and first class.
+  function updateChildren(current, next) {
+    const nodes = [...next.childNodes];
+    let place = current.firstChild;
+    nodes.forEach((node, index) => {
+      // Not texts, which are everywhere alike.
+      const comesLater = () => place.id !== undefined && nodes.slice(index).some((other) => isSame(place, other));
+      while (place && !isSame(place, node) && !comesLater()) place = removeNode(place);
+      if (!place || !isSame(place, node)) {
+        current.insertBefore(node, place);
+        return;
+      }
+      const kept = place;
+      place = place.nextSibling;
+      update(kept, node);
+    });
+    while (place) place = removeNode(place);
+  }
+
+  function isSame(node, other) {
+    return node.nodeName === other.nodeName && node.id === other.id && node.classList?.[0] === other.classList?.[0];
+  }
+
+  function removeNode(node) {
+    const following = node.nextSibling;
+    node.remove();
+    return following;
   }
 
   // The shared button of copy.js is not a change. It keeps its place and the focus.
@@ -52,11 +62,15 @@
     if (hadFocus) shared.focus();
   }
 
-  // New rows wait while a visitor reads the list: it is scrolled, or has the focus or a selection.
+  // New rows wait while a visitor reads the list: the page is scrolled, or a row has the focus or a
+  // selection.
+  let wantsNewest = false;
   const lists = () => [...document.querySelectorAll("[data-top]")];
   function isRead(list) {
     const { anchorNode, isCollapsed } = getSelection();
-    return scrollY > 0 || list.contains(document.activeElement) || (!isCollapsed && list.contains(anchorNode));
+    const { activeElement } = document;
+    const hasFocus = activeElement !== list && list.contains(activeElement);
+    return scrollY > 0 || hasFocus || (!isCollapsed && list.contains(anchorNode));
   }
 
   const newer = document.createElement("button");
@@ -67,8 +81,8 @@
   document.body.append(newer);
   newer.addEventListener("click", () => {
     newer.hidden = true;
+    wantsNewest = true;
     for (const list of lists()) {
-      list.dataset.top = "";
       list.tabIndex = -1;
       list.focus({ preventScroll: true }); // the next tab stop is its first row
       if (list.getBoundingClientRect().top < 0) list.parentElement.scrollIntoView({ behavior: "instant" });
@@ -94,6 +108,12 @@
     if (mark.textContent !== text) mark.textContent = text;
   }
 
+  // Such as the form to sign in, the page of an unknown address, or a proxy's.
+  function stop(mark) {
+    mark.dataset.over = "";
+    showLiveness(mark, "not live: reload the page");
+  }
+
   function pollNow() {
     for (const mark of document.querySelectorAll("[data-seen]")) htmx.trigger(mark, "poll");
   }
@@ -101,23 +121,33 @@
   document.addEventListener("htmx:configRequest", (event) => {
     const { elt: mark, parameters } = event.detail;
     if (!("seen" in mark.dataset)) return;
-    if (document.hidden) event.preventDefault();
+    if (document.hidden || "over" in mark.dataset) event.preventDefault();
     parameters.seen = mark.dataset.seen;
     const list = lists().find(isRead);
-    if (list?.dataset.top) parameters.top = list.dataset.top;
+    if (list && !wantsNewest) parameters.top = list.dataset.top;
   });
 
   document.addEventListener("htmx:afterRequest", (event) => {
     const { elt: mark, successful, xhr } = event.detail;
     if (!("seen" in mark.dataset)) return;
-    showLiveness(mark, successful ? "live" : "not live: the server does not answer, trying again");
-    if (!successful || !xhr.responseText) return;
-    const { body } = new DOMParser().parseFromString(xhr.responseText, "text/html");
-    if (body.querySelector("main")) { // another page, such as the form to sign in
-      showLiveness(mark, "not live: reload the page");
+    if (!successful) {
+      if (xhr.status === 404) stop(mark);
+      else if (xhr.status) showLiveness(mark, "not live: the server has an error, trying again");
+      else showLiveness(mark, "not live: the server does not answer, trying again");
       return;
     }
-    for (const next of [...body.children]) {
+    showLiveness(mark, "live");
+    const isOfOlderRows = new URL(xhr.responseURL).searchParams.has("top");
+    if (wantsNewest && isOfOlderRows) return; // asked for before the click
+    wantsNewest = false;
+    if (!xhr.responseText) return;
+    const { body } = new DOMParser().parseFromString(xhr.responseText, "text/html");
+    const parts = [...body.children];
+    if (!parts.length || !parts.every(({ id }) => id && document.getElementById(id)) || body.querySelector("main")) {
+      stop(mark);
+      return;
+    }
+    for (const next of parts) {
       const current = document.getElementById(next.id);
       updateBesideSharedButton(current, next);
       htmx.process(current);

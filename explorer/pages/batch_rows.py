@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 from django.utils import timezone
 
@@ -12,7 +13,7 @@ from explorer.pages.live import MAX_NEWER, content_digest
 from explorer.pages.sentences import Sentence, batch_sentences
 from explorer.pages.time_line import StepLine, batch_steps, completed_steps
 from explorer.pages.wait_hints import remaining_texts
-from queries.reading.batch_details import Progress, read_progress
+from queries.reading.batch_details import Progress, parse_progress, progress_rows, read_progress
 from queries.reading.batches import BatchFilter, BatchView, count_newer_batches, listed_batches
 from queries.reading.pagination import Cursor, Page
 from queries.statuses import BatchStatus
@@ -33,7 +34,7 @@ class BatchList:
     """A page of batches with what may change of its rows, read in a few statements."""
 
     page: Page[BatchView]
-    progress: Mapping[str, Progress]  # of the open batches
+    progress_rows: Sequence[tuple[Any, ...]]  # of the open batches
     delivery_summaries: Mapping[str, DeliverySummary]
     remaining_texts: Mapping[str, str]
     newer_count: int = 0  # of batches above the page
@@ -41,7 +42,7 @@ class BatchList:
     @property
     def digest(self) -> str:
         return content_digest(
-            *(self.page, self.progress, self.delivery_summaries, self.remaining_texts),
+            *(self.page, self.progress_rows, self.delivery_summaries, self.remaining_texts),
             self.newer_count,
         )
 
@@ -59,7 +60,7 @@ class BatchList:
         batches = self.page.rows
         sentences = batch_sentences([batch.id for batch in batches], links)
         rejected = [batch.id for batch in batches if batch.status == BatchStatus.REJECTED]
-        progress = {**self.progress, **read_progress(rejected)}
+        progress = {**parse_progress(self.progress_rows), **read_progress(rejected)}
         return [
             BatchRow(
                 batch=batch,
@@ -91,7 +92,7 @@ def batch_list(page: Page[BatchView], links: PageLinks, newer_count: int = 0) ->
     open_batches = [batch.id for batch in batches if batch.ended_at is None]
     return BatchList(
         page,
-        read_progress(open_batches),
+        progress_rows(open_batches),
         delivery_summaries(batches),
         remaining_texts(batches, links, timezone.now()),
         newer_count,

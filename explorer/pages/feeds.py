@@ -30,7 +30,7 @@ from queries.feeds.outcomes import MAX_FAILED_RUNS
 from queries.proving.facts import FactKind
 from queries.reading import feeds as reading
 from queries.reading.chain_heads import HeadView, chain_heads
-from queries.reading.changes import chain_changes, feed_changes, own_feed_changes
+from queries.reading.changes import feed_changes, own_feed_changes
 from queries.reading.facts import FactView
 from queries.reading.feeds import FeedRunView, FeedView, RepeatedBatch, RunDetails
 from queries.reading.pagination import Cursor, Page
@@ -215,7 +215,7 @@ def _due(run: FeedRunView) -> str:
 def feed(request: HttpRequest, feed_id: str, links: PageLinks) -> HttpResponse:
     account = signed_in_account(request) if request.user.is_authenticated else None
     changes = feed_changes(feed_id, RUNS_PER_PAGE)
-    digest = content_digest(account, changes, chain_changes(links.sources))
+    digest = content_digest(account, changes)
 
     def context() -> dict[str, object]:
         view = reading.public_feed(feed_id)
@@ -304,7 +304,7 @@ def _costs(rows: Iterable[RunRow], runs_in_a_month: float | None) -> RunCosts | 
 def own_feeds(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account = signed_in_account(request)
     changes = own_feed_changes(account, FEEDS_PER_PAGE, LISTED_OUTCOMES)
-    digest = content_digest(changes, chain_changes(links.sources))
+    digest = content_digest(changes)
 
     def context() -> dict[str, object]:
         cursor = cursor_of(request, parse_ulid)

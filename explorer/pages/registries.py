@@ -53,7 +53,7 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
         }
 
     digest = content_digest(minute_of(now), chain_changes(chains))
-    return render_live(request, LivePage("routes.html", "parts/chain_table.html", digest), context)
+    return render_live(request, LivePage("routes.html", "parts/route_tables.html", digest), context)
 
 
 def _route_context(
@@ -134,5 +134,5 @@ def registry(
         }
 
     return render_live(
-        request, LivePage("registry.html", "parts/registry_blocks.html", digest), context
+        request, LivePage("registry.html", "parts/registry_changes.html", digest), context
     )

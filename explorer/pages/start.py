@@ -11,6 +11,7 @@ from django.utils import timezone
 from explorer.pages.batch_rows import BatchList, fold_equal, read_batch_list
 from explorer.pages.charts import price_chart
 from explorer.pages.links import PageLinks
+from explorer.pages.lists import top_parameter
 from explorer.pages.live import Live, content_digest
 from explorer.pages.reach import ReachForm
 from explorer.pages.status import problems
@@ -23,15 +24,11 @@ NEWEST_BATCHES, READ_BATCHES = 5, 25  # shown, of those that are read
 
 
 def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    today = timezone.now().date()
-    totals, first_day = all_time_totals(today)
     context = {
+        **_totals_context(),
         **_newest_context(links, read_batch_list(links, BatchFilter(), limit=READ_BATCHES)),
         **_chains_context(links, _chains_digest(links)),
         "form": ReachForm.read(QueryDict(), links),
-        "totals": totals,
-        "since": "today" if first_day == today else f"since {first_day.day} {first_day:%B %Y}",
-        "usual_seconds": duration_quantile(today),
         "price_chart": price_chart(),
         "registries": list(links.routes.registries.values()),
     }
@@ -39,10 +36,12 @@ def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 
 def newest_changes(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    batches = read_batch_list(links, BatchFilter(), limit=READ_BATCHES)
+    top = top_parameter(request)
+    batches = read_batch_list(links, BatchFilter(), top=top, limit=READ_BATCHES)
     if request.GET.get("seen") == batches.digest:
         return HttpResponse(status=204)
-    return render(request, "parts/newest.html", _newest_context(links, batches))
+    context = {**_newest_context(links, batches), **_totals_context(), "is_change": True}
+    return render(request, "parts/newest.html", context)
 
 
 def chain_state_changes(request: HttpRequest, links: PageLinks) -> HttpResponse:
@@ -53,10 +52,21 @@ def chain_state_changes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     return render(request, "parts/chain_states.html", context)
 
 
+def _totals_context() -> Mapping[str, object]:
+    today = timezone.now().date()
+    totals, first_day = all_time_totals(today)
+    return {
+        "totals": totals,
+        "since": "today" if first_day == today else f"since {first_day.day} {first_day:%B %Y}",
+        "usual_seconds": duration_quantile(today),
+    }
+
+
 def _newest_context(links: PageLinks, batches: BatchList) -> Mapping[str, object]:
     """The newest batches, equal neighbours as one with their count."""
     rows = list(islice(fold_equal(batches.rows(links)), NEWEST_BATCHES))
-    return {"rows": rows, "live_newest": Live(batches.digest, reverse("newest"), "live-newest")}
+    live = Live(batches.digest, reverse("newest"), "live-newest")
+    return {**batches.context(links), "rows": rows, "live_newest": live}
 
 
 def _chains_digest(links: PageLinks) -> str:

@@ -1,6 +1,6 @@
 """SQL for what is too slow with the ORM."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -48,11 +48,22 @@ def fetch_rows(
     statement: str, parameters: Sequence[int | str], names: Sequence[str], times: Collection[str]
 ) -> list[Any]:
     """Run a SELECT, and return its rows with these columns."""
+    return name_columns(fetch_values(statement, parameters), names, times)
+
+
+def fetch_values(statement: str, parameters: Sequence[int | str]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        rows = [dict(zip(names, values, strict=True)) for values in cursor.fetchall()]
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
+def name_columns(
+    rows: Iterable[tuple[Any, ...]], names: Sequence[str], times: Collection[str]
+) -> list[Any]:
+    named = (dict(zip(names, values, strict=True)) for values in rows)
     return [
-        SimpleNamespace(**row | {name: parse_time(row[name]) for name in times}) for row in rows
+        SimpleNamespace(**row | {name: parse_time(row[name]) for name in times}) for row in named
     ]
 
 

@@ -145,12 +145,21 @@ def batch_progress(batch: BatchView) -> Progress:
 
 
 def read_progress(batch_ids: Sequence[str]) -> Mapping[str, Progress]:
-    """The progress of these batches, read in one statement."""
+    return parse_progress(progress_rows(batch_ids))
+
+
+def progress_rows(batch_ids: Sequence[str]) -> Sequence[tuple[Any, ...]]:
+    """The progress of these batches, for `parse_progress`, read in one statement."""
     if not batch_ids:
-        return {}
+        return []
     statement = _SELECT_PROGRESS.format(", ".join(["%s"] * len(batch_ids)))
-    rows = bulk_sql.fetch_rows(statement, batch_ids, list(_PROGRESS_COLUMNS), _PROGRESS_TIMES)
-    return {row.batch_id: _progress(row) for row in rows}
+    return bulk_sql.fetch_values(statement, batch_ids)
+
+
+def parse_progress(rows: Sequence[tuple[Any, ...]]) -> Mapping[str, Progress]:
+    """The progress by batch."""
+    named_rows = bulk_sql.name_columns(rows, list(_PROGRESS_COLUMNS), _PROGRESS_TIMES)
+    return {row.batch_id: _progress(row) for row in named_rows}
 
 
 def _progress(row: Any) -> Progress:

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from django.db.models import Case, Exists, OuterRef, QuerySet, When
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
 
 from accounts.models import Account
 from queries.database import bulk_sql
@@ -249,9 +249,9 @@ class BatchFilter:
         if self.asked_for:
             rows = rows.filter(**{f"{_ASKED_COLUMNS[self.asked_for]}__gt": 0})
         if self.source:
-            rows = rows.filter(
-                Exists(Query.objects.filter(batch=OuterRef("id"), source=self.source))
-            )
+            # Of those with several sources: by `Exists` alone, SQLite reads all queries of a chain.
+            queries = Query.objects.filter(batch=OuterRef("id"), source=self.source)
+            rows = rows.filter(Q(source=self.source) | Q(Exists(queries), source=None))
         return rows, last
 
 

@@ -7,14 +7,17 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from accounts.models import Account
-from queries.models import BlockJob, ChainRecord, Fact, Feed, NodeRecord
+from queries.models import BlockJob, ChainRecord, Fact, FactMention, Feed, NodeRecord, Query
+from queries.statuses import FeedState, Trigger
 
 Columns = Sequence[tuple[Any, ...]]
 
-_FEED_COLUMNS = "id", "state", "reason", "waits_for", "due", "budget", "last_value"
+_FEED_COLUMNS = (
+    "id", "state", "trigger", "source", "reason", "waits_for", "due", "budget", "last_value",
+)  # fmt: skip
 _NEWEST_RUNS = """
     SELECT * FROM (
         SELECT id, batch_id, error_code FROM queries_feedrun
@@ -59,7 +62,15 @@ def _feed_changes(feeds: QuerySet[Feed], run_limit: int) -> Columns:
     parameters = [value for feed_id, *_ in states for value in (feed_id, run_limit)]
     with connection.cursor() as cursor:
         cursor.execute(_RUN_STATES.format(runs), parameters)
-        return [*states, *cursor.fetchall()]
+        run_states = cursor.fetchall()
+    # Pages say how many blocks are left.
+    sources = {
+        source
+        for _, state, trigger, source, *_ in states
+        if state == FeedState.ACTIVE and trigger in {Trigger.BLOCKS, Trigger.VALUE}
+    }
+    heads = ChainRecord.objects.filter(chain__in=sources).order_by("chain")
+    return [*states, *run_states, *heads.values_list("chain", "number")]
 
 
 def account_changes(address: str, chain: int | None, limit: int) -> Columns:
@@ -67,13 +78,23 @@ def account_changes(address: str, chain: int | None, limit: int) -> Columns:
     if chain is None:
         return []
     facts = Fact.objects.filter(account=address, source=chain).exclude(account="")
-    return list(facts.order_by("-block", "-id").values_list("pk", "proven_at")[:limit])
+    # Facts of older blocks are found by their queries.
+    queries = Query.objects.filter(account=address).order_by("-id")
+    mentions = FactMention.objects.filter(address_or_hash=address.lower(), source=chain)
+    return [
+        *facts.order_by("-block", "-id").values_list("pk", "proven_at")[:limit],
+        *queries.values_list("pk", "has_ended")[:limit],
+        *mentions.order_by("-block").values_list("fact")[:limit],
+    ]
 
 
 def registry_changes(source: int, destination: int, limit: int) -> Columns:
     """The newest blocks of a route."""
+    newest_query = Query.objects.filter(job=OuterRef("pk")).order_by("-id").values("id")[:1]
     jobs = BlockJob.objects.filter(source=source, destination=destination).order_by("-block")
-    return list(jobs.values_list("block", "block_hash", "due_at", "waits_for")[:limit])
+    jobs = jobs.annotate(newest_query=Subquery(newest_query))
+    columns = "block", "block_hash", "due_at", "waits_for", "newest_query"
+    return list(jobs.values_list(*columns)[:limit])
 
 
 def minute_of(moment: datetime) -> int:

@@ -152,9 +152,10 @@ def test_runs_are_listed_with_values_deliveries_and_costs() -> None:
     text = Client().get(f"/explorer/feed/{feed}").text
     rows = [visible_text(row) for row in text.partition("feed-runs")[2].split("<tr id=")[1:]]
     assert "5,186,050 RECEIVED" in rows[0]
-    assert "5,186,040 DONE 40 ETH" in rows[1]
+    assert "5,186,040 DONE" in rows[1]
+    assert " 40 ETH " in rows[1]
     assert " delivery failed The contract reverts: too late. " in rows[1]
-    assert "5,186,030 DONE 30 ETH" in rows[2]
+    assert f"5,186,030 DONE …{first[-5:]} {first} 30 ETH" in rows[2]
     assert " delivered 0x0000…0007" in rows[2]
     assert " 45,210 0.000045 ETH " in rows[2]
     assert f'href="/explorer/transaction/{SEPOLIA}/{hash_}"' in text
@@ -285,7 +286,7 @@ def test_own_feeds_are_listed() -> None:
     succeed(first, nonce=1)
     words = page_text("/dashboard/feeds", client)
     delivery = "update(uint256) of 0x1111…1111"
-    assert f"ACTIVE balance of 0xd8dA…6045 {delivery}" in words
+    assert f"ACTIVE balance of 0xd8dA…6045 …{feed[-5:]} {feed} {delivery}" in words
     assert "Sepolia, every 10 blocks block 5,186,050" in words
     assert "1 of 1 succeeded" in words
     assert "every hour" not in words

@@ -261,6 +261,39 @@ def test_what_a_visitor_reads_stays_where_it_is(own_page: Page, live_server: Liv
     expect(page.locator(".batch-rows a").first).to_be_focused()
 
 
+def test_new_batches_of_the_start_page_wait_too(own_page: Page, live_server: LiveServer) -> None:
+    page, batches = own_page, [_submit(block=BLOCK + n) for n in range(5)]
+    page.goto(live_server.url)
+    row = _row(page, batches[2])
+    row.scroll_into_view_if_needed()
+    page.wait_for_function("scrollY > 0")
+    place = row.evaluate("row => row.getBoundingClientRect().top")
+    new = _submit(block=BLOCK + 9)
+    button = page.locator("button.newer")
+    expect(button).to_have_text("1 new", timeout=SOON)
+    assert row.evaluate("row => row.getBoundingClientRect().top") == place
+    button.click()
+    expect(page.locator(".batch-rows > li").first).to_have_id(f"row-{new}")
+
+
+def test_what_an_owner_types_stays(own_page: Page, live_server: LiveServer) -> None:
+    """Also if a refresh brings a message, and removes it again."""
+    page, feed = own_page, _feed()
+    page.goto(f"{live_server.url}/explorer/feed/{feed}")
+    page.get_by_text("Change it").click()
+    budget = page.get_by_label("In wei, for 24 hours")
+    budget.fill("123")
+    Feed.objects.update(waits_for="It waits for this test.")
+    message = page.get_by_text("It waits for this test.")
+    expect(message).to_be_visible(timeout=SOON)
+    Feed.objects.update(waits_for="")
+    _run(feed)
+    expect(page.locator(".feed-runs tbody tr")).to_have_count(1, timeout=SOON)
+    expect(message).to_have_count(0)
+    expect(budget).to_have_value("123")
+    expect(budget).to_be_focused()
+
+
 def test_focus_and_selection_stay_and_new_batches_wait(
     own_page: Page, live_server: LiveServer
 ) -> None:
@@ -310,6 +343,10 @@ def test_a_list_says_that_the_server_is_gone_and_stops_while_it_is_hidden(
     assert serious_problems(page) == []
     page.unroute("**/explorer/batches?*")
     expect(mark).to_have_text("live", timeout=SOON)
+    page.route("**/explorer/batches?*", lambda route: route.fulfill(status=503, body="down"))
+    expect(mark).to_have_text("not live: the server has an error, trying again", timeout=SOON)
+    page.unroute("**/explorer/batches?*")
+    expect(mark).to_have_text("live", timeout=SOON)
     complaints.clear()
     page.on("request", lambda request: asked.append(request.url))
     page.wait_for_timeout(SOON)
@@ -330,6 +367,7 @@ def test_a_list_of_ones_own_says_that_one_has_signed_out(
     own_page.goto(f"{live_server.url}/dashboard/batches")
     own_page.context.clear_cookies()
     expect(own_page.locator("#live")).to_have_text("not live: reload the page", timeout=SOON)
+    expect(own_page).to_have_title("My batches · Tacitus")
 
 
 @pytest.mark.parametrize("address", [*LISTS, "/status", "/explorer/routes"])
