@@ -8,7 +8,7 @@ import re
 import shlex
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
@@ -74,7 +74,7 @@ FORM_SENTENCES = {
     ),
 }
 # By field, for a text that is not a number or a time.
-NUMBER_SENTENCES = {
+MALFORMED_SENTENCES = {
     "repeat-count": "Enter a whole number.",
     "until": "Enter a time in UTC, such as 2027-01-31 or 2027-01-31 18:00.",
 }
@@ -84,14 +84,17 @@ MAX_WARNINGS = 5  # on the page that follows a submission
 MAX_ARGUMENT_LENGTH = 100_000  # characters; shells limit the length of an argument
 
 
-def form_sentence(refusal: RefusalError, name: str, line: str = "") -> str:
-    """The refusal's sentence in the words of the form, for the field `name` or a line in it."""
+def form_sentence(
+    refusal: RefusalError, name: str, line: str = "", malformed: Collection[str] = ()
+) -> str:
+    """The refusal's sentence in the words of the form, for the field `name` or a line in it.
+    `malformed`: fields whose text is not a number or a time.
+    """
     sentence = FORM_SENTENCES.get((refusal.code, name))
     if refusal.code == "idempotency_key_reused":
         return f"This form {refusal.problem} Submit it again for a new one."
-    is_other = re.search("^must be a whole number|must be a text such as", refusal.problem)
-    if name in NUMBER_SENTENCES and is_other:
-        sentence = NUMBER_SENTENCES[name]
+    if name in malformed:
+        sentence = MALFORMED_SENTENCES[name]
     if sentence or not refusal.problem or name in {"", "json"}:
         return sentence or refusal.sentence
     label = "One of these" if name in {"props", "slots", "header"} else line or "This"
@@ -231,7 +234,8 @@ class NewBatchPage:
     def add_refusal(self, refusal: RefusalError) -> "NewBatchPage":
         is_empty = refusal.code == "empty_request"
         name = self.form.field_of(refusal.path, is_empty=is_empty)
-        sentence = form_sentence(refusal, name, self.form.line_of(refusal.path))
+        line = self.form.line_of(refusal.path)
+        sentence = form_sentence(refusal, name, line, self.form.malformed_fields)
         sentence = CHAIN_ID.sub(lambda match: self.links.chain_name(int(match[1])), sentence)
         errors = {name: sentence} if name else {}
         return replace(self, refusal=refusal, refusal_sentence=sentence, errors=errors)

@@ -7,7 +7,7 @@ sentence is about. What the form cannot hold, such as a batch of several blocks,
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -30,6 +30,7 @@ BLOCKS = "blocks"
 UNITS = (BLOCKS, "minutes", "hours", "days", "weeks")  # of an interval
 DEFAULT_COUNTS = {BLOCKS: "300"}  # the others have 1
 
+_COUNT = re.compile("[1-9][0-9]{0,9}")
 _INDEX = re.compile("[0-9]{1,5}")
 _GROUPED_NUMBER = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
 _SEPARATORS = re.compile(r"[\s,;\"']+")
@@ -148,6 +149,14 @@ class NewBatch:
             names |= {entry.child(name).text: name for name in ("props", "slots")}
         ancestors = (name for name in names if f"{path}.".startswith((f"{name}.", f"{name}[")))
         return names.get(max(ancestors, key=len, default=""), "")
+
+    @property
+    def malformed_fields(self) -> Collection[str]:
+        """Those of a feed whose text is not a number, or not a time."""
+        is_number = _COUNT.fullmatch(self.repeat_count.strip())
+        is_time = not self.until.strip() or parse_utc(self.until) is not None
+        checks = {"repeat-count": is_number, "until": is_time}
+        return [name for name, is_valid in checks.items() if not is_valid]
 
     def line_of(self, path: str) -> str:
         """Such as `Line 3`, or `The index of the log in line 3`, if the path is that of a log."""

@@ -1,4 +1,4 @@
-"""A feed's batch: the body of a run, and the places of errors in the feed's own body."""
+"""A feed's batch: the body of a run, and its refusals, which name values of the feed's own body."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +11,10 @@ from queries.schema.batch_checks import BatchLimits
 from queries.schema.bodies import NAMED_BLOCK
 from queries.schema.checked_batch import CheckedBatch, Selector
 from queries.schema.feed_placeholders import DUE, Values, fill_in
+from queries.schema.paths import WHOLE_BODY, RefusedJsonError
 
-_MIN_REPLACED = 20  # characters of a value that an error shows as its placeholder
+_BATCH = WHOLE_BODY.child("batch")
+_MIN_NAMED = 20  # characters; a shorter value of a run may also be a chain's id
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,11 @@ def one_block(batch: Mapping[str, Any]) -> tuple[str, str]:
 def run_body(batch: Mapping[str, Any], run: DueRun) -> dict[str, Any]:
     """The batch's body with the values of the run."""
     chain, key = one_block(batch)
+    path = WHOLE_BODY.child("data").child(chain).child(key)
     selector = key if key == NAMED_BLOCK else str(run.selector)
-    block = fill_in(batch["data"][chain][key], run.values, f"data.{chain}.{selector}")
+    block = fill_in(batch["data"][chain][key], run.values, path)
     calls = {
-        name: fill_in(batch[name], run.values, name)
+        name: fill_in(batch[name], run.values, WHOLE_BODY.child(name))
         for name in ("block", "deliver")
         if name in batch
     }
@@ -56,16 +59,15 @@ def run_body(batch: Mapping[str, Any], run: DueRun) -> dict[str, Any]:
 def check_run(
     batch: Mapping[str, Any], run: DueRun, routes: Routes, limits: BatchLimits
 ) -> CheckedBatch:
-    """Check the body of a run. A refusal names the place in the feed's body."""
+    """Check the body of a run. A refusal names the value in the feed's body."""
     values = {value: name for name, value in run.values.items() if isinstance(value, str)}
-    names = {value: name for value, name in values.items() if len(value) > _MIN_REPLACED}
+    names = {value: name for value, name in values.items() if len(value) > _MIN_NAMED}
     names[str(run.selector)] = one_block(batch)[1]
     try:
         request = check_batch(run_body(batch, run), routes, limits)
         check_fee(request, free=routes.chains[request.destination].free)
-    except RefusalError as error:
-        _name_place(error, names)
-        raise
+    except RefusedJsonError as error:
+        raise error.within(_BATCH, names) from None
     return request
 
 
@@ -73,18 +75,5 @@ def check_alone(batch: Mapping[str, Any], routes: Routes, limits: BatchLimits) -
     """Refuse a body that is not a batch, whatever its block."""
     try:
         check_batch(batch, routes, limits)
-    except RefusalError as error:
-        _name_place(error, {})
-        raise
-
-
-def _name_place(error: RefusalError, names: Mapping[str, str]) -> None:
-    """Name the place in the feed's body, with these names in place of a run's values."""
-    for path in (error.path, error.path.rpartition(".")[0]):  # some sentences name the parent
-        if path and path in error.sentence:
-            error.sentence = error.sentence.replace(path, f"batch.{path}", 1)
-            break
-    error.path = f"batch.{error.path}".rstrip(".")
-    for value, name in names.items():
-        error.sentence = error.sentence.replace(value, name)
-        error.path = error.path.replace(value, name)
+    except RefusedJsonError as error:
+        raise error.within(_BATCH, {}) from None

@@ -42,9 +42,11 @@ from queries.schema.checked_batch import (
     CheckedDelivery,
     Selector,
 )
+from queries.schema.paths import WHOLE_BODY
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
+WEBHOOK_URL = WHOLE_BODY.child("webhook").child("url")
 _IDEMPOTENCY_KEY_PATTERN = re.compile(rf"[\x21-\x7e]{{1,{MAX_IDEMPOTENCY_KEY_LENGTH}}}")
 MAX_HEAD_AGE_POLLS = 5  # poll intervals after which a stored head is ignored
 _MAX_NUMBER = 2**63 - 1  # the largest number that a database column holds
@@ -80,11 +82,10 @@ def check_batch(content: object, routes: Routes, limits: BatchLimits) -> Checked
     """Check a parsed body. Raises `RefusalError`."""
     batch = read_batch(content, routes, limits)
     if batch.webhook and not settings.ALLOW_PRIVATE_WEBHOOKS and is_private(batch.webhook.url):
-        raise InvalidValueError(
+        raise WEBHOOK_URL.refusal(
             RequestCode.WEBHOOK_MALFORMED,
             "names this machine or a private network, where no webhook is sent. The operator can "
             "allow it with ALLOW_PRIVATE_WEBHOOKS.",
-            "webhook.url",
         )
     return batch
 
@@ -197,11 +198,10 @@ def _earlier_batch(owner: Account, key: str | None, digest: str) -> Batch | None
 def check_fee(request: CheckedBatch, *, free: bool) -> None:
     """Refuse the fee 0 where proving is not free."""
     if not request.fee and not free:
-        raise RefusalError(
+        raise WHOLE_BODY.child("fee").refusal(
             EndpointCode.FEE_TOO_LOW,
-            f'fee is "0", but proving on chain {request.destination} is not free here. Offer the '
+            f'is "0", but proving on chain {request.destination} is not free here. Offer the '
             "maximum that may be spent on the batch, in wei; POST /estimate returns a fee.",
-            path="fee",
         )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from eth_utils.address import to_checksum_address
 
-from accounts.http.errors import BodyCode, InvalidValueError, RefusalError
+from accounts.http.errors import BodyCode, RefusalError
 from accounts.wording import format_count, join_names, quote_text
 from queries.config.routes import Routes
 from queries.error_codes import RequestCode
@@ -82,11 +82,9 @@ class _BatchChecker:
             "event": (limits.events, RequestCode.TOO_MANY_EVENTS),
         }[noun]
         if count > limit:
-            raise RefusalError(
-                code,
-                f"On this server a batch may ask for at most {format_count(limit, noun)} in total. "
-                "Split it into several batches.",
-                path=path.text,
+            sentence = f"On this server a batch may ask for at most {format_count(limit, noun)} in"
+            raise path.refusal(
+                code, "", sentence=f"{sentence} total. Split it into several batches."
             )
 
     def warn(self, sentence: str, path: JsonPath) -> None:
@@ -331,24 +329,21 @@ def _account_malformed(key: str, path: JsonPath, reason: str) -> RefusalError:
     # Clients compare the beginning of the sentence.
     sentence = f"Invalid account address or ENS name {quote_text(key)} in {path.parent}: {reason}."
     problem = f"is not an account: {reason}."
-    return InvalidValueError(RequestCode.ACCOUNT_MALFORMED, problem, path.text, sentence=sentence)
+    return path.refusal(RequestCode.ACCOUNT_MALFORMED, problem, sentence=sentence)
 
 
 def _check_webhook(webhook: bodies.WebhookBody, limits: BatchLimits) -> None:
     path = WHOLE_BODY.child("webhook").child("headers")
     if len(webhook.headers) > limits.webhook_headers:
-        raise RefusalError(
-            RequestCode.TOO_MANY_WEBHOOK_HEADERS,
-            f"A webhook may have at most {format_count(limits.webhook_headers, 'header')} here.",
-            path=path.text,
-        )
+        count = format_count(limits.webhook_headers, "header")
+        sentence = f"A webhook may have at most {count} here."
+        raise path.refusal(RequestCode.TOO_MANY_WEBHOOK_HEADERS, "", sentence=sentence)
     if sum(map(len, (*webhook.headers, *webhook.headers.values()))) > limits.webhook_header_bytes:
-        raise RefusalError(
-            RequestCode.WEBHOOK_HEADERS_TOO_LARGE,
+        sentence = (
             f"A webhook's headers may have at most {limits.webhook_header_bytes:,} bytes here, "
-            "names and values together.",
-            path=path.text,
+            "names and values together."
         )
+        raise path.refusal(RequestCode.WEBHOOK_HEADERS_TOO_LARGE, "", sentence=sentence)
 
 
 def _read_deliveries(

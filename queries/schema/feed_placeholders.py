@@ -18,6 +18,7 @@ from queries.error_codes import FeedCode, RequestCode
 from queries.proving.block_items import Log
 from queries.proving.keccak import keccak256
 from queries.schema.functions import ContractEvent
+from queries.schema.paths import WHOLE_BODY, JsonPath
 
 DUE, LOG_BLOCK = "$due", "$log.block"
 _NAME = re.compile(r"(?<!\$)\$(?:due|log\.block|topic[0-9]+|data\[[0-9]+\])(?![A-Za-z0-9_])")
@@ -31,26 +32,25 @@ MAX_EVENT_VALUES = 64
 Values = Mapping[str, Any]  # JSON values by placeholder
 
 
-def fill_in(content: Any, values: Values, path: str = "") -> Any:
+def fill_in(content: Any, values: Values, path: JsonPath = WHOLE_BODY) -> Any:
     """The JSON with the placeholders' values, also in keys. Raises `RefusalError`."""
     if isinstance(content, str):
         return _fill_text(content, values, path)
     if isinstance(content, list):
-        return [fill_in(item, values, f"{path}[{place}]") for place, item in enumerate(content)]
+        return [fill_in(item, values, path.child(index)) for index, item in enumerate(content)]
     if not isinstance(content, dict):
         return content
     filled: dict[str, Any] = {}
     for key, value in content.items():
-        place = f"{path}.{key}".removeprefix(".")
-        new_key = str(_fill_text(key, values, place))
+        new_key = str(_fill_text(key, values, path.child(key)))
         if new_key in filled:
             problem = f"is {quote_text(new_key)} in this run, which is there already."
-            raise RefusalError(BodyCode.DUPLICATE_KEY, f"{place} {problem}", path=place)
-        filled[new_key] = fill_in(value, values, place)
+            raise path.child(key).refusal(BodyCode.DUPLICATE_KEY, problem)
+        filled[new_key] = fill_in(value, values, path.child(key))
     return filled
 
 
-def _fill_text(text: str, values: Values, path: str) -> Any:
+def _fill_text(text: str, values: Values, path: JsonPath) -> Any:
     """A text that is just a placeholder becomes its value, which may be a list or a bool."""
     if "$" not in text:
         return text
@@ -62,21 +62,21 @@ def _fill_text(text: str, values: Values, path: str) -> Any:
     return text
 
 
-def _value(name: str, values: Values, path: str) -> Any:
+def _value(name: str, values: Values, path: JsonPath) -> Any:
     if name not in values:
         known = ", ".join(values)
         raise _unknown(path, f"has {quote_text(name)}; this feed's placeholders are {known}")
     return values[name]
 
 
-def _scalar(name: str, values: Values, path: str) -> str:
+def _scalar(name: str, values: Values, path: JsonPath) -> str:
     value = _value(name, values, path)
     if not isinstance(value, str) or not _WORD.fullmatch(value):
         raise _unknown(path, f"has {quote_text(name)} within a text, but it is not one word")
     return value
 
 
-def _keccak(match: re.Match[str], path: str) -> str:
+def _keccak(match: re.Match[str], path: JsonPath) -> str:
     words = [_WORD.fullmatch(word.strip()) for word in match[1].split(",")]
     if not all(words):
         raise _unknown(
@@ -87,8 +87,8 @@ def _keccak(match: re.Match[str], path: str) -> str:
     return f"0x{(int.from_bytes(digest) + int(match[2] or 0)) % 2**256:064x}"
 
 
-def _unknown(path: str, problem: str) -> RefusalError:
-    return RefusalError(RequestCode.UNKNOWN_PLACEHOLDER, f"{path} {problem}.", path=path)
+def _unknown(path: JsonPath, problem: str) -> RefusalError:
+    return path.refusal(RequestCode.UNKNOWN_PLACEHOLDER, f"{problem}.")
 
 
 def is_fillable(event: ContractEvent) -> bool:

@@ -3,6 +3,7 @@
 data.11155111.block:5186021.accounts.0xd8da6bf26964af9d7eed9e03e53415d37aa96045.slots[3]
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -32,13 +33,40 @@ class JsonPath:
         text = "".join(map(_step_text, self.steps))
         return truncate_middle(text.removeprefix("."), MAX_PATH_LENGTH)
 
-    def refusal(self, code: ErrorCode, problem: str, detail: str = "") -> InvalidValueError:
-        """The refusal of the value; `problem` follows its name."""
-        sentence = f"{self} {problem}"
-        return InvalidValueError(code, problem, self.text, sentence=sentence, detail=detail)
+    def refusal(
+        self, code: ErrorCode, problem: str, *, sentence: str = "", detail: str = ""
+    ) -> "RefusedJsonError":
+        """The refusal of the value. `problem` follows its name; empty if `sentence` says all."""
+        return RefusedJsonError(code, problem, self, sentence=sentence, detail=detail)
 
     def __str__(self) -> str:
         return self.text or "The body"
+
+
+class RefusedJsonError(InvalidValueError):
+    """A refused value in JSON, or a key of it."""
+
+    def __init__(
+        self,
+        code: ErrorCode,
+        problem: str,
+        json_path: JsonPath,
+        *,
+        sentence: str = "",
+        detail: str = "",
+    ) -> None:
+        sentence = sentence or f"{json_path} {problem}"
+        super().__init__(code, problem, json_path.text, sentence=sentence, detail=detail)
+        self.error_code, self.json_path = code, json_path
+
+    def within(self, parent: JsonPath, names: Mapping[str, str]) -> "RefusedJsonError":
+        """The refusal of the same value in a body that has this one at `parent`, and spells these
+        keys by other names.
+        """
+        steps = (names.get(str(step), step) for step in self.json_path.steps)
+        path = JsonPath((*parent.steps, *steps))
+        sentence = "" if self.problem else self.sentence
+        return path.refusal(self.error_code, self.problem, sentence=sentence, detail=self.detail)
 
 
 WHOLE_BODY = JsonPath()

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from accounts.http.errors import BodyCode, ErrorCode, InvalidValueError, RefusalError
+from accounts.http.errors import BodyCode, ErrorCode, RefusalError
 from accounts.wording import quote_text
 from queries.schema.paths import WHOLE_BODY, JsonPath
 
@@ -96,7 +96,7 @@ def _check_text(text: str, path: JsonPath, subject: str = "") -> None:
         reason = "half of a surrogate pair" if number else "which databases cannot keep"
         problem = f"contains U+{number:04X}, {reason}. Leave it out."
         sentence = f"{subject}{path} {problem}"
-        raise InvalidValueError(BodyCode.TEXT_NOT_STORABLE, problem, path.text, sentence=sentence)
+        raise path.refusal(BodyCode.TEXT_NOT_STORABLE, problem, sentence=sentence)
 
 
 def _nested_too_deeply(path: JsonPath) -> RefusalError:
