@@ -125,7 +125,10 @@ def test_batches_are_delivered_in_order_and_feeds_run(
         content = {"every": "10 blocks", "catchUp": "all", "batch": due}
 
         def make() -> str:
-            """Empty until a prover has read the chain's head."""
+            """Empty until a prover has read the chain's head, and seen blocks at a pace at which a
+            feed may run every ten: those of transactions come faster.
+            """
+            chain.mine()
             return str(service.post("/feeds", content).json().get("nextDue", ""))
 
         first = int(wait_until(make).removeprefix("block:"))
