@@ -80,7 +80,6 @@ PAGES = (
     PublicPage("batches by kind and source", "/explorer/batches?kind=events&from={source}"),
     PublicPage("batches of another source", "/explorer/batches?from=424242"),
     PublicPage("batches of a source", "/explorer/batches?from={source}"),
-    PublicPage("batches of a source, unchanged", "/explorer/batches?from={source}", poll="live"),
     PublicPage("batch of 1 query", "/explorer/query/{small}"),
     PublicPage("batch of 1,000 queries", "/explorer/query/{large}"),
     PublicPage("a later page of it", "/explorer/query/{large}?query=700"),
