@@ -4,7 +4,7 @@
 
 (() => {
   const KEPT_ATTRIBUTES = ["open", "hidden"]; // changed by the visitor and by copy.js
-  const MOST_NEWER = 99; // that the server counts
+  const MAX_NEWER = 99; // that the server counts
 
   function update(current, next) {
     if (current.isEqualNode(next)) return;
@@ -93,7 +93,7 @@
   function showNewer() {
     const count = Math.max(0, ...lists().map((list) => Number(list.dataset.newer)));
     newer.hidden = count === 0;
-    const text = `${count === MOST_NEWER ? `${count}+` : count} new`;
+    const text = `${count === MAX_NEWER ? `${count}+` : count} new`;
     if (count && newer.textContent !== text) newer.textContent = text;
   }
 
