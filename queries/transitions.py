@@ -23,7 +23,7 @@ from ulid import ULID
 from queries.chain.errors import ChainError
 from queries.database import statistics, stored_facts
 from queries.database.clock import shared_now
-from queries.database.leases import NOT_DUE, Lease, make_due
+from queries.database.leases import NOT_DUE, ConcurrentWorkError, Lease, make_due
 from queries.facts import fact_count, facts_of, subject
 from queries.models import (
     IS_BLOCK_QUERY,
@@ -362,7 +362,7 @@ def _change_feeds(feeds: QuerySet[Feed], state: FeedState, reason: str, **column
     feeds.update(state=state, reason=reason[:1_000], **columns)
 
 
-class JobPrunedError(Exception):
+class JobPrunedError(ConcurrentWorkError):
     """Pruning has just deleted a job of the batch; the next pass creates it again."""
 
 

@@ -7,8 +7,8 @@ from queries.chain.errors import BeaconError, ChainError, TooMuchGasError, Trans
 from queries.error_codes import EndpointCode, RequestCode
 from queries.intake.cancel import CANCELLED
 from queries.planning.anchors import OutOfReach, RegistryStopped
-from queries.prover.job_pass import TRANSACTION_FAILED
-from queries.prover.resolve import BLOCK_UNNAMED
+from queries.prover.batches import BLOCK_UNNAMED
+from queries.prover.jobs import TRANSACTION_FAILED
 from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, WaitCode
 
 # A batch is not rejected for these, however long it waits.

@@ -12,14 +12,12 @@ from typing import Any, Generic, TypeVar
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from queries.config.limits import Limits
 from queries.database.clock import shared_now
-from queries.models import BlockJob, Delivery, Fact, JobTransaction, LeasedRow, Query
-from queries.proving.witnesses import AccountField
-from queries.statuses import OPEN_DELIVERIES
+from queries.models import BlockJob, LeasedRow, Query
 from queries.wait_reasons import Reason
 
 Row = TypeVar("Row", bound=LeasedRow)
@@ -35,29 +33,6 @@ NOT_DUE: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Snooze:
-    """Nothing failed; try again after a delay, by default `initial_retry_delay`."""
-
-    reason: Reason | None = None
-    delay: timedelta | None = None
-    # The hash of the destination's head, if only a new block can change anything. The worker then
-    # sets the delay (`ProverContext.delay_until_next_block`).
-    head_hash: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """The attempt failed; the next one uses the next node, after a back-off."""
-
-    reason: Reason | None
-    attempts: int  # consecutive failures, including this one
-    delay: timedelta | None = None  # by default the back-off in `prover/worker`
-
-
-Wait = Snooze | Retry
-
-
 def recheck_pause(start: datetime, limits: Limits, maximum: float | None = None) -> timedelta:
     """A polling interval that grows with the time waited, to `max_retry_delay` or `maximum`."""
     seconds = (shared_now() - start).total_seconds() / limits.recheck_divisor
@@ -65,7 +40,11 @@ def recheck_pause(start: datetime, limits: Limits, maximum: float | None = None)
     return timedelta(seconds=min(max(seconds, limits.initial_retry_delay), maximum))
 
 
-class LeaseLostError(Exception):
+class ConcurrentWorkError(Exception):
+    """Another process has done this work, or changed what it rests on: make another pass."""
+
+
+class LeaseLostError(ConcurrentWorkError):
     """Another worker has the row now, so this one must stop."""
 
 
@@ -118,29 +97,13 @@ class Lease(Generic[Row]):
             provable_since=provable_since,
         )
 
-    def close(self) -> None:
-        """Release the row for good. A job stays due if a query was added, or while one of its
-        transactions is not confirmed: a dropped one that is not resent blocks all higher nonces. A
-        delivery stays due if a reorg has reopened it.
-        """
+    def close(self, stays_due: Q) -> None:
+        """Release the row for good; one for which `stays_due` holds is due again at once."""
         with transaction.atomic():
-            # Lock first, so that a worker that adds a query makes the job due after the release.
+            # Lock first, so that a worker that adds work makes the row due after the release.
             self.owned_rows().select_for_update(no_key=True).first()
-            rows = self.owned_rows()
-            if isinstance(self.row, BlockJob):
-                open_queries = Query.objects.filter(job=OuterRef("pk"), has_ended=False)
-                links = JobTransaction.objects.filter(transaction__confirmed=False)
-                rows = rows.filter(~Exists(open_queries), ~Exists(links.filter(job=OuterRef("pk"))))
-            elif isinstance(self.row, Delivery):
-                rows = rows.exclude(state__in=OPEN_DELIVERIES)
-            if not rows.update(**NOT_DUE):
+            if not self.owned_rows().exclude(stays_due).update(**NOT_DUE):
                 self.reschedule(timedelta(0))
-            elif isinstance(self.row, BlockJob):
-                # Clear the header, because the chain may still replace the block. A block with
-                # proven facts keeps it for the proof file.
-                proven_facts = Fact.objects.filter(job=OuterRef("pk"), proven_at__isnull=False)
-                jobs = BlockJob.objects.filter(~Exists(proven_facts), pk=self.row.pk, due_at=None)
-                jobs.exclude(header=b"", block_hash="").update(header=b"", block_hash="")
 
 
 def lease_free_condition(now: datetime) -> Q:
@@ -194,33 +157,10 @@ def make_due(jobs: QuerySet[BlockJob]) -> None:
     open_queries = Query.objects.filter(job=OuterRef("pk"), has_ended=False)
     jobs_of_queries = open_queries.order_by().values("job")
     first_turn = jobs_of_queries.annotate(first=Min("batch__turn")).values("first")
-    # Clear the wait, so that the next pass does not skip them (`Snooze.head_hash`).
+    # Clear the wait, so that the next pass does not skip them (`jobs._wait_for_new_block`).
     columns = {"due_at": shared_now(), "wait_code": "", "waits_for": ""}
     jobs.update(**columns, turn=Coalesce(Subquery(first_turn), "turn"))
 
 
 def _lease_end(now: datetime) -> datetime:
     return now + timedelta(seconds=settings.PROVER_LEASE_SECONDS)
-
-
-# An account's fields. Slots and events are added; header fields are too few to count.
-FACTS_PER_QUERY = len(AccountField)
-
-
-def query_ids_of_pass(job: BlockJob) -> list[int]:
-    """The queries of a pass: ids chosen by batch turn, sorted by id.
-
-    Limited to about as many facts as the settings allow one batch.
-    """
-    # One account more than the settings allow, for a batch's header fields.
-    max_items = settings.BATCH_SLOTS + settings.BATCH_EVENTS
-    room = (settings.BATCH_ACCOUNTS + 1) * FACTS_PER_QUERY + max_items
-    rows = Query.objects.filter(job=job, has_ended=False).order_by("batch__turn", "pk")
-    query_ids: list[int] = []
-    columns = "pk", "slot_count", "event_count"
-    for query_id, slot_count, event_count in rows.values_list(*columns)[: room // FACTS_PER_QUERY]:
-        room -= FACTS_PER_QUERY + slot_count + event_count
-        if query_ids and room < 0:
-            break
-        query_ids.append(query_id)
-    return sorted(query_ids)

@@ -8,26 +8,33 @@ pauses, and has failed once a quorum of nodes says that it is refused still.
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import ClassVar
+
+from django.db.models import Q
 
 from accounts.wording import HOUR
 from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError, TransactionRefusedError
+from queries.config.limits import Limits
 from queries.config.registries import courier_address, delivery_calldata
 from queries.contracts.reverts import describe_revert
-from queries.database.leases import Lease, Retry, Snooze, Wait, recheck_pause
+from queries.database.clock import shared_now
+from queries.database.handler import Handler, Wait
+from queries.database.leases import Lease, recheck_pause
 from queries.deliveries.values import BatchValues
 from queries.models import Delivery, SentTransaction
 from queries.planning.calls import ProveCall
 from queries.planning.dry_runs import GasEstimate
 from queries.planning.readers import ChainReaders
 from queries.schema.contract_calls import CallValueError, read_call
-from queries.statuses import DeliveryState
+from queries.statuses import OPEN_DELIVERIES, DeliveryState
 from queries.transactions.budget import (
     DailyBudgetSpentError,
     DeliveryGasSpentError,
     FeeTooLowError,
     price_calls,
 )
+from queries.transactions.context import ProverContext
 from queries.transactions.costs import remaining_fees
 from queries.transactions.follow import follow
 from queries.transactions.lane import Lane
@@ -35,9 +42,29 @@ from queries.transitions import begin_next_delivery, end_delivery, mark_delivery
 from queries.wait_reasons import Reason, WaitCode
 
 
-def work_on(lease: Lease[Delivery], lane: Lane, chains: ChainReaders) -> Wait | None:
-    """Make one pass over a due delivery. Returns when to look again; None once it has ended."""
-    return _Pass(lease, lane, chains).run()
+class DeliveryHandler(Handler[Delivery, ProverContext]):
+    """Makes passes over deliveries."""
+
+    model = Delivery
+    stays_due: ClassVar[Q] = Q(state__in=OPEN_DELIVERIES)  # a reorg has reopened it
+
+    def work(self, lease: Lease[Delivery], context: ProverContext) -> Wait | None:
+        destination = lease.row.batch.destination
+        if destination not in context.routes.chains:
+            pause = timedelta(seconds=context.limits.max_retry_delay)
+            return Wait(WaitCode.DESTINATION_REMOVED.reason, pause)
+        context.rotate(lease.row.failures, destination)
+        return _Pass(lease, context.lane(destination), context).run()
+
+    def end_if_too_old(self, lease: Lease[Delivery], reason: Reason, limits: Limits) -> bool:
+        """Fail a delivery that was not sent in `batch_max_age`."""
+        cutoff = shared_now() - timedelta(seconds=limits.batch_max_age)
+        # Read again: this pass may have signed its transaction.
+        rows = lease.owned_rows().filter(transaction=None, provable_since__lte=cutoff)
+        if not rows.exists():
+            return False
+        end_delivery(lease, DeliveryState.FAILED, reason.code, reason.sentence)
+        return True
 
 
 class _Pass:
@@ -138,14 +165,14 @@ class _Pass:
                 Reason(WaitCode.FEE_BELOW_GAS_PRICE, sentence),
                 lambda: self.destination.ask_quorum(is_dearer, batch.pk, left),
             )
-        return Snooze(WaitCode.TRANSACTION_PENDING.reason)
+        return Wait(WaitCode.TRANSACTION_PENDING.reason)
 
-    def _wait(self, code: WaitCode, sentence: str = "") -> Snooze:
+    def _wait(self, code: WaitCode, sentence: str = "") -> Wait:
         """Look again after a pause that grows with the time since the batch, or the transaction."""
         row, batch = self.delivery.transaction, self.delivery.batch
         start = row.signed_at if row else batch.ended_at or batch.submitted_at
         reason = Reason(code, sentence or code.meaning)
-        return Snooze(reason, recheck_pause(start, self.lane.limits))
+        return Wait(reason, recheck_pause(start, self.lane.limits))
 
     def _refuse(self, reason: Reason, is_certain: Callable[[], bool] = lambda: True) -> Wait | None:
         """Try again after a pause, or end the delivery after the last attempt. `is_certain` asks a
@@ -161,7 +188,7 @@ class _Pass:
             return self._end(DeliveryState.FAILED, reason)
         mark_delivery_refused(self.lease, refusals)
         pause = min(limits.delivery_pause * 2 ** min(refusals - 1, 20), HOUR)
-        return Retry(reason, refusals, timedelta(seconds=pause))
+        return Wait(reason, timedelta(seconds=pause), attempts=refusals)
 
     def _end(self, state: DeliveryState, reason: Reason | None = None) -> Wait | None:
         code, sentence = (reason.code, reason.sentence) if reason else ("", "")

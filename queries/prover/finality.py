@@ -21,10 +21,12 @@ from queries.chain.registry import EMPTY_WORD, RegistryReader
 from queries.config.registries import Registry
 from queries.database import stored_facts
 from queries.database.clock import shared_now
-from queries.database.leases import Snooze, Wait, recheck_pause
+from queries.database.handler import Wait
+from queries.database.leases import recheck_pause
 from queries.models import Batch, Query
 from queries.planning.events import Event, find_mentions, set_events
-from queries.prover.context import JobPass, Reject
+from queries.prover.job_pass import JobPass
+from queries.prover.outcomes import Reject
 from queries.prover.tokens import store_tokens
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_TRIE_ROOT
@@ -71,7 +73,7 @@ def _pin_final_header(job_pass: JobPass) -> Header | Wait | Reject:
             if any(query.batch.not_final_since is None for query in job_pass.queries):
                 job_pass.findings.not_final_since = shared_now()
             last_submitted_at = max(query.batch.submitted_at for query in job_pass.queries)
-            return Snooze(reason, recheck_pause(last_submitted_at, job_pass.limits))
+            return Wait(reason, recheck_pause(last_submitted_at, job_pass.limits))
         header = job_pass.source.header(job.block)
         if pinned_header is None or header.hash != pinned_header.hash:
             if pinned_header:
@@ -142,7 +144,7 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
     quorum_header = job_pass.source.ask_quorum(ChainClient.header, number)
     if block_leaf(quorum_header) == leaf:
         job_pass.pin(quorum_header)
-        return Snooze(WaitCode.REGISTRY_CONFLICT.reason)
+        return Wait(WaitCode.REGISTRY_CONFLICT.reason)
     error = AnotherBlockAccumulatedError.create(
         destination.chain.name, detail=f": block {number:,}"
     )

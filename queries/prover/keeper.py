@@ -21,8 +21,8 @@ from queries.database.registry_records import store_registry_state
 from queries.models import SentTransaction
 from queries.planning.calls import ProveCall
 from queries.planning.dry_runs import GasEstimate
-from queries.prover.context import ProverContext
 from queries.transactions.budget import price_calls
+from queries.transactions.context import ProverContext
 from queries.transactions.follow import follow
 
 log = logging.getLogger("tacitus.prover")

@@ -4,21 +4,16 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
-from typing import Any
 
 from django.db import close_old_connections, connections
-from django.db.models import QuerySet
 
 from accounts.database_state import OUTAGE_ERRORS, describe_outage
-from queries.database.clock import shared_now
-from queries.database.leases import lease_free_condition
+from queries.engines import POST, PROVE
 from queries.engines.alarm import Alarm
 from queries.frames import in_large_frame
-from queries.models import Batch, BlockJob, Delivery
-from queries.prover.context import ProverContext
+from queries.prover.handlers import seconds_until_due, work_once
 from queries.prover.watch import Watch
-from queries.prover.worker import OnClaim, post_once, work_once
+from queries.transactions.context import ProverContext
 
 log = logging.getLogger("tacitus.prover")
 
@@ -43,15 +38,12 @@ def run(
     """
     limits = new_context().limits
     prover_lock, webhook_lock = threading.Lock(), threading.Lock()
-    queues = Batch.objects.all(), BlockJob.objects.all(), Delivery.objects.all()
 
     def prove() -> None:
-        work = partial(work_once, new_context())
-        _poll_and_work(work, lambda: seconds_until_due(*queues), alarm, poll_interval, prover_lock)
+        _poll_and_work(PROVE, new_context(), alarm, poll_interval, prover_lock)
 
     def post() -> None:
-        work = partial(post_once, limits)
-        _poll_and_work(work, lambda: 0.0, alarm, WEBHOOK_POLL_INTERVAL, webhook_lock)
+        _poll_and_work(POST, new_context(), alarm, WEBHOOK_POLL_INTERVAL, webhook_lock)
 
     def watch() -> None:
         context = new_context()
@@ -74,21 +66,8 @@ def run(
     return workers
 
 
-def seconds_until_due(*queues: QuerySet[Any]) -> float | None:
-    """Seconds until a row of these queues that has no lease is due, or None."""
-    now = shared_now()
-    # Not `Min`: SQLite would read all rows that are not queued.
-    rows = (queue.filter(lease_free_condition(now), due_at__isnull=False) for queue in queues)
-    times = (queue.order_by("due_at").values_list("due_at", flat=True).first() for queue in rows)
-    return min(((due_at - now).total_seconds() for due_at in times if due_at), default=None)
-
-
 def _poll_and_work(
-    work: Callable[[OnClaim], bool],
-    seconds_to_due: Callable[[], float | None],
-    alarm: Alarm,
-    poll_interval: float,
-    lock: threading.Lock,
+    task: str, context: ProverContext, alarm: Alarm, poll_interval: float, lock: threading.Lock
 ) -> None:
     """Take the lock, poll until a row is claimed, release the lock and work on the row.
 
@@ -111,9 +90,9 @@ def _poll_and_work(
             stack.callback(on_claim)
             while has_lock and not alarm.stopped:
                 ring_count = alarm.ring_count
-                due = seconds_to_due()
+                due = seconds_until_due(task, context)
                 if due is not None and due <= 0:
-                    if work(on_claim):
+                    if work_once(task, context, on_claim):
                         break
                     due = None  # another worker has claimed it
                 alarm.sleep(poll_interval if due is None else min(due, poll_interval), ring_count)

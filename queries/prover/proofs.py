@@ -6,7 +6,7 @@ from queries.chain.answers import AccountSlots
 from queries.database import stored_proofs
 from queries.planning.calls import Piece
 from queries.planning.events import EventPiece
-from queries.prover.context import JobPass
+from queries.prover.job_pass import JobPass
 from queries.proving.accounts import AccountProof
 from queries.proving.event_witness import select_groups
 from queries.proving.facts import BlockFact

@@ -19,13 +19,14 @@ from queries.config.registries import Registry
 from queries.contracts.abi import selector
 from queries.database import stored_proofs
 from queries.database.chain_records import measure_again_if_beyond
-from queries.database.leases import Snooze
+from queries.database.handler import Outcome, Wait
 from queries.models import Batch, BlockJob, Query, SentTransaction
 from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon import history_request, horizon_evidence
 from queries.planning.plan import BlockPlan
-from queries.prover.context import JobPass, Outcome, Reject
+from queries.prover.job_pass import JobPass
+from queries.prover.outcomes import Reject
 from queries.prover.proofs import fetch_account_proofs, store_events, store_later_headers
 from queries.prover.readback import wait_for_effect
 from queries.proving.accounts import AccountProof
@@ -75,8 +76,8 @@ class ReadyJob:
     def gas(self) -> int:
         return sum(piece.gas for piece in self.pieces)
 
-    def wait_until_mined(self) -> Snooze:
-        """Return a `Snooze` until the destination has a block that may contain the transaction."""
+    def wait_until_mined(self) -> Wait:
+        """Wait until the destination has a block that may contain the transaction."""
         pending = WaitCode.TRANSACTION_PENDING.reason
         reason = self.preparation.pending_reason if self.preparation else pending
         return self.job_pass.wait_for_block(reason)
@@ -84,7 +85,7 @@ class ReadyJob:
 
 def fetch_proofs(
     job_pass: JobPass, plan: BlockPlan, anchor: Anchor, *, is_isolated: bool
-) -> ReadyJob | Outcome:
+) -> ReadyJob | Outcome | None:
     """Fetch and check proofs of the missing facts, and cut them into pieces.
 
     If the header holds the state root from before its block, lower the registry's horizon first.
@@ -146,7 +147,7 @@ def _has_later_horizon(job_pass: JobPass, header: Header) -> bool:
 
 def plan_preparation(
     job_pass: JobPass, preparation: Preparation, is_needed: Callable[[], bool]
-) -> ReadyJob | Outcome:
+) -> ReadyJob | Outcome | None:
     """Return the preparation to send, or the wait for a pending one that may serve this job too.
 
     If one was mined for this job, send another only if a quorum finds that it is needed.
@@ -178,7 +179,7 @@ def _is_preparation_pending(job: BlockJob, preparation: Preparation) -> bool:
     return any(decode_transaction(row.raw).data.startswith(calldata_prefix) for row in rows)
 
 
-def send_group(group: Sequence[ReadyJob]) -> dict[int, Outcome]:
+def send_group(group: Sequence[ReadyJob]) -> dict[int, Outcome | None]:
     """Join the pieces of these jobs into calls, estimate, sign and send them.
 
     Returns the outcome of each job. All jobs have the same registry and group. A job with a refused
@@ -209,7 +210,7 @@ def send_group(group: Sequence[ReadyJob]) -> dict[int, Outcome]:
     return {
         ready_job.job_id: ready_job.wait_until_mined()
         if ready_job.preparation or ready_job.job_id in sent_jobs
-        else Snooze()  # its call exceeded the budget or the funds: plan it again
+        else Wait()  # its call exceeded the budget or the funds: plan it again
         for ready_job in group
     }
 
@@ -258,13 +259,13 @@ def _sign_and_send(
     )
 
 
-def wait_for_budget(job_pass: JobPass) -> Snooze:
-    """Snooze; a job with unconfirmed transactions keeps its short pause to follow them."""
+def wait_for_budget(job_pass: JobPass) -> Wait:
+    """Wait; a job with unconfirmed transactions keeps its short pause to follow them."""
     chain = job_pass.destination.chain
     budget = short_amount(chain.daily_budget or 0, chain.currency)
     sentence = f"The 24-hour budget of {budget} on {chain.name} is spent or reserved."
     pause = None if unconfirmed_transactions(job_pass.job) else job_pass.pause
-    return Snooze(Reason(WaitCode.DAILY_BUDGET_SPENT, sentence), pause)
+    return Wait(Reason(WaitCode.DAILY_BUDGET_SPENT, sentence), pause)
 
 
 def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -> Outcome:
@@ -297,7 +298,7 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
 
 def _wait_or_reject_underfunded(
     passes: Mapping[int, JobPass], calls: Sequence[ProveCall], error: FeeTooLowError
-) -> dict[int, Outcome]:
+) -> dict[int, Outcome | None]:
     """Reject, by quorum at one block, batches that cannot pay the next block's price.
 
     Each node judges by its own tip and estimate. If only one node's price is too high, the next
@@ -305,7 +306,7 @@ def _wait_or_reject_underfunded(
     """
     if error.is_temporary:
         reason = WaitCode.FEE_RESERVED.reason
-        return {job_id: Snooze(reason, job_pass.pause) for job_id, job_pass in passes.items()}
+        return {job_id: Wait(reason, job_pass.pause) for job_id, job_pass in passes.items()}
     paying_queries = {job_id: job_pass.paying_queries for job_id, job_pass in passes.items()}
     estimator, fees_needed = next(iter(passes.values())).estimator, error.fees_needed
 

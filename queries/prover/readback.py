@@ -21,11 +21,11 @@ from queries.chain.errors import (
 from queries.chain.registry import EMPTY_WORD, RegistryBlock, RegistryReader, group_facts
 from queries.config.registries import Registry
 from queries.database import stored_proofs
-from queries.database.leases import Wait
+from queries.database.handler import Wait
 from queries.models import SentTransaction, Share
 from queries.planning.calls import Anchor
 from queries.planning.events import cut_events
-from queries.prover.context import JobPass
+from queries.prover.job_pass import JobPass
 from queries.prover.proofs import (
     fetch_account_proofs,
     store_events,

@@ -11,7 +11,7 @@ from accounts.database_state import require_schema
 from queries.chain.signer import open_signer
 from queries.config.routes import Routes, read_routes
 from queries.database.chain_records import measure_again
-from queries.prover.context import ProverContext
+from queries.transactions.context import ProverContext
 from queries.webhooks.post import MAX_DELIVERY_SECONDS
 
 # A tenth of Python's default: a thread that proves thousands of facts must not delay other threads

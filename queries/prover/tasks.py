@@ -8,7 +8,6 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -18,21 +17,20 @@ from django.db import connections
 
 from queries.chain.signer import SignerUnusableError
 from queries.config.routes_file import RoutesFileError
+from queries.database.handler import WorkContext
 from queries.engines import POST, PROVE, WATCH
 from queries.engines.celery import PROVING, app, send, worker_init
 from queries.frames import in_large_frame
-from queries.models import Batch, BlockJob, Delivery, WebhookPost
-from queries.prover.context import ProverContext
-from queries.prover.loop import log_errors, seconds_until_due
+from queries.planning.readers import ChainReaders
+from queries.prover.handlers import HANDLERS, seconds_until_due, work_once
+from queries.prover.loop import log_errors
 from queries.prover.start import prover_routes, start_prover
 from queries.prover.watch import Watch
-from queries.prover.worker import OnClaim, post_once, work_once
+from queries.transactions.context import ProverContext
 
 # Seconds. Tasks end soon, so that a worker can stop and all kinds of tasks get their turn.
 TASK_SECONDS = 1.0
 MAX_COUNTDOWN_SECONDS = 10.0  # beat's sweeps find what is due later
-
-QUEUES = {PROVE: (Batch, BlockJob, Delivery), POST: (WebhookPost,)}
 
 context_factory = cache(start_prover)  # once per worker: forked processes inherit it
 routes = cache(prover_routes)
@@ -52,12 +50,12 @@ def prepare(sender: Any, **_: object) -> None:
 
 @app.task(name=PROVE)  # type: ignore[untyped-decorator]
 def prove() -> None:
-    _work(PROVE, partial(work_once, _context()))
+    _work(PROVE, _context())
 
 
 @app.task(name=POST)  # type: ignore[untyped-decorator]
 def post() -> None:
-    _work(POST, partial(post_once, routes().limits))
+    _work(POST, ChainReaders(routes()))
 
 
 @app.task(name="tacitus.deliver")  # type: ignore[untyped-decorator]
@@ -81,23 +79,23 @@ def _context() -> ProverContext:
 
 
 @in_large_frame
-def _work(task: str, work: Callable[[OnClaim], bool]) -> None:
+def _work(task: str, context: WorkContext) -> None:
     """Work on due rows until there are none, or another task may go on."""
     end, next_task_at = time.monotonic() + TASK_SECONDS, math.inf
 
     def send_next_task() -> None:
         nonlocal next_task_at
-        next_task_at = _send_if_earlier(next_task_at, task)
+        next_task_at = _send_if_earlier(next_task_at, task, context)
 
     has_worked = is_over = False
     with log_errors(partial(_send_again, task)):
-        while not is_over and work(send_next_task):
+        while not is_over and work_once(task, context, send_next_task):
             has_worked, is_over = True, time.monotonic() > end
         if has_worked:
-            for name in QUEUES:
+            for name in HANDLERS:
                 # While rows are due, one message a task: they would multiply.
                 is_announced = is_over and name == task
-                _send_if_earlier(next_task_at if is_announced else math.inf, name)
+                _send_if_earlier(next_task_at if is_announced else math.inf, name, context)
 
 
 def _send_again(task: str, seconds: float) -> None:
@@ -110,12 +108,12 @@ def _send_again(task: str, seconds: float) -> None:
         send(task, seconds)
 
 
-def _send_if_earlier(next_task_at: float, task: str) -> float:
+def _send_if_earlier(next_task_at: float, task: str, context: WorkContext) -> float:
     """Send the task for when its next row is due, unless one was sent for an earlier time.
 
     Returns the earliest time.
     """
-    seconds = seconds_until_due(*(model.objects.all() for model in QUEUES[task]))
+    seconds = seconds_until_due(task, context)
     due_at = time.monotonic() + max(seconds or 0, 0)
     if seconds is None or seconds > MAX_COUNTDOWN_SECONDS or due_at >= next_task_at:
         return next_task_at

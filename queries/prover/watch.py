@@ -33,9 +33,9 @@ from queries.database.light_clients import light_client_row, store_fault, store_
 from queries.feeds.look import are_logs_awaited, look_for_feeds
 from queries.feeds.run import is_block_expected, submit_due_runs
 from queries.models import ChainRecord, LightClient, NodeRecord
-from queries.prover.context import ProverContext
 from queries.prover.keeper import keep_awake
 from queries.proving.keccak import EMPTY_TRIE_ROOT
+from queries.transactions.context import ProverContext
 from queries.transactions.destination_reorgs import finalize_or_reopen, reopen_undone_rows
 from queries.transactions.lane import Lane
 

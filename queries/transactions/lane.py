@@ -34,7 +34,7 @@ from queries.config.limits import Limits
 from queries.database import stored_facts
 from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
-from queries.database.leases import Lease
+from queries.database.leases import ConcurrentWorkError, Lease
 from queries.facts import facts_of, row_account
 from queries.models import (
     BlockJob,
@@ -69,7 +69,7 @@ NONCE_USED_ELSEWHERE = Q(
 )
 
 
-class ConcurrentProverError(Exception):
+class ConcurrentProverError(ConcurrentWorkError):
     """Another worker has sent the same pieces, or ended a paying batch: plan the job again."""
 
 

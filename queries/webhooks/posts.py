@@ -21,7 +21,8 @@ from accounts.models import Account
 from accounts.wording import HOUR
 from queries.database.bulk_sql import next_post_owner
 from queries.database.clock import shared_now
-from queries.database.leases import Lease, Retry, due_rows, lease_free_condition, lease_rows
+from queries.database.handler import Handler, Wait, WorkContext
+from queries.database.leases import Lease, due_rows, lease_free_condition, lease_rows
 from queries.engines import POST
 from queries.engines.wake import wake
 from queries.error_codes import EndpointCode
@@ -40,6 +41,20 @@ RETRY_PAUSES = [
 REPLAYS_PER_HOUR = 100
 
 
+class PostHandler(Handler[WebhookPost, WorkContext]):
+    """Posts webhooks."""
+
+    model = WebhookPost
+
+    def claim(self, context: WorkContext) -> Lease[WebhookPost] | None:
+        del context
+        return claim_post()
+
+    def work(self, lease: Lease[WebhookPost], context: WorkContext) -> Wait | None:
+        del context
+        return make_attempt(lease)
+
+
 def claim_post() -> Lease[WebhookPost] | None:
     """Claim a webhook of an account that has none in progress: no account may use all threads."""
     while owner_id := next_post_owner(now := shared_now()):
@@ -53,7 +68,7 @@ def claim_post() -> Lease[WebhookPost] | None:
     return None
 
 
-def make_attempt(lease: Lease[WebhookPost]) -> Retry | None:
+def make_attempt(lease: Lease[WebhookPost]) -> Wait | None:
     """Make one attempt, and record it. Returns when to retry, or None for no further attempt."""
     row = lease.row
     url, own_headers = row.endpoint
@@ -86,7 +101,8 @@ def make_attempt(lease: Lease[WebhookPost]) -> Retry | None:
     attempts = row.failures + 1
     if attempts > len(RETRY_PAUSES):
         return None
-    return Retry(None, attempts, RETRY_PAUSES[attempts - 1])  # the log of attempts says why
+    # The log of attempts says why.
+    return Wait(None, RETRY_PAUSES[attempts - 1], attempts)
 
 
 def _defer_account(failed: WebhookPost, now: datetime, pause: timedelta) -> None:

@@ -13,10 +13,11 @@ from pytest_django.live_server_helper import LiveServer
 
 from explorer.demo.local_node import LocalNode
 from queries import transitions
+from queries.engines import PROVE
 from queries.models import Batch, BlockJob, Query
-from queries.prover.context import ProverContext
-from queries.prover.worker import work_once
+from queries.prover.handlers import work_once
 from queries.statuses import StepName
+from queries.transactions.context import ProverContext
 from queries.transitions import Failure
 from tests.accessibility import assert_accessible
 from tests.browser import Pictures, assert_fits
@@ -77,7 +78,7 @@ def _send(service: Service) -> ProverContext:
     _set_automine(service.node, enabled=False)
     context = service.context()
     while not Query.objects.exclude(header_accumulated_began_at=None).exists():
-        work_once(context)
+        work_once(PROVE, context)
     return context
 
 

@@ -25,7 +25,7 @@ from explorer.pages.live import STOP_POLLING
 from queries.config.routes import Routes
 from queries.feeds.run import submit_due_runs
 from queries.models import Feed, FeedRun, Query, SentTransaction
-from queries.prover.resolve import BLOCK_UNNAMED
+from queries.prover.batches import BLOCK_UNNAMED
 from queries.schema.bodies import NAMED_BLOCK
 from queries.statuses import StepName
 from queries.transitions import Failure, reject

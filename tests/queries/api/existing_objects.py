@@ -13,10 +13,10 @@ from schemathesis import Case
 
 from explorer.demo.local_node import LocalNode
 from queries.api.lookups import ARGUMENT_TYPES, SELECTOR
-from queries.config.limits import Limits
 from queries.config.routes import NodeAddress, Routes
+from queries.engines import POST
 from queries.models import Query, WebhookPost
-from queries.prover.worker import post_once
+from queries.prover.handlers import work_once
 from queries.schema.feed_bodies import DUE_TIME
 from tests.queries.api.example_attestations import BLOCK, attestation, make_waiting_queries
 from tests.queries.api.served_api import LIMITS, OTHER_WALLET, ROUTES, SEPOLIA, made_feed, submitted
@@ -69,7 +69,7 @@ def existing_objects(node: LocalNode) -> Iterator[ExistingObjects]:
         local_routes = Routes({CHAIN_ID: chain}, {route: service.routes.registries[route]})
         prover = replace(service, routes=local_routes)
         batch = ended_batch(prover, NO_RECEIVER)
-        assert post_once(Limits())
+        assert work_once(POST, prover.context())
         make_waiting_queries(BLOCK)
         block = Query.objects.filter(batch=batch).values_list("block", flat=True).get()
         # The batch has proven the first account.

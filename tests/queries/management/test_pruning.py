@@ -15,8 +15,9 @@ from accounts.keys import manage
 from accounts.models import Account, ApiKey
 from accounts.wallets import Wallet
 from queries.database.clock import shared_now
+from queries.engines import PROVE
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookAttempt, WebhookPost
-from queries.prover.worker import work_once
+from queries.prover.handlers import work_once
 from queries.proving.witnesses import AccountField
 from queries.transactions.destination_reorgs import finalize_or_reopen
 from tests.queries.prover.bundles import checked_proof
@@ -49,7 +50,7 @@ def prove(service: Service, block: int, account: str = HOLDER, **options: Any) -
 def finalize(service: Service) -> None:
     service.mine(70)
     context = service.context()
-    while work_once(context):
+    while work_once(PROVE, context):
         pass
     finalize_or_reopen(context.lane(CHAIN_ID))
 

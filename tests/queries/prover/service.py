@@ -25,11 +25,11 @@ from queries.config.registries import FACTORY, SALT, Registry, RegistryKind, ver
 from queries.config.routes import Chain, NodeAddress, Routes
 from queries.contracts.abi import load_artifact
 from queries.database.clock import shared_now
+from queries.engines import POST, PROVE
 from queries.models import Batch, BlockJob, WebhookPost
-from queries.prover.context import ProverContext
-from queries.prover.loop import seconds_until_due
-from queries.prover.worker import post_once, work_once
+from queries.prover.handlers import seconds_until_due, work_once
 from queries.schema.batch_checks import BatchLimits
+from queries.transactions.context import ProverContext
 from tests.rigs.deployed_contracts import CHAIN_ID, ETHER, HOLDER, HORIZON_WORD, SIGNER_KEY
 from tests.rigs.registry_reads import RegistryReads
 
@@ -130,8 +130,8 @@ class Service:
                 rows = Batch.objects.values("pk", "status", "waits_for")
                 jobs = BlockJob.objects.values("block", "waits_for", "failures")
                 raise AssertionError(f"not done in {seconds} s: {list(rows)}, {list(jobs)}")
-            if not work_once(context):
-                due = seconds_until_due(Batch.objects.all(), BlockJob.objects.all())
+            if not work_once(PROVE, context):
+                due = seconds_until_due(PROVE, context)
                 time.sleep(min(max(due or 0, 0.01), 0.1))
 
     def work_until_code(self, batch: str, code: str, context: ProverContext | None = None) -> None:
@@ -141,7 +141,7 @@ class Service:
         for _ in range(EXTRA_PASSES):
             self.make_all_due()
             # If resolving batches took long, one pass is for jobs alone.
-            assert any(work_once(context) for _ in range(2)), "nothing is due"
+            assert any(work_once(PROVE, context) for _ in range(2)), "nothing is due"
         assert self.wait_code(batch) == code
 
     def work_until_sentence(
@@ -155,7 +155,7 @@ class Service:
         self.work_until(lambda: any(rows.exists() for rows in queues), context=context)
         for _ in range(EXTRA_PASSES):
             self.make_all_due()
-            work_once(context)
+            work_once(PROVE, context)
         assert Batch.objects.get(pk=batch).ended_at is None
 
     def make_all_due(self) -> None:
@@ -181,7 +181,7 @@ class Service:
 def post_all(service: Service) -> None:
     """Attempt all pending webhooks, even if they are not due."""
     context = service.context()
-    while work_once(context):
+    while work_once(PROVE, context):
         pass
     pending = WebhookPost.objects.exclude(due_at=None)
     keys = list(pending.values_list("pk", flat=True))
@@ -189,7 +189,7 @@ def post_all(service: Service) -> None:
     for key in keys:  # a failure delays others of the same account
         WebhookPost.objects.filter(pk__in=keys).update(due_at=now + timedelta(days=1))
         WebhookPost.objects.filter(pk=key).update(due_at=now)
-        post_once(Limits())
+        work_once(POST, context)
 
 
 def ended_batch(service: Service, url: str) -> str:

@@ -14,9 +14,10 @@ from django.db import connection
 
 from explorer.demo.local_node import LocalNode
 from queries.database.clock import shared_now
+from queries.engines import PROVE
 from queries.models import Batch, BlockJob, ChainRecord, Feed, FeedRun, SentTransaction
+from queries.prover.handlers import work_once
 from queries.prover.watch import Watch
-from queries.prover.worker import work_once
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, running_service
 from tests.rigs.service import request
 
@@ -78,7 +79,7 @@ def _work(service: Service, batches: list[str], death: Death | None = None) -> N
     context = service.context()
     while Batch.objects.filter(pk__in=batches, ended_at=None).exists():
         with connection.execute_wrapper(death) if death else nullcontext():
-            assert work_once(context), "nothing is due"
+            assert work_once(PROVE, context), "nothing is due"
         service.make_all_due()
 
 

@@ -10,9 +10,10 @@ from django.db import OperationalError
 
 from queries.chain.signer import Signer
 from queries.config.routes import Routes
+from queries.engines import POST, PROVE
 from queries.engines.alarm import Alarm
 from queries.prover import loop
-from queries.prover.context import ProverContext
+from queries.transactions.context import ProverContext
 from tests.rigs.deployed_contracts import SIGNER_KEY
 
 pytestmark = pytest.mark.no_database
@@ -22,8 +23,8 @@ pytestmark = pytest.mark.no_database
 def _running_loop(
     monkeypatch: pytest.MonkeyPatch, work: Callable[..., bool], deliver: Callable[..., bool]
 ) -> Iterator[None]:
-    monkeypatch.setattr(loop, "work_once", work)
-    monkeypatch.setattr(loop, "post_once", deliver)
+    work_of_task = {PROVE: work, POST: deliver}
+    monkeypatch.setattr(loop, "work_once", lambda task, *_: work_of_task[task]())
     monkeypatch.setattr(loop, "seconds_until_due", lambda *_, **__: 0.0)
     monkeypatch.setattr(loop, "PAUSE_AFTER_ERROR", 0.01)
     alarm = Alarm()

@@ -8,8 +8,9 @@ import pytest
 from django.db import connections
 from eth_account import Account as Key
 
+from queries.engines import PROVE
 from queries.models import Batch
-from queries.prover.worker import work_once
+from queries.prover.handlers import work_once
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,7 +37,7 @@ def test_jobs_of_the_same_batches_do_not_deadlock(
 def _work_until_done(service: Service) -> None:
     context, deadline = service.context(), time.monotonic() + 60
     while Batch.objects.filter(ended_at=None).exists() and time.monotonic() < deadline:
-        if not work_once(context):
+        if not work_once(PROVE, context):
             time.sleep(0.02)
     context.close()
     connections.close_all()

@@ -17,8 +17,8 @@ from queries.config.routes import Routes
 from queries.database.chain_records import measure_again
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
-from queries.prover.context import ProverContext
 from queries.prover.watch import Watch
+from queries.transactions.context import ProverContext
 from tests.explorer.monitoring.exposition import Samples, metric_samples
 from tests.explorer.page_text import visible_text
 from tests.queries.prover.service import (

@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 
 import pytest
+from django.db import transaction
 
-from queries.database.leases import Lease, LeaseLostError, Snooze, claim_one
+from queries.database.handler import Outcome, Wait
+from queries.database.leases import Lease, LeaseLostError, claim_one
 from queries.facts import facts_of
 from queries.intake.cancel import cancel
 from queries.models import Batch, BlockJob, Fact, Query
-from queries.prover.context import Findings, Reject
-from queries.prover.resolve import resolve
-from queries.prover.worker import release
+from queries.prover.batches import BatchHandler
+from queries.prover.job_pass import Findings
+from queries.prover.jobs import JobHandler
+from queries.prover.outcomes import Reject
 from queries.proving.keccak import number_word
 from queries.statuses import StepName
 from queries.transitions import Failure
@@ -25,14 +28,20 @@ FAILURE = Failure("refused", "Refused.", StepName.HEADER_ACCUMULATED, retryable=
 def lease(service: Service) -> Iterator[Lease[BlockJob]]:
     """A claimed job that one batch waits for."""
     service.ask_balance(HOLDER, service.head() - 2)
-    batch = claim_one(Batch.objects.all())
-    assert batch is not None
     context = service.context()
-    release(batch, resolve(batch, context), context.limits)
+    assert BatchHandler().work_once(context)
     job = claim_one(BlockJob.objects.all())
     assert job is not None
     yield job
     context.close()
+
+
+def _release(
+    service: Service, lease: Lease[BlockJob], outcome: Outcome | None, findings: Findings
+) -> None:
+    with transaction.atomic():
+        findings.store()
+        JobHandler().release(lease, outcome, service.routes.limits)
 
 
 def test_the_step_and_the_wait_are_stored_together(
@@ -40,7 +49,7 @@ def test_the_step_and_the_wait_are_stored_together(
 ) -> None:
     findings = Findings(lease)
     findings.reach(StepName.HEADER_ACCUMULATED)
-    release(lease, Snooze(WaitCode.CONFIRMING.reason), service.routes.limits, findings)
+    _release(service, lease, Wait(WaitCode.CONFIRMING.reason), findings)
     query, job = Query.objects.get(), BlockJob.objects.get()
     assert query.blockhash_available_completed_at
     assert query.header_accumulated_began_at
@@ -60,7 +69,7 @@ def test_a_worker_that_lost_its_lease_stores_nothing(
         findings.proven_queries = [1]
     outcome = Reject.create(list(Query.objects.all()), FAILURE) if is_rejected else None
     with pytest.raises(LeaseLostError):
-        release(lease, outcome, service.routes.limits, findings)
+        _release(service, lease, outcome, findings)
     query = Query.objects.get()
     assert (query.has_ended, query.initial_state_completed_at) == (False, None)
     assert not Fact.objects.exclude(word=None).exists()
@@ -75,7 +84,7 @@ def test_an_ended_batch_stays_as_it_ended(service: Service, lease: Lease[BlockJo
     assert Batch.objects.get().error_code == "cancelled"
     words = {fact: number_word(0) for fact in facts_of(queries[0]).values()}
     findings = Findings(lease, proven_queries=[queries[0].pk], words=words)
-    release(lease, Reject.create(queries, FAILURE), service.routes.limits, findings)
+    _release(service, lease, Reject.create(queries, FAILURE), findings)
     batch = Batch.objects.get()
     assert (batch.status, batch.error_code) == ("REJECTED", "cancelled")
     assert not Fact.objects.exclude(word=None).exists()

@@ -11,10 +11,11 @@ from django.db.models import F
 from explorer.demo.local_node import LocalNode
 from queries import transitions
 from queries.chain.signer import decode_transaction
+from queries.database.handler import Outcome
+from queries.engines import PROVE
 from queries.models import Batch, SentTransaction, Share
-from queries.prover import prove, worker
-from queries.prover.context import Outcome
-from queries.prover.worker import work_once
+from queries.prover import jobs, prove
+from queries.prover.handlers import work_once
 from queries.statuses import StepName
 from queries.transactions import destination_reorgs
 from queries.transactions.costs import close_and_charge
@@ -35,7 +36,7 @@ def test_a_transaction_is_replaced_only_once_after_a_long_outage(service: Servic
     for _ in range(3):
         SentTransaction.objects.update(sent_at=F("sent_at") - timedelta(minutes=1))
         service.make_all_due()
-        assert work_once(service.context())
+        assert work_once(PROVE, service.context())
     assert len(SentTransaction.objects.get().hashes) == 2
     service.mine()
     service.work(batch)
@@ -60,7 +61,7 @@ def test_a_given_up_nonce_that_is_free_after_all_is_filled_by_an_empty_transfer(
         signed_at=F("signed_at") - minutes, sent_at=F("sent_at") - minutes
     )
     service.make_all_due()
-    assert work_once(service.context())
+    assert work_once(PROVE, service.context())
     first.refresh_from_db()
     assert decode_transaction(first.raw).data == b""
     service.node.rpc.ask_many("evm_setAutomine", [(True,)])
@@ -91,7 +92,7 @@ def test_a_receipt_must_be_deep_enough_for_each_node_of_the_quorum(node: LocalNo
         context = service.context()
         for _ in range(4):
             service.make_all_due()
-            work_once(context)
+            work_once(PROVE, context)
         assert not SentTransaction.objects.get().confirmed
         lag = 0
         service.work(batch)
@@ -215,12 +216,12 @@ def test_a_batch_that_is_rejected_between_proof_and_signature_does_not_pay(
     block = service.head() - 2
     rejected, other = (service.ask_balance(HOLDER, block) for _ in range(2))
 
-    def reject_then_prove(ready: Sequence[prove.ReadyJob]) -> dict[int, Outcome]:
+    def reject_then_prove(ready: Sequence[prove.ReadyJob]) -> dict[int, Outcome | None]:
         failure = Failure("fee_too_low", "…", StepName.HEADER_ACCUMULATED, retryable=False)
         transitions.reject([rejected], failure)
         return prove.send_group(ready)
 
-    monkeypatch.setattr(worker, "send_group", reject_then_prove)
+    monkeypatch.setattr(jobs, "send_group", reject_then_prove)
     service.work(other)
     assert Batch.objects.get(pk=rejected).spent == f"{0:064x}"
     assert Share.objects.get().batch_id == other

@@ -15,13 +15,12 @@ from accounts.wallets import Wallet
 from queries.chain.signer import Signer
 from queries.config.routes import Routes
 from queries.database.clock import shared_now
-from queries.database.leases import Retry
 from queries.engines.alarm import Alarm
 from queries.models import Batch, WebhookPost
 from queries.prover import loop
-from queries.prover.context import ProverContext
 from queries.statuses import BatchStatus
-from queries.webhooks.posts import claim_post, make_attempt
+from queries.transactions.context import ProverContext
+from queries.webhooks.posts import PostHandler, claim_post, make_attempt
 from tests.queries.api.served_api import OTHER_WALLET, WALLET
 from tests.rigs.deployed_contracts import SIGNER_KEY
 from tests.rigs.receiver import receiver
@@ -62,7 +61,7 @@ def test_one_webhook_of_an_account_is_sent_at_a_time(accounts: tuple[Account, Ac
     assert second
     assert [first.row.owner_id, second.row.owner_id] == [one.pk, other.pk]
     assert claim_post() is None
-    first.close()
+    PostHandler().close(first)
     third = claim_post()
     assert third
     assert third.row.owner_id == one.pk
@@ -128,7 +127,7 @@ def test_after_a_failure_an_accounts_webhooks_wait_as_long_as_the_attempt_took(
         failed = claim_post()
         assert failed
         outcome = make_attempt(failed)
-    assert isinstance(outcome, Retry)
+    assert outcome
     assert outcome.delay
     failed.reschedule(outcome.delay, failures=outcome.attempts)
     waiting = WebhookPost.objects.filter(owner=one).exclude(pk=failed.row.pk)

@@ -11,10 +11,10 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from explorer.demo.local_node import LocalNode
 from queries import transitions
-from queries.config.limits import Limits
+from queries.engines import POST
 from queries.facts import facts_of
 from queries.models import BlockJob, Query, WebhookAttempt, WebhookPost
-from queries.prover.worker import post_once
+from queries.prover.handlers import work_once
 from queries.proving.keccak import number_word
 from queries.webhooks import log, payload, posts
 from tests.queries.prover.service import (
@@ -52,9 +52,9 @@ def test_the_webhook_of_a_worker_that_dies_is_sent_by_another(
         with monkeypatch.context() as dying:
             dying.setattr(WebhookAttempt.objects, "create", die)
             with pytest.raises(Killed):
-                post_once(Limits())
+                work_once(POST, service.context())
         assert len(hook.deliveries) == 1
-        assert not post_once(Limits())  # the lease is still valid
+        assert not work_once(POST, service.context())  # the lease is still valid
         WebhookPost.objects.update(lease_until=datetime.now(UTC) - timedelta(seconds=1))
         post_all(service)
     (_, result, first), (_, result_again, again) = hook.deliveries

@@ -20,18 +20,19 @@ from queries.chain.errors import (
 )
 from queries.config.limits import ROWS_PER_PASS, Limits
 from queries.database import clock
-from queries.database.leases import Lease, Snooze, due_rows, recheck_pause
+from queries.database.handler import Handler, Outcome, Wait
+from queries.database.leases import Lease, due_rows, recheck_pause
 from queries.models import Batch, Query
 from queries.planning.named_blocks import read_block_number
-from queries.prover.context import (
+from queries.prover.outcomes import (
     Attach,
     DeliverOnly,
-    Outcome,
-    ProverContext,
     Reject,
+    reject_if_too_old,
     route_removed_failure,
 )
 from queries.statuses import StepName
+from queries.transactions.context import ProverContext
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
 
@@ -73,6 +74,19 @@ class RejectQueriesError(Exception):
     failure: Failure
 
 
+class BatchHandler(Handler[Batch, ProverContext]):
+    """Resolves batches."""
+
+    model = Batch
+
+    def work(self, lease: Lease[Batch], context: ProverContext) -> Outcome | None:
+        return resolve(lease, context)
+
+    def end_if_too_old(self, lease: Lease[Batch], reason: Reason, limits: Limits) -> bool:
+        queries = Query.objects.filter(batch=lease.row, job=None)
+        return reject_if_too_old(self, lease, queries, reason, limits)
+
+
 def resolve(lease: Lease[Batch], context: ProverContext) -> Outcome:
     """Store the batch's blocks and accounts. Returns the wait, the rejection, or what to attach.
 
@@ -98,13 +112,13 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Outcome:
         return Reject.create(list(failed_queries), error.failure)
     if reason:
         lease.owned_rows().filter(not_final_since=None).update(not_final_since=clock.shared_now())
-        return Snooze(reason, recheck_pause(batch.submitted_at, context.limits))
+        return Wait(reason, recheck_pause(batch.submitted_at, context.limits))
     if not batch.proves:
         return DeliverOnly()
     if not blocks:
-        return Attach(lease, Batch.objects.none())
+        return Attach(Batch.objects.none())
     source = blocks[0].source
-    return Attach(lease, _resolved_batches(batch, source, context.head(source).number))
+    return Attach(_resolved_batches(batch, source, context.head(source).number))
 
 
 def _requested_blocks(batch: Batch) -> list[RequestedBlock]:

@@ -1,0 +1,41 @@
+"""What happens later: the kinds of rows that become due, and what works on them.
+
+A new kind is a `Handler` in a file of its own, its model, and a line here. Threads of the embedded
+engine and tasks of Celery read this table.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from queries.database.clock import shared_now
+from queries.database.handler import Handler, OnClaim, WorkContext
+from queries.database.leases import lease_free_condition
+from queries.deliveries.send import DeliveryHandler
+from queries.engines import POST, PROVE
+from queries.prover.batches import BatchHandler
+from queries.prover.jobs import JobHandler
+from queries.webhooks.posts import PostHandler
+
+# By task: each works on one due row of each kind, in this order.
+HANDLERS: Mapping[str, Sequence[Handler[Any, Any]]] = {
+    PROVE: (BatchHandler(), JobHandler(), DeliveryHandler()),
+    POST: (PostHandler(),),
+}
+
+
+def work_once(task: str, context: WorkContext, on_claim: OnClaim = lambda: None) -> bool:
+    """Work on a due row of each of the task's kinds. Returns whether any was due."""
+    worked = [handler.work_once(context, on_claim) for handler in HANDLERS[task]]
+    return any(worked)
+
+
+def seconds_until_due(task: str, context: WorkContext) -> float | None:
+    """Seconds until a row of the task's kinds that has no lease is due, or None."""
+    now = shared_now()
+    # Not `Min`: SQLite would read all rows that are not queued.
+    rows = (
+        handler.rows(context).filter(lease_free_condition(now), due_at__isnull=False)
+        for handler in HANDLERS[task]
+    )
+    times = (queue.order_by("due_at").values_list("due_at", flat=True).first() for queue in rows)
+    return min(((due_at - now).total_seconds() for due_at in times if due_at), default=None)
