@@ -318,12 +318,11 @@ class Feed(models.Model):
     source = models.PositiveBigIntegerField()
     trigger = models.CharField(max_length=7, choices=Trigger.choices)
     interval = models.PositiveBigIntegerField(default=1)  # blocks of the source, or seconds
-    # The block or Unix time of the next run; LOGS: the next block to read.
+    # The block of the source, or Unix time, at which a prover handles it next.
     due = models.PositiveBigIntegerField()
-    # VALUE: the number that was proven last, the source's time when the last run was submitted, and
-    # that run until what it proves is known: later values are compared with the run's value.
+    # VALUE: the number that was proven last, and the newest run until what it proves is known:
+    # later values are compared with the run's value.
     last_value = models.CharField(max_length=64, default="")
-    last_run_time = models.PositiveBigIntegerField(null=True)
     open_run = models.ForeignKey(
         "FeedRun", models.SET_NULL, null=True, related_name="+", db_index=False
     )
@@ -332,8 +331,8 @@ class Feed(models.Model):
     budget = models.CharField(max_length=64, default="")  # wei in 24 hours; empty: unlimited
     state = models.CharField(max_length=6, choices=FeedState.choices, default=FeedState.ACTIVE)
     reason = models.CharField(max_length=1_000, default="")  # why it is paused or has ended
-    waits_for = models.CharField(max_length=1_000, default="")  # why a run that is due waits
-    next_attempt_at = models.DateTimeField(null=True)  # no run is submitted before
+    waits_for = models.CharField(max_length=1_000, default="")  # why its source is not read
+    next_attempt_at = models.DateTimeField(null=True)  # no run is due before, and no log is read
     created_at = models.DateTimeField()
     resumed_at = models.DateTimeField()  # last time; runs before do not count as failed
 
@@ -352,8 +351,8 @@ class Feed(models.Model):
         return dict(json.loads(self.request)["batch"].get("webhook") or {})
 
 
-class FeedRun(models.Model):
-    """A batch of a feed, or why it could not be submitted."""
+class FeedRun(FairlyQueued):
+    """A run of a feed: a batch that is to be submitted, that was, or why it was not."""
 
     id = models.CharField(max_length=26, primary_key=True)  # a ULID
     feed = models.ForeignKey(
@@ -363,9 +362,15 @@ class FeedRun(models.Model):
         db_index=False,  # the constraint below has an index
     )
     due = models.PositiveBigIntegerField()  # its block or Unix time; LOGS: that of the log
-    log_index = models.PositiveIntegerField(default=0)  # LOGS: within the block
-    value = models.CharField(max_length=64, default="")  # VALUE: the number that was read
-    submitted_at = models.DateTimeField()
+    # LOGS: the log's place in its block, the block that its batch is about, and until it is
+    # submitted the log's values by placeholder.
+    log_index = models.PositiveIntegerField(default=0)
+    block = models.PositiveBigIntegerField(null=True)
+    placeholders = models.JSONField(default=dict)
+    # VALUE: the number that was read, and the time of the block at which it was.
+    value = models.CharField(max_length=64, default="")
+    read_time = models.PositiveBigIntegerField(null=True)
+    submitted_at = models.DateTimeField(null=True)  # or refused; null: it waits
     batch = models.OneToOneField(Batch, models.CASCADE, null=True, related_name="feed_run")
     # Why there is no batch:
     error_code = models.CharField(max_length=60, default="")
@@ -375,10 +380,20 @@ class FeedRun(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(name="queries_feedrun_due", fields=["feed", "due", "log_index"])
         ]
-        indexes: ClassVar = [models.Index(name="queries_feedrun_newest", fields=["feed", "-id"])]
+        indexes: ClassVar = [
+            models.Index(name="queries_feedrun_newest", fields=["feed", "-id"]),
+            models.Index(
+                name="queries_feedrun_waiting",
+                fields=["feed", "id"],
+                condition=models.Q(submitted_at=None),
+            ),
+            models.Index(
+                FairlyQueued.order, "id", name="queries_feedrun_queue", condition=IS_QUEUED
+            ),
+        ]
 
     def __str__(self) -> str:
-        return f"{self.feed_id}, {self.due}"
+        return f"feed {self.feed_id}, run of {self.due}"
 
 
 class JobTransaction(models.Model):
@@ -675,8 +690,8 @@ class DailyCount(models.Model):
         ]
 
 
-class ChainRecord(models.Model):
-    """The state of a chain at the provers' last poll."""
+class ChainRecord(LeasedRow):
+    """The state of a chain at the provers' last poll. It is due when the chain is polled next."""
 
     chain = models.PositiveBigIntegerField(primary_key=True)
     polled_at = models.DateTimeField(null=True)  # last poll of its nodes, by any prover
@@ -701,6 +716,9 @@ class ChainRecord(models.Model):
     balance = models.CharField(max_length=64, default="")  # wei
     state_horizons = models.JSONField(default=dict)  # Unix times, by registry address
 
+    def __str__(self) -> str:
+        return f"the poll of chain {self.chain}"
+
 
 class LightClient(models.Model):
     """What is final on a chain with beacon nodes, checked by its sync committees."""
@@ -718,16 +736,16 @@ class LightClient(models.Model):
     fault = models.TextField(default="")  # a sentence: why they did not since then
 
 
-class RegistryRecord(models.Model):
-    """How long a beacon registry stays awake, as provers saw it. Of a route it is the last one."""
+class RegistryRecord(LeasedRow):
+    """How long a beacon registry stays awake, as provers saw it. Of a route it is the last one. It
+    waits for what keeps the update that is due from being sent, or for a fork that ends it.
+    """
 
     source = models.PositiveBigIntegerField()
     destination = models.PositiveBigIntegerField()
     address = models.CharField(max_length=42)  # checksummed
     # Within a period after it, it stops for good if it learns no more committees; null: not known.
     awake_until = models.DateTimeField(null=True)
-    # A sentence: why the update that is due was not sent, or which fork ends it.
-    fault = models.TextField(default="")
 
     class Meta:
         constraints: ClassVar = [

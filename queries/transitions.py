@@ -31,6 +31,7 @@ from queries.models import (
     BlockJob,
     Delivery,
     Feed,
+    FeedRun,
     Query,
     SentTransaction,
     WebhookPost,
@@ -332,10 +333,12 @@ def reopen_deliveries(row: SentTransaction) -> None:
     Delivery.objects.filter(transaction=row).update(due_at=shared_now())
 
 
+TIME_IS_OVER = "Its time is over."
+
+
 def pause_feed(feed: Feed, reason: str) -> None:
     """Pause a feed that cannot go on, and create its webhook."""
-    rows = Feed.objects.filter(pk=feed.pk)
-    _change_feeds(rows, FeedState.PAUSED, reason, waits_for="", next_attempt_at=None)
+    _pause(feed, reason)
     if feed.webhook:
         now = shared_now()
         WebhookPost.objects.create(
@@ -344,12 +347,20 @@ def pause_feed(feed: Feed, reason: str) -> None:
 
 
 def pause_feed_by_owner(feed: Feed) -> None:
-    _change_feeds(Feed.objects.filter(pk=feed.pk), FeedState.PAUSED, "Its owner paused it.")
+    _pause(feed, "Its owner paused it.")
+
+
+def _pause(feed: Feed, reason: str) -> None:
+    """Pause the feed, and keep its runs that wait until it is resumed."""
+    rows = Feed.objects.filter(pk=feed.pk)
+    _change_feeds(rows, FeedState.PAUSED, reason, waits_for="", next_attempt_at=None)
+    FeedRun.objects.filter(feed=feed, submitted_at=None).update(due_at=None)
 
 
 def resume_feed(feed: Feed) -> None:
-    rows = Feed.objects.filter(pk=feed.pk)
-    _change_feeds(rows, FeedState.ACTIVE, "", resumed_at=shared_now())
+    rows, now = Feed.objects.filter(pk=feed.pk), shared_now()
+    _change_feeds(rows, FeedState.ACTIVE, "", resumed_at=now)
+    FeedRun.objects.filter(feed=feed, submitted_at=None).update(due_at=now)
 
 
 def end_feeds(feeds: QuerySet[Feed], reason: str) -> None:

@@ -32,9 +32,9 @@ from queries.config.measured_costs import MEASUREMENTS, account_cost
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain
 from queries.config.routes_file import MAX_NAME_LENGTH
-from queries.engines import celery
+from queries.engines import PROVE, celery
 from queries.planning import on_request
-from queries.prover import loop
+from queries.prover.handlers import THREADS
 from queries.proving.packing import OSAKA
 from queries.schema.strict_json import MAX_DEPTH
 from queries.statuses import BatchStatus
@@ -164,7 +164,7 @@ FIGURES = {
         f" {BOUNDS.visitor_timeout:.0f} seconds for *Check it now* and wallets |",
     ),
     "explorer/docs/configuration.md": (
-        f"polls the database every {loop.POLL_SECONDS} seconds.",
+        f"polls the database every {THREADS[PROVE].poll_seconds} seconds.",
         f"looks for more every {celery.SWEEP_SECONDS:.0f} seconds.",
         f"At least {SECRET_KEY_MIN_LENGTH} random characters",
         f"At least {settings.MIN_TOKEN_LENGTH} random characters",

@@ -1,7 +1,5 @@
 """Records of chains and nodes as of the last poll, shared by the provers on one database."""
 
-from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 from django.db.models import Case, F, Q, Value, When
@@ -9,33 +7,8 @@ from django.db.models import Case, F, Q, Value, When
 from queries.chain.answers import ChainHead
 from queries.chain.errors import ChainError, RateLimitedError
 from queries.chain.registry_checks import HISTORY_WINDOW
-from queries.config.limits import Limits
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
-
-MIN_POLL_PAUSE = timedelta(seconds=1)
-
-
-def claim_poll(
-    chain_id: int, limits: Limits, is_expected: Callable[[ChainRecord], bool]
-) -> ChainRecord | None:
-    """Claim a poll that is due, or early if a block is expected that somebody waits for; a full
-    check is due too if `checked_at` equals `polled_at`.
-    """
-    now = shared_now()
-    poll = timedelta(seconds=limits.poll_interval)
-    check = timedelta(seconds=limits.check_interval)
-    record, _ = ChainRecord.objects.get_or_create(chain=chain_id)
-    last_poll = record.polled_at
-    if last_poll and now < last_poll + poll:
-        is_early = now >= last_poll + MIN_POLL_PAUSE and is_expected(record)
-        if not is_early:
-            return None
-    # The first check comes with the second poll, because a new prover works first.
-    last_check = record.checked_at or now - check + poll
-    record.polled_at, record.checked_at = now, now if now >= last_check + check else last_check
-    rows = ChainRecord.objects.filter(chain=chain_id, polled_at=last_poll)
-    return record if rows.update(polled_at=now, checked_at=record.checked_at) else None
 
 
 def record_head(chain_id: int, head: ChainHead) -> None:
@@ -49,7 +22,7 @@ def record_head(chain_id: int, head: ChainHead) -> None:
     }
     new_block_at = Case(When(number=head.number, then=F("new_block_at")), default=Value(now))
     if not ChainRecord.objects.filter(chain=chain_id).update(new_block_at=new_block_at, **columns):
-        row = ChainRecord(chain=chain_id, new_block_at=now, **columns)
+        row = ChainRecord(chain=chain_id, new_block_at=now, due_at=now, **columns)
         ChainRecord.objects.bulk_create([row], ignore_conflicts=True)
 
 

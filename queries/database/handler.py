@@ -72,12 +72,15 @@ class Handler(Generic[Row, Context]):
     # Rows that stay due although a pass has left nothing to do.
     stays_due: ClassVar[Q] = Q(pk__in=())
 
-    def rows(self, context: Context) -> QuerySet[Row]:
+    def prepare(self, routes: Routes) -> None:
+        """Create the rows that a worker with these routes needs. Called when it starts."""
+
+    def rows(self, context: WorkContext) -> QuerySet[Row]:
         """The rows that this worker can work on."""
         del context
         return self.model._default_manager.all()
 
-    def claim(self, context: Context) -> Lease[Row] | None:
+    def claim(self, context: WorkContext) -> Lease[Row] | None:
         return claim_one(self.rows(context))
 
     def work(self, lease: Lease[Row], context: Context) -> Outcome | None:

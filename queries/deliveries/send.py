@@ -6,7 +6,6 @@ pauses, and has failed once a quorum of nodes says that it is refused still.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import ClassVar
 
@@ -28,12 +27,7 @@ from queries.planning.dry_runs import GasEstimate
 from queries.planning.readers import ChainReaders
 from queries.schema.contract_calls import CallValueError, read_call
 from queries.statuses import OPEN_DELIVERIES, DeliveryState
-from queries.transactions.budget import (
-    DailyBudgetSpentError,
-    DeliveryGasSpentError,
-    FeeTooLowError,
-    price_calls,
-)
+from queries.transactions.budget import DailyBudgetSpentError, DeliveryGasSpentError, FeeTooLowError
 from queries.transactions.context import ProverContext
 from queries.transactions.costs import remaining_fees
 from queries.transactions.follow import follow
@@ -133,13 +127,8 @@ class _Pass:
             return self._refuse(
                 result, lambda: self.destination.ask_quorum(_refusal, sender, data) == result
             )
-        (data_fee,) = self.destination.data_fees([data])
-        estimate = GasEstimate(result, data_fee)
-        head, batch = self.destination.latest_head(), self.delivery.batch
-        (priced_call,) = price_calls(self.destination, head, {ProveCall(data): estimate}, {})
-        priced_call = replace(priced_call, shares={batch.pk: priced_call.max_cost})
         try:
-            self.lane.sign_and_send([], courier_address(), [priced_call], delivery=self.lease)
+            self.lane.send_call(courier_address(), ProveCall(data), result, delivery=self.lease)
         except DailyBudgetSpentError:
             return self._wait(WaitCode.DAILY_BUDGET_SPENT)
         except DeliveryGasSpentError:
@@ -152,10 +141,13 @@ class _Pass:
         except FeeTooLowError as error:
             if error.is_temporary:
                 return self._wait(WaitCode.FEE_RESERVED)
+            head, batch = self.destination.latest_head(), self.delivery.batch
             left = max(remaining_fees([batch])[batch.pk], 0)
+            (data_fee,) = self.destination.data_fees([data])
+            estimate = GasEstimate(result, data_fee)
+            cost = estimate.cost(self.destination.fees(head).next_block_fee)
             sentence = (
-                f"The delivery costs {priced_call.next_block_cost:,} wei, and {left:,} wei of the "
-                "batch's fee are left."
+                f"The delivery costs {cost:,} wei, and {left:,} wei of the batch's fee are left."
             )
 
             def is_dearer(node: ChainClient, _batch: str, amount: int) -> bool:

@@ -27,7 +27,7 @@ class DueRun:
     log_index: int = 0
     # Of a value: the number, and the time of the block at which it was read.
     value: int | None = None
-    head_time: int | None = None
+    read_time: int | None = None
     error: RefusalError | None = None  # why it has no batch
 
 

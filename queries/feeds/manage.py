@@ -19,7 +19,7 @@ from queries.database.durable import durable_transaction
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import DueRun, check_alone, check_run, scheduled_run
 from queries.feeds.budget import budget_shortage
-from queries.feeds.run import new_run, store_run
+from queries.feeds.runs import delete_waiting_runs, submitted_run, waiting_runs
 from queries.feeds.schedule import next_due
 from queries.feeds.triggers import batch_of, named_fact
 from queries.ids import is_ulid
@@ -232,14 +232,13 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
         if change.budget is not None:
             _check_budget(change.budget, int(batch_of(feed.request)["fee"]))
             feed.budget = f"{change.budget:064x}"
-            _stop_waiting(feed)
+            waiting_runs(feed).exclude(due_at=None).update(due_at=shared_now())
         is_paused = change.state == FeedState.PAUSED and feed.state == FeedState.ACTIVE
         is_resumed = change.state == FeedState.ACTIVE and feed.state == FeedState.PAUSED
-        if is_paused:
-            _stop_waiting(feed)
         if is_resumed and feed.trigger == Trigger.LOGS and feed.catch_up == CatchUp.LATEST:
             head = ChainRecord.objects.get(chain=feed.source)
             feed.due = max(feed.due, head.number + 1)
+            waiting_runs(feed).delete()
         feed.save()
         if is_paused:
             pause_feed_by_owner(feed)
@@ -247,12 +246,6 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
             resume_feed(feed)
         feed.refresh_from_db()
     return feed
-
-
-def _stop_waiting(feed: Feed) -> None:
-    """Have a run that waits be tried at once."""
-    if feed.waits_for:
-        feed.waits_for, feed.next_attempt_at = "", None
 
 
 def run_now(owner: Account, feed_id: str, routes: Routes) -> tuple[FeedRun, bool]:
@@ -270,13 +263,13 @@ def run_now(owner: Account, feed_id: str, routes: Routes) -> tuple[FeedRun, bool
         record = ChainRecord.objects.get(chain=feed.source)
         is_time = feed.trigger == Trigger.SECONDS
         due = record.timestamp - 1 if is_time else record.number
-        if earlier := feed.runs.filter(due=due).first():
+        if earlier := feed.runs.filter(due=due, submitted_at__isnull=False).first():
             return earlier, False
         if reason := budget_shortage(feed):
             raise RefusalError(FeedCode.FEED_NOT_RUNNABLE, reason, path="feed")
         run = scheduled_run(due, is_time=is_time)
-        row = new_run(feed, run, batch=store_run(feed, run, routes))
-        row.save(force_insert=True)
+        feed.runs.filter(due=due, submitted_at=None).delete()  # it is submitted now
+        row = submitted_run(feed, run, routes)
         if feed.trigger == Trigger.VALUE:
             feed.open_run = row
             feed.save()
@@ -288,7 +281,9 @@ def end_feed(owner: Account, feed_id: str) -> Feed:
     with transaction.atomic():
         feed = _locked_feed(owner, feed_id)
         if feed.state != FeedState.ENDED:
-            end_feeds(Feed.objects.filter(pk=feed.pk), "Its owner ended it.")
+            rows = Feed.objects.filter(pk=feed.pk)
+            end_feeds(rows, "Its owner ended it.")
+            delete_waiting_runs(rows)
             feed.refresh_from_db()
     return feed
 

@@ -25,11 +25,11 @@ log = logging.getLogger("tacitus.prover")
 MAX_FAILED_RUNS = 5  # in a row, until the feed is paused
 
 _deliveries = Delivery.objects.filter(batch=OuterRef("batch"))
-IS_OPEN = Q(batch__isnull=False) & (
+IS_OPEN = Q(submitted_at=None) | Q(batch__isnull=False) & (
     ~Q(batch__status__in=ENDED_STATUSES) | Exists(_deliveries.filter(state__in=OPEN_DELIVERIES))
 )
 HAS_FAILED = (
-    Q(batch=None)
+    Q(batch=None, submitted_at__isnull=False)
     | Q(batch__status=BatchStatus.REJECTED)
     | Exists(_deliveries.filter(state=DeliveryState.FAILED))
 )

@@ -1,8 +1,25 @@
-"""When a feed is due: at the multiples of its interval, in blocks of its source or in Unix time."""
+"""Feeds that run `every` so often: they are due at the multiples of their interval, in blocks of
+their source or in Unix time.
+"""
 
-from queries.models import Feed
+import math
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+
+from queries.database.clock import shared_now
+from queries.feeds.bodies import scheduled_run
+from queries.feeds.runs import NewRun, delete_excess_runs, insert_runs, replace_waiting_run
+from queries.models import ChainRecord, Feed
 from queries.schema.checked_batch import Selector
-from queries.statuses import Trigger
+from queries.statuses import CatchUp, FeedState, Trigger
+from queries.transitions import TIME_IS_OVER, end_feeds
+
+MAX_MISSED_RUNS = 100  # that a feed makes up for
+FEEDS_AT_ONCE = 100  # in a database transaction
 
 
 def next_due(position: int, interval: int) -> int:
@@ -17,3 +34,66 @@ def last_due(position: int, interval: int) -> int:
 
 def due_selector(feed: Feed, due: int) -> Selector:
     return Selector(due, is_time=feed.trigger == Trigger.SECONDS)
+
+
+def insert_scheduled_runs(record: ChainRecord) -> None:
+    """Insert the runs that the newest block of a source makes due.
+
+    A time is due when the source has a later block, so that the last one before it is known.
+    """
+    is_due = Q(trigger=Trigger.BLOCKS, due__lte=record.number)
+    is_due |= Q(trigger=Trigger.SECONDS, due__lt=record.timestamp)
+    feeds = Feed.objects.filter(is_due, state=FeedState.ACTIVE, source=record.chain)
+    ids = list(feeds.values_list("pk", flat=True))
+    for start in range(0, len(ids), FEEDS_AT_ONCE):
+        chunk = ids[start : start + FEEDS_AT_ONCE]
+        with transaction.atomic():
+            rows = feeds.filter(pk__in=chunk).order_by("pk").select_for_update(no_key=True)
+            _insert_runs(list(rows), record)
+
+
+def _insert_runs(feeds: Sequence[Feed], record: ChainRecord) -> None:
+    """However fast blocks come, a feed runs once in `FEED_SECONDS`, and twice while it makes up for
+    runs. That is so on average: otherwise a late poll would delay all later runs.
+    """
+    now, new_runs, ended = shared_now(), list[NewRun](), list[str]()
+    for feed in feeds:
+        dues = _missed_dues(feed, record)
+        if not dues:
+            ended.append(feed.pk)
+            continue
+        is_time = feed.trigger == Trigger.SECONDS
+        pause = timedelta(seconds=settings.FEED_SECONDS)
+        if feed.catch_up == CatchUp.ALL:
+            pause /= 2  # it skips none, so it is behind or waits for the next due anyway
+        for due in dues:
+            run = scheduled_run(due, is_time=is_time)
+            if feed.catch_up == CatchUp.LATEST and replace_waiting_run(feed, run):
+                continue
+            start = max(feed.next_attempt_at or now, now - pause)
+            new_runs.append(NewRun(feed, run, max(start, now)))
+            feed.next_attempt_at = start + pause
+        feed.due = dues[-1] + feed.interval
+        if is_time and feed.until and feed.due > feed.until.timestamp():
+            ended.append(feed.pk)
+    insert_runs(new_runs)
+    Feed.objects.bulk_update(feeds, ["due", "next_attempt_at"])
+    end_feeds(Feed.objects.filter(pk__in=ended), TIME_IS_OVER)
+    for feed in feeds:
+        if feed.catch_up == CatchUp.ALL:
+            delete_excess_runs(feed, MAX_MISSED_RUNS)
+
+
+def _missed_dues(feed: Feed, record: ChainRecord) -> Sequence[int]:
+    """The blocks or times to run, oldest first. Empty after the feed's end."""
+    until = feed.until.timestamp() if feed.until else math.inf
+    head, seconds_after = record.number, record.timestamp - until
+    if feed.trigger == Trigger.SECONDS:
+        head = int(min(record.timestamp - 1, until))
+    elif seconds_after > 0:
+        head -= math.ceil(seconds_after / (record.block_seconds or math.inf))  # about
+    if feed.due > head:
+        return ()
+    newest = max(feed.due, last_due(head, feed.interval))
+    missed = MAX_MISSED_RUNS if feed.catch_up == CatchUp.ALL else 1
+    return range(max(feed.due, newest - (missed - 1) * feed.interval), newest + 1, feed.interval)

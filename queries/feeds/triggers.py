@@ -9,6 +9,7 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 
 from accounts.wording import quote_text
+from queries.chain.logs import EventSource
 from queries.error_codes import FeedCode
 from queries.proving.block_items import Log
 from queries.schema.bodies import ADDRESS, SLOT, slot_word
@@ -18,7 +19,7 @@ from queries.schema.paths import WHOLE_BODY
 from queries.schema.placeholders import slot_name
 
 _VALUE = re.compile(rf"({ADDRESS})\.(BALANCE|NONCE|{SLOT.pattern})")
-_CACHED_FEEDS = 5_000  # they are read for each look at a chain
+_CACHED_FEEDS = 5_000  # they are read whenever a chain is
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,10 @@ class AwaitedLogs:
     address: str  # in lower case
     event: ContractEvent
     topics: tuple[frozenset[bytes] | None, ...]  # by position; None: any
+
+    @property
+    def source(self) -> EventSource:
+        return EventSource(self.address, self.event.topic)
 
     def matches(self, log: Log) -> bool:
         return (

@@ -1,4 +1,3 @@
-
 import django.db.models.deletion
 import django.db.models.functions.comparison
 import django.db.models.functions.text
@@ -29,6 +28,13 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ChainRecord',
             fields=[
+                ('lease_token', models.CharField(default='', editable=False, max_length=32)),
+                ('lease_until', models.DateTimeField(editable=False, null=True)),
+                ('due_at', models.DateTimeField(db_index=True, editable=False, null=True)),
+                ('waits_for', models.TextField(default='')),
+                ('wait_code', models.CharField(default='', max_length=40)),
+                ('failures', models.PositiveIntegerField(default=0)),
+                ('provable_since', models.DateTimeField(null=True)),
                 ('chain', models.PositiveBigIntegerField(primary_key=True, serialize=False)),
                 ('polled_at', models.DateTimeField(null=True)),
                 ('checked_at', models.DateTimeField(null=True)),
@@ -46,6 +52,9 @@ class Migration(migrations.Migration):
                 ('balance', models.CharField(default='', max_length=64)),
                 ('state_horizons', models.JSONField(default=dict)),
             ],
+            options={
+                'abstract': False,
+            },
         ),
         migrations.CreateModel(
             name='LightClient',
@@ -193,7 +202,6 @@ class Migration(migrations.Migration):
                 ('interval', models.PositiveBigIntegerField(default=1)),
                 ('due', models.PositiveBigIntegerField()),
                 ('last_value', models.CharField(default='', max_length=64)),
-                ('last_run_time', models.PositiveBigIntegerField(null=True)),
                 ('catch_up', models.CharField(choices=[('latest', 'Latest'), ('all', 'All')], max_length=6)),
                 ('until', models.DateTimeField(null=True)),
                 ('budget', models.CharField(default='', max_length=64)),
@@ -209,11 +217,22 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='FeedRun',
             fields=[
+                ('lease_token', models.CharField(default='', editable=False, max_length=32)),
+                ('lease_until', models.DateTimeField(editable=False, null=True)),
+                ('due_at', models.DateTimeField(db_index=True, editable=False, null=True)),
+                ('waits_for', models.TextField(default='')),
+                ('wait_code', models.CharField(default='', max_length=40)),
+                ('failures', models.PositiveIntegerField(default=0)),
+                ('provable_since', models.DateTimeField(null=True)),
+                ('turn', models.DateTimeField(default=django.utils.timezone.now)),
                 ('id', models.CharField(max_length=26, primary_key=True, serialize=False)),
                 ('due', models.PositiveBigIntegerField()),
                 ('log_index', models.PositiveIntegerField(default=0)),
+                ('block', models.PositiveBigIntegerField(null=True)),
+                ('placeholders', models.JSONField(default=dict)),
                 ('value', models.CharField(default='', max_length=64)),
-                ('submitted_at', models.DateTimeField()),
+                ('read_time', models.PositiveBigIntegerField(null=True)),
+                ('submitted_at', models.DateTimeField(null=True)),
                 ('error_code', models.CharField(default='', max_length=60)),
                 ('error_sentence', models.CharField(default='', max_length=1000)),
                 ('batch', models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='feed_run', to='queries.batch')),
@@ -268,11 +287,17 @@ class Migration(migrations.Migration):
             name='RegistryRecord',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('lease_token', models.CharField(default='', editable=False, max_length=32)),
+                ('lease_until', models.DateTimeField(editable=False, null=True)),
+                ('due_at', models.DateTimeField(db_index=True, editable=False, null=True)),
+                ('waits_for', models.TextField(default='')),
+                ('wait_code', models.CharField(default='', max_length=40)),
+                ('failures', models.PositiveIntegerField(default=0)),
+                ('provable_since', models.DateTimeField(null=True)),
                 ('source', models.PositiveBigIntegerField()),
                 ('destination', models.PositiveBigIntegerField()),
                 ('address', models.CharField(max_length=42)),
                 ('awake_until', models.DateTimeField(null=True)),
-                ('fault', models.TextField(default='')),
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('source', 'destination'), name='queries_registry_route')],
@@ -500,20 +525,28 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('fact', 'address_or_hash'), name='queries_mention_key'),
         ),
         migrations.AddIndex(
+            model_name='feedrun',
+            index=models.Index(fields=['feed', '-id'], name='queries_feedrun_newest'),
+        ),
+        migrations.AddIndex(
+            model_name='feedrun',
+            index=models.Index(condition=models.Q(('submitted_at', None)), fields=['feed', 'id'], name='queries_feedrun_waiting'),
+        ),
+        migrations.AddIndex(
+            model_name='feedrun',
+            index=models.Index(django.db.models.functions.comparison.Greatest('turn', 'due_at'), models.F('id'), condition=models.Q(('due_at__isnull', False)), name='queries_feedrun_queue'),
+        ),
+        migrations.AddConstraint(
+            model_name='feedrun',
+            constraint=models.UniqueConstraint(fields=('feed', 'due', 'log_index'), name='queries_feedrun_due'),
+        ),
+        migrations.AddIndex(
             model_name='feed',
             index=models.Index(fields=['owner', '-id'], name='queries_feed_owner'),
         ),
         migrations.AddIndex(
             model_name='feed',
             index=models.Index(fields=['state', 'source', 'trigger', 'due'], name='queries_feed_due'),
-        ),
-        migrations.AddIndex(
-            model_name='feedrun',
-            index=models.Index(fields=['feed', '-id'], name='queries_feedrun_newest'),
-        ),
-        migrations.AddConstraint(
-            model_name='feedrun',
-            constraint=models.UniqueConstraint(fields=('feed', 'due', 'log_index'), name='queries_feedrun_due'),
         ),
         migrations.AddIndex(
             model_name='proof',

@@ -5,21 +5,44 @@ engine and tasks of Celery read this table.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from queries.database.clock import shared_now
 from queries.database.handler import Handler, OnClaim, WorkContext
 from queries.database.leases import lease_free_condition
 from queries.deliveries.send import DeliveryHandler
-from queries.engines import POST, PROVE
+from queries.engines import POST, PROVE, WATCH
+from queries.feeds.runs import FeedRunHandler
 from queries.prover.batches import BatchHandler
+from queries.prover.chains import ChainHandler
 from queries.prover.jobs import JobHandler
+from queries.prover.upkeep import UpkeepHandler
 from queries.webhooks.posts import PostHandler
 
 # By task: each works on one due row of each kind, in this order.
 HANDLERS: Mapping[str, Sequence[Handler[Any, Any]]] = {
-    PROVE: (BatchHandler(), JobHandler(), DeliveryHandler()),
+    PROVE: (FeedRunHandler(), BatchHandler(), JobHandler(), DeliveryHandler()),
     POST: (PostHandler(),),
+    WATCH: (ChainHandler(), UpkeepHandler()),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """The threads of the embedded engine that do what a task of Celery does. One of them polls the
+    database at a time.
+    """
+
+    name: str
+    count: int | None  # None: as many as PROVER_THREADS
+    poll_seconds: float  # or when something is due, or another thread has done something
+
+
+THREADS: Mapping[str, Threads] = {
+    PROVE: Threads("prover", None, 0.1),
+    POST: Threads("webhooks", 4, 1.0),  # of their own, because receivers may be slow
+    WATCH: Threads("watch", 1, 0.5),
 }
 
 

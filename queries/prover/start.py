@@ -11,6 +11,7 @@ from accounts.database_state import require_schema
 from queries.chain.signer import open_signer
 from queries.config.routes import Routes, read_routes
 from queries.database.chain_records import measure_again
+from queries.prover.handlers import HANDLERS
 from queries.transactions.context import ProverContext
 from queries.webhooks.post import MAX_DELIVERY_SECONDS
 
@@ -44,4 +45,7 @@ def start_prover() -> Callable[[], ProverContext]:
     signer = open_signer(settings.SIGNER_KEY, settings.SIGNER_KEYSTORE, settings.SIGNER_PASSWORD)
     sys.setswitchinterval(SWITCH_SECONDS)
     measure_again()
+    for handlers in HANDLERS.values():
+        for handler in handlers:
+            handler.prepare(routes)
     return partial(ProverContext, routes, signer=signer, block_waits={})

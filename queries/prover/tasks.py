@@ -25,7 +25,6 @@ from queries.planning.readers import ChainReaders
 from queries.prover.handlers import HANDLERS, seconds_until_due, work_once
 from queries.prover.loop import log_errors
 from queries.prover.start import prover_routes, start_prover
-from queries.prover.watch import Watch
 from queries.transactions.context import ProverContext
 
 # Seconds. Tasks end soon, so that a worker can stop and all kinds of tasks get their turn.
@@ -66,8 +65,7 @@ def post_by_former_name() -> None:
 
 @app.task(name=WATCH)  # type: ignore[untyped-decorator]
 def watch() -> None:
-    with log_errors():
-        Watch(_context()).poll_once()
+    _work(WATCH, _context())
 
 
 def _context() -> ProverContext:

@@ -20,13 +20,13 @@ _FEED_COLUMNS = (
 )  # fmt: skip
 _NEWEST_RUNS = """
     SELECT * FROM (
-        SELECT id, batch_id, error_code FROM queries_feedrun
+        SELECT id, batch_id, error_code, due, waits_for FROM queries_feedrun
         WHERE feed_id = %s ORDER BY id DESC LIMIT %s
     ) AS newest
 """
 _RUN_STATES = """
-    SELECT runs.id, runs.error_code, batch.status, batch.spent, delivery.state, delivery.refusals,
-        delivery.transaction_id, delivery.wait_code
+    SELECT runs.id, runs.error_code, runs.due, runs.waits_for, batch.status, batch.spent,
+        delivery.state, delivery.refusals, delivery.transaction_id, delivery.wait_code
     FROM ({}) AS runs
     LEFT JOIN queries_batch AS batch ON batch.id = runs.batch_id
     LEFT JOIN queries_delivery AS delivery ON delivery.batch_id = runs.batch_id

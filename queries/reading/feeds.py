@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models.fields.json import KT
+from django.utils import timezone
 
 from accounts.http.errors import RefusalError
 from accounts.models import Account
@@ -81,8 +82,8 @@ def find_feed(owner: Account, feed_id: str) -> Feed | None:
 
 
 def run_page(feed: Feed, *, cursor: Cursor | None, limit: int) -> Page[FeedRunView]:
-    """A page of the feed's runs, newest first."""
-    runs = FeedRun.objects.filter(feed=feed).select_related("batch")
+    """A page of the feed's runs that were submitted or refused, newest first."""
+    runs = FeedRun.objects.filter(feed=feed, submitted_at__isnull=False).select_related("batch")
     page = read_page(runs, ("id",), cursor, limit)
     states = defaultdict[str, list[DeliveryState]](list)
     rows = Delivery.objects.filter(batch__in=[run.batch_id for run in page.rows if run.batch_id])
@@ -101,7 +102,7 @@ def _run_view(feed: Feed, run: FeedRun, deliveries: Sequence[DeliveryState]) -> 
     return FeedRunView(
         selector=due_selector(feed, run.due),
         log_index=run.log_index if feed.trigger == Trigger.LOGS else None,
-        submitted_at=run.submitted_at,
+        submitted_at=run.submitted_at or timezone.now(),
         batch=run.batch_id,
         status=BatchStatus(run.batch.status) if run.batch else None,
         deliveries=deliveries,
@@ -114,16 +115,17 @@ def feed_view(row: Feed) -> FeedView:
     batch = request["batch"]
     if "webhook" in batch:
         batch["webhook"] = {"url": batch["webhook"]["url"]}
+    waiting = row.runs.filter(submitted_at=None).order_by("id").first()
     has_next = row.trigger != Trigger.LOGS and row.state != FeedState.ENDED
     return FeedView(
         id=row.pk,
         state=FeedState(row.state),
         reason=row.reason,
-        waits_for=row.waits_for,
+        waits_for=(waiting.waits_for if waiting else "") or row.waits_for,
         failure=newest_failures(row).sentence if row.state == FeedState.ACTIVE else "",
         source=row.source,
         trigger={name: request[name] for name in ("every", "on", "when") if name in request},
-        next=due_selector(row, row.due) if has_next else None,
+        next=due_selector(row, waiting.due if waiting else row.due) if has_next else None,
         last_value=int(row.last_value, 16) if row.last_value else None,
         catch_up=CatchUp(row.catch_up),
         until=row.until,

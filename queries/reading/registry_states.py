@@ -42,7 +42,8 @@ def registry_states(registries: Collection[Registry]) -> list[RegistryState]:
     for registry in beacon:
         row = by_key.get((registry.source, registry.destination, registry.address))
         head = heads.get(registry.destination)
-        if row and head and head.recorded_at:
+        is_known = row and (row.awake_until or row.waits_for)  # otherwise it was not read yet
+        if row and is_known and head and head.recorded_at:
             now = datetime.fromtimestamp(head.timestamp, UTC)
-            states.append(RegistryState(registry, row.awake_until, row.fault, now))
+            states.append(RegistryState(registry, row.awake_until, row.waits_for, now))
     return states

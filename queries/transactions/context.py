@@ -1,6 +1,7 @@
 """The chains, the signer and the caches of a prover's thread."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -26,6 +27,7 @@ class ProverContext(ChainReaders):
     # By job: the destination's latest block, and since when the job waits for the next one. All
     # threads of a process share it, because any of them may take the job next.
     block_waits: dict[int, tuple[bytes, float]] = field(default_factory=dict)
+    is_stopped: Callable[[], bool] = lambda: False  # then long work ends early
     stored_heads: dict[int, ChainHead] = field(default_factory=dict)  # by chain, the last one
 
     @property

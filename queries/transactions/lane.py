@@ -11,7 +11,7 @@ two provers with one key would outbid each other up to the maximum gas price.
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from django.db import IntegrityError
@@ -46,6 +46,7 @@ from queries.models import (
     Share,
 )
 from queries.planning.calls import Piece, ProveCall
+from queries.planning.dry_runs import GasEstimate
 from queries.proving.facts import FactKind
 from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import (
@@ -53,6 +54,7 @@ from queries.transactions.budget import (
     check_delivery_gas,
     check_fees,
     cut_at_daily_budget,
+    price_calls,
 )
 from queries.transactions.costs import close_and_charge, lock_batches, lock_costs
 from queries.transitions import mark_delivery_sent
@@ -163,6 +165,27 @@ class Lane:
                     refusal,
                 )
         return [priced_call.call for priced_call in priced_calls]
+
+    def send_call(
+        self,
+        to: str,
+        call: ProveCall,
+        gas: int,
+        *,
+        is_obsolete: Callable[[], bool] | None = None,
+        delivery: Lease[Delivery] | None = None,
+    ) -> None:
+        """Sign and send a call that proves nothing and needs this gas; of a delivery, its batch
+        pays. Raises as `sign_and_send`.
+        """
+        (data_fee,) = self.destination.data_fees([call.data])
+        estimates = {call: GasEstimate(gas, data_fee)}
+        (priced_call,) = price_calls(
+            self.destination, self.destination.latest_head(), estimates, {}
+        )
+        if delivery:
+            priced_call = replace(priced_call, shares={delivery.row.batch_id: priced_call.max_cost})
+        self.sign_and_send([], to, [priced_call], is_obsolete, delivery)
 
     def _cut_at_daily_limits(
         self,

@@ -211,7 +211,7 @@ def _stay_awake(left: timedelta | None, fault: str = "") -> None:
         destination=OPTIMISM,
         address=BEACON.address,
         awake_until=None if left is None else now + left,
-        fault=fault,
+        waits_for=fault,
     )
 
 

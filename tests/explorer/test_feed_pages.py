@@ -12,7 +12,6 @@ from django.test import Client
 
 from queries.database.clock import shared_now
 from queries.feeds.outcomes import MAX_FAILED_RUNS
-from queries.feeds.run import submit_due_runs
 from queries.models import Batch, ChainRecord, Feed, FeedRun
 from queries.statuses import BatchStatus, DeliveryState, FeedState
 from tests.explorer.batch_form import check, field_error, send, signed_in
@@ -28,13 +27,13 @@ from tests.explorer.stored_batches import (
 from tests.queries.api.served_api import (
     HERE,
     OTHER_WALLET,
-    ROUTES,
     SEPOLIA,
     WALLET,
     made_feed,
     make_key,
     record_head,
 )
+from tests.queries.feeds.running import submit_due_runs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -68,8 +67,7 @@ def run(feed: str, count: int = 1) -> list[str]:
     """Submit so many runs, as the chain grows; return their batches' ids."""
     for _ in range(count):
         ChainRecord.objects.update(number=Feed.objects.get(pk=feed).due)
-        Feed.objects.update(next_attempt_at=None)  # as if a minute had passed
-        submit_due_runs(ROUTES, [SEPOLIA])
+        submit_due_runs()
     runs = FeedRun.objects.filter(feed=feed).order_by("-due")[:count]
     return [row.batch_id or "" for row in runs][::-1]
 

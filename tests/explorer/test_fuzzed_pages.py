@@ -23,7 +23,6 @@ from accounts.models import Account
 from explorer.demo.local_node import LocalNode
 from explorer.pages.live import STOP_POLLING
 from queries.config.routes import Routes
-from queries.feeds.run import submit_due_runs
 from queries.models import Feed, FeedRun, Query, SentTransaction
 from queries.prover.batches import BLOCK_UNNAMED
 from queries.schema.bodies import NAMED_BLOCK
@@ -32,6 +31,7 @@ from queries.transitions import Failure, reject
 from tests.explorer.addresses import routes
 from tests.explorer.proven_facts import HOLDER, SLOT, proven_batch
 from tests.queries.api.served_api import ROUTES, SEPOLIA, WALLET, made_feed, record_head, submitted
+from tests.queries.feeds.running import submit_due_runs
 from tests.queries.prover.service import CHAIN_ID, running_service
 from tests.queries.schema.example_batches import LEGACY
 from tests.queries.tries.fuzzing import CASES, SEED
@@ -264,7 +264,7 @@ def _feed_with_a_run(key: str) -> str:
     record_head(SEPOLIA, number=5_186_021, timestamp=int(time.time()))
     feed = made_feed(key, {"every": "1 hour", "batch": NAMED_BLOCK_BATCH})
     Feed.objects.update(due=F("due") - 3_600)
-    submit_due_runs(ROUTES, [SEPOLIA])
+    submit_due_runs()
     assert FeedRun.objects.exists()
     return feed
 

@@ -12,7 +12,6 @@ from django.utils import timezone
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 from pytest_django.live_server_helper import LiveServer
 
-from queries.feeds.run import submit_due_runs
 from queries.models import Batch, ChainRecord, Feed, FeedRun, NodeRecord, WebhookPost
 from queries.schema.feed_bodies import DUE_BLOCK
 from queries.statuses import BatchStatus, DeliveryState, StepName
@@ -38,6 +37,7 @@ from tests.queries.api.served_api import (
     make_key,
     record_head,
 )
+from tests.queries.feeds.running import submit_due_runs
 
 pytestmark = [
     pytest.mark.browser,
@@ -424,7 +424,7 @@ def test_feeds_and_their_runs_refresh_themselves(own_page: Page, live_server: Li
 def _run(feed: str) -> None:
     due = Feed.objects.get(pk=feed).due
     ChainRecord.objects.filter(chain=SEPOLIA).update(number=due, final_number=due)
-    submit_due_runs(ROUTES, [SEPOLIA])
+    submit_due_runs()
 
 
 def test_status_routes_accounts_registries_and_webhooks_refresh_themselves(

@@ -8,7 +8,6 @@ from pytest_django.live_server_helper import LiveServer
 
 from explorer.guides.render import GUIDES
 from queries.database import statistics
-from queries.feeds.run import submit_due_runs
 from queries.models import Batch, BlockJob, ChainRecord, FeedRun, SentTransaction
 from queries.schema.feed_bodies import DUE_BLOCK
 from queries.statuses import BatchStatus
@@ -17,6 +16,7 @@ from tests.browser import assert_fits
 from tests.explorer.stored_batches import ADDRESS, BLOCK, prove, submit_accounts, submit_balances
 from tests.queries.api.batch_states import HASHES, send_transaction, set_status
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, made_feed, make_key, record_head
+from tests.queries.feeds.running import submit_due_runs
 
 pytestmark = [
     pytest.mark.browser,
@@ -88,7 +88,7 @@ def _feed_with_runs() -> str:
     feed = made_feed(make_key(), {"every": "5 blocks", "batch": batch})
     for number in (79, 84):
         ChainRecord.objects.update(number=BLOCK + number)
-        submit_due_runs(ROUTES, [SEPOLIA])
+        submit_due_runs()
         prove(FeedRun.objects.order_by("-due").values_list("batch", flat=True)[0])
     return feed
 

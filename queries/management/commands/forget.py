@@ -15,6 +15,7 @@ from accounts.sign_in.attempts import wallet_subject
 from accounts.wallets import Wallet, wallet_address, wallet_chain_id
 from accounts.wording import format_count
 from queries.database.clock import shared_now
+from queries.feeds.runs import delete_waiting_runs
 from queries.intake.cancel import cancel
 from queries.management.base import OperatorCommand
 from queries.management.commands.prune import CHUNK_BATCHES, deletable_batches, delete_in_chunks
@@ -54,7 +55,9 @@ def _delete_account(account: Account) -> None:
     """Delete everything that can be deleted now; the account itself comes last."""
     # First, and by a statement that waits for the provers that work on them: else they pause the
     # feeds of a disabled account, and store a webhook while the feed is deleted.
-    end_feeds(Feed.objects.filter(owner=account), "The operator has deleted the account.")
+    feeds = Feed.objects.filter(owner=account)
+    end_feeds(feeds, "The operator has deleted the account.")
+    delete_waiting_runs(feeds)
     Account.objects.filter(pk=account.pk).update(is_active=False)
     subjects = [manage.usage_subject(key) for key in account.keys.all()]
     if account.wallet:
@@ -69,7 +72,7 @@ def _delete_account(account: Account) -> None:
         with suppress(RefusalError):  # it has a signed transaction, or has just ended
             cancel(account, batch.pk)
     delete_in_chunks(WebhookPost.objects.filter(owner=account))
-    Feed.objects.filter(owner=account).delete()
+    feeds.delete()
     delete_in_chunks(deletable_batches(shared_now()).filter(owner=account), CHUNK_BATCHES)
     with suppress(ProtectedError):  # it still has batches
         account.delete()

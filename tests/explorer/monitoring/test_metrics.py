@@ -132,7 +132,7 @@ def test_a_registry_that_misses_its_update_raises_an_alert(monkeypatch: pytest.M
     row.save()
     awake, needed = values()
     assert 0 < awake < needed
-    row.awake_until = None  # no beacon node has shown the checkpoint
+    row.awake_until, row.waits_for = None, "No beacon node has shown the checkpoint."
     row.save()
     awake, needed = values()
     assert awake == 0 < needed

@@ -6,11 +6,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from queries.feeds.run import submit_due_runs
-from queries.models import Batch, ChainRecord, Feed
+from queries.models import Batch, ChainRecord
 from tests.queries.api.served_api import (
     HERE,
-    ROUTES,
     SEPOLIA,
     WALLET,
     ask,
@@ -18,6 +16,7 @@ from tests.queries.api.served_api import (
     make_key,
     record_head,
 )
+from tests.queries.feeds.running import submit_due_runs
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
 HEAD, EVERY, FEE = 1_000, 100, 10
@@ -32,13 +31,11 @@ def test_an_open_run_counts_after_a_day() -> None:
     feed = made_feed(key := make_key(), content)
     for runs in (1, 2):
         ChainRecord.objects.update(number=HEAD + runs * EVERY)
-        Feed.objects.update(next_attempt_at=None)  # as if a minute had passed
-        submit_due_runs(ROUTES, [SEPOLIA])
+        submit_due_runs()
         Batch.objects.update(submitted_at=timezone.now() - timedelta(hours=25))
     details = ask(key, f"/feeds/{feed}").json()
     assert len(details["runs"]) == 1
     assert f"have spent or reserve {FEE} wei" in details["waitsFor"]
     Batch.objects.update(status="DONE", spent=f"{FEE:064x}")
-    Feed.objects.update(next_attempt_at=None)
-    submit_due_runs(ROUTES, [SEPOLIA])
+    submit_due_runs()
     assert len(ask(key, f"/feeds/{feed}").json()["runs"]) == 2

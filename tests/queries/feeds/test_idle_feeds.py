@@ -17,12 +17,12 @@ from accounts.wallets import Wallet
 from explorer.demo.local_node import LocalNode
 from queries.chain.client import ChainClient
 from queries.config.limits import Limits
-from queries.feeds.look import look_for_feeds
-from queries.feeds.run import submit_due_runs
+from queries.feeds.follow import follow_source
+from queries.feeds.schedule import insert_scheduled_runs
 from queries.ids import is_ulid
 from queries.models import ChainRecord, Feed
 from queries.statuses import CatchUp, FeedState, Trigger
-from tests.queries.api.served_api import OPTIMISM, ROUTES, SEPOLIA, WALLET, record_head
+from tests.queries.api.served_api import SEPOLIA, WALLET, record_head
 from tests.queries.prover.service import CHAIN_ID
 from tests.rigs.faulty_node import Relay, chain_with_nodes
 
@@ -58,9 +58,9 @@ def test_a_poll_reads_a_thousand_idle_feeds_with_one_query(
 ) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    poll = django_assert_num_queries(1 if connection.vendor == "sqlite" else 2)  # with the clock
-    with poll as queries:
-        submit_due_runs(ROUTES, [SEPOLIA, OPTIMISM])
+    record = ChainRecord.objects.get(chain=SEPOLIA)
+    with django_assert_num_queries(1) as queries:
+        insert_scheduled_runs(record)
     sql = queries.captured_queries[-1]["sql"]
     explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
     with connection.cursor() as cursor:
@@ -93,7 +93,7 @@ def test_a_minute_of_a_thousand_idle_feeds(shared_node: LocalNode) -> None:
         kind, request = trigger(number)
         row = Feed(
             id=f"01J2VM6JSA6VKKZ0ENWGZ{number:05}", owner=owner, source=source, trigger=kind,
-            request=json.dumps(request), due=head, last_value=f"{0:064x}", last_run_time=0,
+            request=json.dumps(request), due=head, last_value=f"{0:064x}",
             catch_up=CatchUp.LATEST, created_at=now, resumed_at=now,
         )  # fmt: skip
         rows.append(row)
@@ -102,12 +102,12 @@ def test_a_minute_of_a_thousand_idle_feeds(shared_node: LocalNode) -> None:
     with closing(Relay(shared_node.url)) as node:
         client = ChainClient(chain_with_nodes(node.url, chain_id=source, limits=limits))
         for head_now in (head, head + 1):  # at first, all requests are parsed
-            Feed.objects.filter(source=source).update(due=head)
+            Feed.objects.filter(source=source).update(due=head, next_attempt_at=None)
             ChainRecord.objects.filter(chain=source).update(number=head_now, feeds_read_at=None)
             node.log.requests.clear()
             start = time.thread_time()
             for _ in range(3):  # polls of a minute
-                look_for_feeds(client, ROUTES)
+                follow_source(client)
             used = time.thread_time() - start
         client.close()
     requests = [sorted(set(methods)) for methods in node.log.requests]

@@ -25,9 +25,9 @@ from queries.config.registries import FACTORY, SALT, Registry, RegistryKind, ver
 from queries.config.routes import Chain, NodeAddress, Routes
 from queries.contracts.abi import load_artifact
 from queries.database.clock import shared_now
-from queries.engines import POST, PROVE
-from queries.models import Batch, BlockJob, WebhookPost
-from queries.prover.handlers import seconds_until_due, work_once
+from queries.engines import POST, PROVE, WATCH
+from queries.models import Batch, BlockJob, ChainRecord, WebhookPost
+from queries.prover.handlers import HANDLERS, seconds_until_due, work_once
 from queries.schema.batch_checks import BatchLimits
 from queries.transactions.context import ProverContext
 from tests.rigs.deployed_contracts import CHAIN_ID, ETHER, HOLDER, HORIZON_WORD, SIGNER_KEY
@@ -176,6 +176,15 @@ class Service:
 
     def head(self) -> int:
         return int(self.node.rpc.ask("eth_blockNumber"), 16)
+
+
+def poll(context: ProverContext) -> None:
+    """Poll all chains of the prover, as if they were due."""
+    for handler in HANDLERS[WATCH]:
+        handler.prepare(context.routes)
+    ChainRecord.objects.update(due_at=shared_now())
+    while work_once(WATCH, context):
+        pass
 
 
 def post_all(service: Service) -> None:

@@ -15,10 +15,10 @@ from django.db import connection
 from explorer.demo.local_node import LocalNode
 from queries.database.clock import shared_now
 from queries.engines import PROVE
+from queries.feeds.runs import FeedRunHandler
 from queries.models import Batch, BlockJob, ChainRecord, Feed, FeedRun, SentTransaction
 from queries.prover.handlers import work_once
-from queries.prover.watch import Watch
-from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, running_service
+from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, poll, running_service
 from tests.rigs.service import request
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
@@ -119,6 +119,8 @@ def test_a_prover_that_dies_before_any_write_submits_each_run_of_a_feed_once(
             with suppress(Killed):
                 _poll(service, death)
             assert not connection.in_atomic_block
+            for model in (ChainRecord, FeedRun):
+                model.objects.exclude(lease_until=None).update(lease_until=shared_now())
             _poll(service)
             if not death.has_killed:
                 break
@@ -130,7 +132,10 @@ def test_a_prover_that_dies_before_any_write_submits_each_run_of_a_feed_once(
 
 
 def _poll(service: Service, death: Death | None = None) -> None:
-    ChainRecord.objects.update(polled_at=None)
     Feed.objects.update(next_attempt_at=None)  # a feed runs once in FEED_SECONDS
     with connection.execute_wrapper(death) if death else nullcontext():
-        Watch(service.context()).poll_once()
+        poll(service.context())
+    FeedRun.objects.exclude(due_at=None).update(due_at=shared_now())
+    with connection.execute_wrapper(death) if death else nullcontext():
+        while FeedRunHandler().work_once(service.context()):
+            pass

@@ -24,11 +24,11 @@ def _running_loop(
     monkeypatch: pytest.MonkeyPatch, work: Callable[..., bool], deliver: Callable[..., bool]
 ) -> Iterator[None]:
     work_of_task = {PROVE: work, POST: deliver}
-    monkeypatch.setattr(loop, "work_once", lambda task, *_: work_of_task[task]())
+    monkeypatch.setattr(loop, "work_once", lambda task, *_: work_of_task.get(task, bool)())
     monkeypatch.setattr(loop, "seconds_until_due", lambda *_, **__: 0.0)
     monkeypatch.setattr(loop, "PAUSE_AFTER_ERROR", 0.01)
     alarm = Alarm()
-    threads = loop.run(lambda: ProverContext(Routes({}), Signer(SIGNER_KEY)), 1, alarm, 0.01)
+    threads = loop.run(lambda: ProverContext(Routes({}), Signer(SIGNER_KEY)), 1, alarm)
     try:
         yield
     finally:

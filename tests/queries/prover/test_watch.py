@@ -17,7 +17,6 @@ from queries.config.routes import Routes
 from queries.database.chain_records import measure_again
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
-from queries.prover.watch import Watch
 from queries.transactions.context import ProverContext
 from tests.explorer.monitoring.exposition import Samples, metric_samples
 from tests.explorer.page_text import visible_text
@@ -27,6 +26,7 @@ from tests.queries.prover.service import (
     HOLDER,
     SIGNER_KEY,
     Service,
+    poll,
     running_service,
 )
 from tests.rigs.deployed_contracts import day_old_genesis
@@ -47,14 +47,14 @@ MINED_AT_ONCE = 100  # within a request's time-out
 NO_NODE = "http://127.0.0.1:1/hunter2"
 
 
-def _watch(routes: Routes) -> Watch:
-    """The watch of a prover that starts now; others have checked all chains before."""
+def _new_prover(routes: Routes) -> ProverContext:
+    """A prover that starts now; others have checked all chains before."""
     for chain in routes.chains:
         long_ago = shared_now() - timedelta(days=1)
         old = {"polled_at": long_ago, "checked_at": long_ago}
         ChainRecord.objects.get_or_create(chain=chain, defaults=old)
     measure_again()
-    return Watch(ProverContext(routes, Signer(SIGNER_KEY)))
+    return ProverContext(routes, Signer(SIGNER_KEY))
 
 
 def _samples(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
@@ -73,7 +73,7 @@ def test_metrics_show_nodes_and_funds(service: Service, monkeypatch: pytest.Monk
     service.mine(20)
     routes = service.with_nodes(NO_NODE, service.node.url).routes
     assert metric_samples().keys().isdisjoint({"tacitus_node_up", "tacitus_signer_balance_wei"})
-    _watch(routes).poll_once()
+    poll(_new_prover(routes))
     samples = _samples(monkeypatch, routes)
     assert samples["tacitus_node_up"] == {(CHAIN, "1"): 0, (CHAIN, "2"): 1}
     assert samples["tacitus_node_head_number"] == {(CHAIN, "2"): service.head()}
@@ -92,12 +92,12 @@ def test_metrics_show_nodes_and_funds(service: Service, monkeypatch: pytest.Monk
 
 
 def test_a_poll_notes_when_a_chain_has_made_a_block(service: Service) -> None:
-    watch = _watch(service.routes)
+    prover = _new_prover(service.routes)
     times = []
     for blocks in (1, 0, 0, 1):
         service.mine(blocks)
         _let_time_pass()
-        watch.poll_once()
+        poll(prover)
         times.append(ChainRecord.objects.get(chain=CHAIN_ID).new_block_at or shared_now())
     assert times[0] == times[1] == times[2] < times[3]
 
@@ -123,20 +123,20 @@ def test_the_proof_window_is_measured_again_for_another_node(
 
     def measured_window() -> float:
         _let_time_pass()
-        watch.poll_once()
+        poll(prover)
         (blocks,) = _samples(monkeypatch, routes)["tacitus_node_proof_window_blocks"].values()
         return blocks
 
     routes = service.with_nodes(service.node.url).routes
-    watch = _watch(routes)
+    prover = _new_prover(routes)
     full_window = measured_window()
     with relay(service.node.url, prune, first=hang_up_if_down) as address:
         routes = service.with_nodes(address).routes
-        watch = _watch(routes)
+        prover = _new_prover(routes)
         assert measured_window() == window < full_window
         is_down = True
         _let_time_pass()
-        watch.poll_once()
+        poll(prover)
         is_down, window = False, 3
         time.sleep(1.5)  # its cool-down
         assert measured_window() == window
@@ -161,7 +161,7 @@ def test_the_proof_window_of_a_young_chain_is_all_its_blocks() -> None:
 
     def shown_window() -> str:
         _let_time_pass()
-        watch.poll_once()
+        poll(prover)
         page = service.client.get("/explorer/routes").content.decode()
         windows = re.findall(r"all blocks|no block|the last [\d,]+ blocks?(?: or more)?", page)
         (shown,) = set(windows)
@@ -173,7 +173,7 @@ def test_the_proof_window_of_a_young_chain_is_all_its_blocks() -> None:
         relay(node.url, change) as address,
     ):
         service.mine(40)
-        watch = _watch(service.with_nodes(address).routes)
+        prover = _new_prover(service.with_nodes(address).routes)
         assert (shown_window(), proofs) == ("all blocks", 1)
         service.mine(20)
         assert (shown_window(), proofs) == ("all blocks", 1)  # not measured again
@@ -208,22 +208,22 @@ def test_old_times_are_estimated_although_the_chain_changed_its_block_time() -> 
         running_service(node) as service,
         relay(node.url, drop) as address,
     ):
-        watch = _watch(service.with_nodes(address).routes)
+        prover = _new_prover(service.with_nodes(address).routes)
         for last, seconds in ((512, 60), (700, 5), (800, 5)):
             while missing := last - service.head():
                 node.rpc.ask("anvil_mine", hex(min(missing, MINED_AT_ONCE)), hex(seconds))
             _let_time_pass()
-            watch.poll_once()
+            poll(prover)
         for number in (50, 300, 500, 600, 750):
             assert abs(estimated_block(number) - number) < 10, number
 
 
 def test_a_block_beyond_the_head_is_expected_after_the_chains_block_time(service: Service) -> None:
-    watch = _watch(service.routes)
-    watch.poll_once()
+    prover = _new_prover(service.routes)
+    poll(prover)
     service.mine(10)  # every two seconds
     _let_time_pass()
-    watch.poll_once()
+    poll(prover)
     head = service.head()
     query = {str(CHAIN_ID): {f"block:{head + 330}": {"header": ["TIMESTAMP"]}}}
     for answer in (service.ask(query), service.estimate(query)):
@@ -247,7 +247,7 @@ def test_metrics_show_how_far_a_node_is_behind(
 
     with relay(service.node.url, lag_by_ten) as address:
         routes = service.with_nodes(service.node.url, address).routes
-        _watch(routes).poll_once()
+        poll(_new_prover(routes))
     lags = _samples(monkeypatch, routes)["tacitus_node_lag_blocks"]
     assert lags == {(CHAIN, "1"): 0, (CHAIN, "2"): 10}
 
@@ -255,9 +255,9 @@ def test_metrics_show_how_far_a_node_is_behind(
 def test_metrics_leave_out_nodes_that_are_no_longer_configured(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _watch(service.with_nodes(service.node.url, service.node.url).routes).poll_once()
+    poll(_new_prover(service.with_nodes(service.node.url, service.node.url).routes))
     _let_time_pass()
     fewer = service.with_nodes(service.node.url).routes
-    _watch(fewer).poll_once()
+    poll(_new_prover(fewer))
     assert set(_samples(monkeypatch, fewer)["tacitus_node_up"]) == {(CHAIN, "1")}
     assert "tacitus_node_up" not in _samples(monkeypatch, Routes({}))

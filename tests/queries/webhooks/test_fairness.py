@@ -15,9 +15,11 @@ from accounts.wallets import Wallet
 from queries.chain.signer import Signer
 from queries.config.routes import Routes
 from queries.database.clock import shared_now
+from queries.engines import POST
 from queries.engines.alarm import Alarm
 from queries.models import Batch, WebhookPost
 from queries.prover import loop
+from queries.prover.handlers import THREADS
 from queries.statuses import BatchStatus
 from queries.transactions.context import ProverContext
 from queries.webhooks.posts import PostHandler, claim_post, make_attempt
@@ -28,6 +30,7 @@ from tests.rigs.service import wait_until
 from tests.rigs.slow_receivers import SLOW_RECEIVERS, slow_receiver
 
 pytestmark = pytest.mark.django_db(transaction=True)
+WEBHOOK_THREADS = THREADS[POST].count or 0
 
 
 @pytest.fixture
@@ -145,11 +148,9 @@ def test_after_a_failure_an_accounts_webhooks_wait_as_long_as_the_attempt_took(
 
 
 @contextmanager
-def _delivering(poll_interval: float) -> Iterator[None]:
+def _delivering() -> Iterator[None]:
     alarm = Alarm()
-    threads = loop.run(
-        lambda: ProverContext(Routes({}), Signer(SIGNER_KEY)), 0, alarm, poll_interval
-    )
+    threads = loop.run(lambda: ProverContext(Routes({}), Signer(SIGNER_KEY)), 0, alarm)
     try:
         yield
     finally:
@@ -161,8 +162,8 @@ def _delivering(poll_interval: float) -> Iterator[None]:
 def test_hanging_receivers_do_not_delay_other_accounts(accounts: tuple[Account, Account]) -> None:
     stranger, other = accounts
     with receiver() as hook, slow_receiver(*SLOW_RECEIVERS["a stall"]) as hanging:
-        _due(stranger, 2 * loop.WEBHOOKS_AT_ONCE, hanging)
-        with _delivering(0.01):
+        _due(stranger, 2 * WEBHOOK_THREADS, hanging)
+        with _delivering():
             leased_rows = WebhookPost.objects.filter(lease_until__gt=shared_now())
             wait_until(leased_rows.exists, what="a delivery to the stranger hangs")
             _due(other, 1, hook.url)

@@ -1,11 +1,10 @@
-"""Keeps beacon registries awake: a registry that learns no sync committee for its `max_age` refuses
+"""Keep beacon registries awake: a registry that learns no sync committee for its `max_age` refuses
 all updates from then on. The operator pays, as no batch has asked for it, also while the daily
 budget is spent: an update waits for `resend_after` after the last one, which bounds the cost.
 
 It stores until when each registry stays awake, and why an update that is due was not sent.
 """
 
-import logging
 from datetime import UTC, datetime, timedelta
 
 from django.db.models import F, Q, QuerySet
@@ -14,44 +13,57 @@ from accounts.wording import format_duration
 from queries.chain.beacon_node import BeaconNodes
 from queries.chain.beacon_updates import RegistryStoppedError, UpdateCalls, joined_calls
 from queries.chain.client import ChainClient
-from queries.chain.errors import ChainError
 from queries.config.registries import Registry, RegistryKind
+from queries.config.routes import Routes
 from queries.database.clock import shared_now
-from queries.database.registry_records import store_registry_state
-from queries.models import SentTransaction
+from queries.database.handler import Handler, Wait, WorkContext
+from queries.database.leases import Lease
+from queries.models import RegistryRecord, SentTransaction
 from queries.planning.calls import ProveCall
-from queries.planning.dry_runs import GasEstimate
-from queries.transactions.budget import price_calls
 from queries.transactions.context import ProverContext
-from queries.transactions.follow import follow
+from queries.wait_reasons import Reason
 
-log = logging.getLogger("tacitus.prover")
-
-
-def keep_awake(context: ProverContext, destination: int, *, is_full_check: bool) -> None:
-    """Follow the updates that were sent to this chain's beacon registries, and send those that are
-    due: once half of `max_age` has passed since the end of the last period that a registry knows.
-    """
-    fault = ""
-    try:
-        is_pending = _follow_updates(context, destination)
-    except ChainError as error:
-        is_pending, fault = False, str(error)
-    if is_pending or not (is_full_check or fault):
-        return
-    for registry in context.routes.registries.values():
-        if registry.kind is RegistryKind.BEACON and registry.destination == destination:
-            _update_if_due(context, registry, fault)
+REGISTRY_STOPPED = "registry_stopped"
 
 
-def _follow_updates(context: ProverContext, destination: int) -> bool:
-    """Whether an update is on its way. Follows whatever no job and no delivery follows: cancelled
-    updates, those of a former signer and what fills a gap, because later nonces wait for them.
-    """
-    lane = context.lane(destination)
-    updates = SentTransaction.objects.filter(chain=destination, confirmed=False)
-    rows = updates.filter(jobs=None, deliveries=None).order_by("nonce")
-    return rows.exists() and follow(lane, rows, lane.destination.latest_head().number)
+class UpkeepHandler(Handler[RegistryRecord, ProverContext]):
+    """Sends the updates that beacon registries need to stay awake."""
+
+    model = RegistryRecord
+
+    def rows(self, context: WorkContext) -> QuerySet[RegistryRecord]:
+        condition = Q(pk__in=())
+        for registry in _beacon_registries(context.routes):
+            condition |= Q(address=registry.address, **registry.route_filter)
+        return RegistryRecord.objects.filter(condition)
+
+    def prepare(self, routes: Routes) -> None:
+        """Replace the rows of routes' former registries."""
+        now = shared_now()
+        for registry in _beacon_registries(routes):
+            rows = RegistryRecord.objects.filter(**registry.route_filter)
+            rows.exclude(address=registry.address).delete()
+            columns = {**registry.route_filter, "address": registry.address}
+            rows.get_or_create(**columns, defaults={"due_at": now})
+            rows.filter(due_at=None).update(due_at=now)
+
+    def work(self, lease: Lease[RegistryRecord], context: ProverContext) -> Wait:
+        row, limits = lease.row, context.limits
+        registry = context.routes.registries[row.source, row.destination]
+        if _updates(registry).filter(confirmed=False).exists():
+            return Wait(delay=timedelta(seconds=limits.poll_interval))
+        context.rotate(row.failures, registry.destination)
+        pause = timedelta(seconds=limits.check_interval)
+        try:
+            problem = _send_update_if_due(lease, context, registry)
+        except RegistryStoppedError as error:
+            problem = str(error)
+        return Wait(Reason(REGISTRY_STOPPED, problem) if problem else None, pause)
+
+
+def _beacon_registries(routes: Routes) -> list[Registry]:
+    registries = routes.registries.values()
+    return [registry for registry in registries if registry.kind is RegistryKind.BEACON]
 
 
 def _updates(registry: Registry) -> QuerySet[SentTransaction]:
@@ -61,18 +73,9 @@ def _updates(registry: Registry) -> QuerySet[SentTransaction]:
     return rows.filter(jobs=None, deliveries=None)
 
 
-def _update_if_due(context: ProverContext, registry: Registry, fault: str) -> None:
-    """Store the registry's state. With a fault of its last update, send none."""
-    try:
-        fault = fault or _send_update_if_due(context, registry)
-    except (ChainError, RegistryStoppedError) as error:
-        fault = str(error)
-    store_registry_state(registry, fault=fault)
-    if fault:
-        log.warning("Keeping the registry %s awake: %s", registry.address, fault)
-
-
-def _send_update_if_due(context: ProverContext, registry: Registry) -> str:
+def _send_update_if_due(
+    lease: Lease[RegistryRecord], context: ProverContext, registry: Registry
+) -> str:
     """Store until when the registry stays awake. Return a sentence if an update is due and there is
     a reason not to send it, or if none can help because of a fork.
     """
@@ -82,7 +85,7 @@ def _send_update_if_due(context: ProverContext, registry: Registry) -> str:
     awake_until = calls.awake_until
     if calls.stops_at <= calls.now:  # pages will say that it has stopped
         awake_until = destination.ask_quorum(_awake_until, registry, nodes=nodes)
-    store_registry_state(registry, awake_until=datetime.fromtimestamp(awake_until, UTC))
+    lease.owned_rows().update(awake_until=datetime.fromtimestamp(awake_until, UTC))
     calls.check_not_stopped(calls.now)
     if calls.now - calls.known_until < registry.max_age // 2:
         return calls.stops_at_fork.sentence if calls.stops_at_fork else ""
@@ -93,13 +96,10 @@ def _send_update_if_due(context: ProverContext, registry: Registry) -> str:
         duration = format_duration(registry.resend_after)
         return f"The registry needs another update than that of the last {duration}."
     recorded = context.client(registry.source).header_by_hash(call.block_hash)
+    update = ProveCall(call.data, recorded_block=recorded.number)
     gas = destination.estimate_gas(lane.signer.address, registry.address, call.data)
-    (data_fee,) = destination.data_fees([call.data])
-    prove_call = ProveCall(call.data, recorded_block=recorded.number)
-    estimates = {prove_call: GasEstimate(gas, data_fee)}
-    priced_calls = price_calls(destination, destination.latest_head(), estimates, {})
     unconfirmed = _updates(registry).filter(confirmed=False)
-    lane.sign_and_send([], registry.address, priced_calls, unconfirmed.exists)
+    lane.send_call(registry.address, update, gas, is_obsolete=unconfirmed.exists)
     return ""
 
 

@@ -1,15 +1,17 @@
-"""Poll all nodes' heads, follow light clients, check transactions until they are final, and store
-the results. Submit the batches of feeds.
+"""Poll chains: read all nodes' heads, follow light clients, check transactions until they are
+final, insert the runs of feeds that are due, and store the results.
 
 At longer intervals, check finality, ENS, funds, and how far back a node proves.
 """
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
+
+from django.db.models import QuerySet
 
 from queries.chain import ens
 from queries.chain.answers import ChainHead
@@ -26,54 +28,84 @@ from queries.chain.light_client import advance, begin
 from queries.chain.proof_window import first_block_distance, proof_window
 from queries.chain.registry_checks import HISTORY_WINDOW
 from queries.config.registries import RegistryKind
-from queries.config.routes import Chain
-from queries.database.chain_records import claim_poll, record_head, record_node
+from queries.config.routes import Chain, Routes
+from queries.database.chain_records import record_head, record_node
 from queries.database.clock import shared_now
+from queries.database.handler import Handler, Wait, WorkContext
+from queries.database.leases import Lease
 from queries.database.light_clients import light_client_row, store_fault, store_state, stored_state
-from queries.feeds.look import are_logs_awaited, look_for_feeds
-from queries.feeds.run import is_block_expected, submit_due_runs
-from queries.models import ChainRecord, LightClient, NodeRecord
-from queries.prover.keeper import keep_awake
+from queries.feeds.follow import follow_source
+from queries.feeds.logs import are_logs_awaited
+from queries.models import ChainRecord, LightClient, NodeRecord, SentTransaction
 from queries.proving.keccak import EMPTY_TRIE_ROOT
 from queries.transactions.context import ProverContext
 from queries.transactions.destination_reorgs import finalize_or_reopen, reopen_undone_rows
+from queries.transactions.follow import follow
 from queries.transactions.lane import Lane
 
 log = logging.getLogger("tacitus.prover")
 
+MIN_POLL_PAUSE = timedelta(seconds=1)  # if a block is expected that a feed waits for
 MIN_DISTANCE = 256  # between blocks whose times are stored
 
 
-class Watch:
-    """Polls the chains of the routes, for one thread."""
+class ChainHandler(Handler[ChainRecord, ProverContext]):
+    """Polls the chains of the routes."""
 
-    def __init__(
-        self, context: ProverContext, is_stopped: Callable[[], bool] = lambda: False
-    ) -> None:
-        self._context, self._is_stopped = context, is_stopped
+    model = ChainRecord
+
+    def rows(self, context: WorkContext) -> QuerySet[ChainRecord]:
+        return ChainRecord.objects.filter(chain__in=_polled_chains(context.routes))
+
+    def prepare(self, routes: Routes) -> None:
+        now, chains = shared_now(), _polled_chains(routes)
+        rows = [ChainRecord(chain=chain, due_at=now) for chain in chains]
+        ChainRecord.objects.bulk_create(rows, ignore_conflicts=True)
+        ChainRecord.objects.filter(chain__in=chains, due_at=None).update(due_at=now)
+
+    def work(self, lease: Lease[ChainRecord], context: ProverContext) -> Wait:
+        return _Poll(lease, context).run()
+
+
+def _polled_chains(routes: Routes) -> set[int]:
+    return {chain for route in routes.registries for chain in route}
+
+
+class _Poll:
+    """One poll of a chain."""
+
+    def __init__(self, lease: Lease[ChainRecord], context: ProverContext) -> None:
+        self._lease, self._context, self._record = lease, context, lease.row
+        self._chain = context.chain(lease.row.chain)
         registries = context.routes.registries
-        self._sources = {source for source, _ in registries}
-        self._destinations = {destination for _, destination in registries}
+        self._is_source = any(source == self._chain.id for source, _ in registries)
+        self._is_destination = any(destination == self._chain.id for _, destination in registries)
 
-    def poll_once(self) -> None:
-        """Poll the chains that are due, and submit the runs of feeds that are."""
-        for chain_id in sorted(self._sources | self._destinations):
-            if self._is_stopped():
-                break
-            if record := claim_poll(chain_id, self._context.limits, is_block_expected):
-                is_full_check = record.checked_at == record.polled_at
-                self._poll(self._context.chain(chain_id), record, is_full_check=is_full_check)
-                if chain_id in self._sources:
-                    look_for_feeds(self._context.client(chain_id), self._context.routes)
-                if chain_id in self._destinations:
-                    self._check_transactions(
-                        self._context.lane(chain_id), is_full_check=is_full_check
-                    )
-                    keep_awake(self._context, chain_id, is_full_check=is_full_check)
-        if self._sources:
-            submit_due_runs(self._context.routes, sorted(self._sources), self._is_stopped)
+    def run(self) -> Wait:
+        now, limits, chain = shared_now(), self._context.limits, self._chain
+        interval = timedelta(seconds=limits.check_interval)
+        # The first full check comes with the second poll, because a new prover works first.
+        last_check = self._record.checked_at or now - interval + timedelta(
+            seconds=limits.poll_interval
+        )
+        is_full_check = now >= last_check + interval
+        self._lease.owned_rows().update(
+            polled_at=now, checked_at=now if is_full_check else last_check
+        )
+        self._read_heads(is_full_check=is_full_check)
+        pause = timedelta(seconds=limits.poll_interval)
+        if self._is_source:
+            self._lease.extend()
+            expected = follow_source(self._context.client(chain.id))
+            pause = min(pause, max(expected or pause, MIN_POLL_PAUSE))
+        if self._is_destination:
+            self._lease.extend()
+            self._check_transactions(self._context.lane(chain.id), is_full_check=is_full_check)
+        return Wait(delay=max(now + pause - shared_now(), timedelta(0)))
 
-    def _poll(self, chain: Chain, record: ChainRecord, *, is_full_check: bool) -> None:
+    def _read_heads(self, *, is_full_check: bool) -> None:
+        """Store the chain's head and the state of its nodes."""
+        chain, record = self._chain, self._record
         if chain.beacon:
             self._follow_light_client(chain)
         elif is_full_check:  # it may have had beacon nodes
@@ -94,13 +126,14 @@ class Watch:
         record_head(chain.id, chain_head)
         if (seconds := _average_block_seconds(record, chain_head)) != record.block_seconds:
             ChainRecord.objects.filter(chain=chain.id).update(block_seconds=seconds)
-        if is_full_check and chain.id in self._sources:
+        if is_full_check and self._is_source:
             _store_block_times(pool, record, chain_head.final_number)
             if not chain_head.finality_fault:  # otherwise the next final block is closer
                 window = self._needed_window(chain, chain_head)
                 ChainRecord.objects.filter(chain=chain.id).update(needed_window=window)
             for number, head in known_heads.items():
-                if not self._is_stopped():
+                if not self._context.is_stopped():
+                    self._lease.extend()
                     _check_node(nodes[number], number, head)
 
     def _follow_light_client(self, chain: Chain) -> None:
@@ -115,7 +148,9 @@ class Watch:
                 log.warning("Following the light client of %s failed: %s", chain.name, error)
 
     def _check_transactions(self, lane: Lane, *, is_full_check: bool) -> None:
-        """Reopen transactions that a reorg undid, and store the signer's funds."""
+        """Reopen transactions that a reorg undid, follow those that no row follows, and store the
+        signer's funds.
+        """
         chain_id, signer = lane.chain_id, lane.signer.address
         try:
             record = ChainRecord.objects.filter(chain=chain_id)
@@ -126,6 +161,7 @@ class Watch:
             with suppress(NoQuorumError):  # then check those that are final
                 reopen_undone_rows(lane)
             finalize_or_reopen(lane)
+            _follow_others(lane)
         except ChainError as error:
             name = lane.destination.chain.name
             log.warning("Checking transactions on %s failed: %s", name, error)
@@ -143,6 +179,16 @@ class Watch:
         kinds = {registry.kind for registry in registries if registry.source == chain.id}
         finality = chain.finality_for(chain.id) if kinds == {RegistryKind.NATIVE} else None
         return head.number - head.final_number if finality is None else finality
+
+
+def _follow_others(lane: Lane) -> None:
+    """Follow what no job and no delivery follows: updates of beacon registries, cancelled ones,
+    those of a former signer and what fills a gap, because later nonces wait for them.
+    """
+    rows = SentTransaction.objects.filter(chain=lane.chain_id, confirmed=False)
+    others = rows.filter(jobs=None, deliveries=None).order_by("nonce")
+    if others.exists():
+        follow(lane, others, lane.destination.latest_head().number)
 
 
 def _store_block_times(client: ChainClient, record: ChainRecord, final: int) -> None:

@@ -1,0 +1,213 @@
+"""Runs of feeds: what reads a chain inserts those that are due, and a worker submits each of them.
+
+A run is inserted in the transaction that moves its feed on, and its batch has its place as
+idempotency key: none is skipped or submitted twice, whatever is killed.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from ulid import ULID
+
+from accounts.http.errors import RefusalError
+from queries.config.routes import Routes
+from queries.database.clock import shared_now
+from queries.database.handler import Handler, Wait, WorkContext
+from queries.database.leases import Lease, lease_free_condition
+from queries.engines import PROVE
+from queries.engines.wake import wake
+from queries.error_codes import FeedCode, RequestCode, SubmissionCode
+from queries.feeds.bodies import DueRun, check_run, scheduled_run
+from queries.feeds.budget import budget_shortage
+from queries.feeds.outcomes import MAX_FAILED_RUNS, newest_failures
+from queries.feeds.triggers import batch_of
+from queries.intake.submit import TURN_PER_BATCH, batch_limits, store_batch
+from queries.models import Batch, Feed, FeedRun
+from queries.schema.checked_batch import Selector
+from queries.statuses import FeedState, Trigger
+from queries.transitions import pause_feed
+from queries.wait_reasons import Reason
+
+log = logging.getLogger("tacitus.prover")
+
+OVER_BUDGET = "over_budget"
+WAITS = Q(submitted_at=None)
+# The chain stands still, or the account's limit of a day is used up.
+_WAITING_CODES = {RequestCode.BLOCK_BEYOND_HEAD.code, SubmissionCode.TOO_MANY_FACTS.code}
+
+
+class NewRun(NamedTuple):
+    """A run to insert, and when it may be submitted."""
+
+    feed: Feed
+    run: DueRun
+    due_at: datetime
+
+
+def insert_runs(new_runs: Iterable[NewRun]) -> None:
+    """Insert runs, oldest first, unless they exist. Those of a feed are submitted one after the
+    other, in turn with those of other feeds.
+    """
+    runs = list(new_runs)
+    if not runs:
+        return
+    now = shared_now()
+    waiting = FeedRun.objects.filter(WAITS, feed__in={run.feed.pk for run in runs})
+    counts = Counter(dict(waiting.values_list("feed").annotate(count=Count("pk")).order_by()))
+    first_id, rows = int(ULID.from_datetime(now)), []
+    for number, (feed, run, due_at) in enumerate(runs):
+        turn = now + counts[feed.pk] * TURN_PER_BATCH
+        counts[feed.pk] += 1
+        columns = _refusal_columns(run.error) if run.error else {"due_at": due_at, "turn": turn}
+        rows.append(_new_row(feed, run, str(ULID.from_int(first_id + number)), **columns))
+    FeedRun.objects.bulk_create(rows, ignore_conflicts=True)
+    transaction.on_commit(partial(wake, PROVE))
+
+
+def waiting_runs(feed: Feed) -> QuerySet[FeedRun]:
+    """The feed's runs that are not submitted yet, and that no worker is submitting."""
+    return FeedRun.objects.filter(WAITS, lease_free_condition(shared_now()), feed=feed)
+
+
+def replace_waiting_run(feed: Feed, run: DueRun) -> bool:
+    """Have the newest run that waits be about another block or time. Returns whether one waits."""
+    waiting = waiting_runs(feed).order_by("-id").first()
+    if waiting is None:
+        return False
+    if feed.runs.filter(due=run.due).exclude(pk=waiting.pk).exists():  # made by hand
+        waiting.delete()
+        return True
+    rows = FeedRun.objects.filter(WAITS, pk=waiting.pk, lease_token=waiting.lease_token)
+    return bool(rows.update(due=run.due, value=_hex(run.value), read_time=run.read_time))
+
+
+def delete_excess_runs(feed: Feed, count: int) -> None:
+    """Delete the oldest runs that wait, so that so many are left."""
+    oldest = waiting_runs(feed).order_by("-id").values_list("pk", flat=True)[count:]
+    FeedRun.objects.filter(WAITS, pk__in=list(oldest)).delete()
+
+
+def delete_waiting_runs(feeds: QuerySet[Feed]) -> None:
+    """Delete the runs of feeds that have ended that are not submitted yet."""
+    FeedRun.objects.filter(WAITS, feed__in=feeds).delete()
+
+
+def submitted_run(feed: Feed, run: DueRun, routes: Routes) -> FeedRun:
+    """Submit a run at once, and store it. Raises `RefusalError`."""
+    now = shared_now()
+    columns = {"batch": _store_batch(feed, run, routes), "submitted_at": now}
+    row = _new_row(feed, run, str(ULID.from_datetime(now)), **columns)
+    row.save(force_insert=True)
+    return row
+
+
+def _new_row(feed: Feed, run: DueRun, run_id: str, **columns: Any) -> FeedRun:
+    if feed.trigger == Trigger.LOGS:
+        columns = {"block": run.selector.number, "placeholders": dict(run.values), **columns}
+    return FeedRun(
+        id=run_id,
+        feed=feed,
+        due=run.due,
+        log_index=run.log_index,
+        value=_hex(run.value),
+        read_time=run.read_time,
+        **columns,
+    )
+
+
+def _hex(value: int | None) -> str:
+    return "" if value is None else f"{value:064x}"
+
+
+def _due_run(row: FeedRun) -> DueRun:
+    if row.block is None:
+        return scheduled_run(row.due, is_time=row.feed.trigger == Trigger.SECONDS)
+    return DueRun(row.due, Selector(row.block), row.placeholders, log_index=row.log_index)
+
+
+def _store_batch(feed: Feed, run: DueRun, routes: Routes) -> Batch:
+    request = check_run(batch_of(feed.request), run, routes, batch_limits())
+    # No key of a user has a space.
+    key = f"feed {feed.pk} {run.due} {run.log_index}"
+    return store_batch(feed.owner, request, key, routes)
+
+
+def _refusal_columns(error: RefusalError) -> dict[str, Any]:
+    return {
+        "submitted_at": shared_now(),
+        "placeholders": {},
+        "error_code": error.code,
+        "error_sentence": error.sentence[:1_000],
+    }
+
+
+class FeedRunHandler(Handler[FeedRun, WorkContext]):
+    """Submits the batches of runs, and pauses feeds that fail."""
+
+    model = FeedRun
+    # Its feed was paused, and resumed meanwhile.
+    stays_due: ClassVar[Q] = WAITS & ~Q(feed__state=FeedState.PAUSED)
+
+    def work(self, lease: Lease[FeedRun], context: WorkContext) -> Wait | None:
+        with transaction.atomic():
+            # Other runs of the feed wait for the lock, because they have the same budget.
+            feeds = Feed.objects.select_for_update(of=("self",), no_key=True)
+            feed = feeds.select_related("owner").filter(pk=lease.row.feed_id).first()
+            lease.extend()
+            if feed is None or lease.row.submitted_at or feed.state == FeedState.PAUSED:
+                return None
+            return self._submit(lease, feed, context.routes)
+
+    def _submit(self, lease: Lease[FeedRun], feed: Feed, routes: Routes) -> Wait | None:
+        row, pause = lease.row, timedelta(seconds=settings.FEED_SECONDS)
+        row.feed = feed
+        if not feed.owner.is_active:
+            self._stop(lease, "The operator has disabled the account.")
+            return None
+        if failures := _too_many_failures(feed):
+            self._stop(lease, failures)
+            return None
+        if shortage := budget_shortage(feed):
+            return Wait(Reason(OVER_BUDGET, shortage), pause)
+        try:
+            with transaction.atomic():
+                row.batch = _store_batch(feed, _due_run(row), routes)
+        except RefusalError as error:
+            if error.code in _WAITING_CODES:
+                return Wait(Reason(error.code, error.sentence), pause)
+            self._refuse(lease, error)
+            if failures := _too_many_failures(feed):
+                pause_feed(feed, failures)
+            return None
+        _store(lease, batch=row.batch, submitted_at=shared_now(), placeholders={})
+        return None
+
+    def _stop(self, lease: Lease[FeedRun], reason: str) -> None:
+        """Pause the feed, which keeps the run; the last run of an ended feed is refused."""
+        if lease.row.feed.state == FeedState.ACTIVE:
+            pause_feed(lease.row.feed, reason)
+        else:
+            self._refuse(lease, RefusalError(FeedCode.FEED_NOT_RUNNABLE, reason, path="feed"))
+
+    def _refuse(self, lease: Lease[FeedRun], error: RefusalError) -> None:
+        log.warning("A run of feed %s was refused: %s", lease.row.feed_id, error.sentence)
+        _store(lease, **_refusal_columns(error))
+
+
+def _store(lease: Lease[FeedRun], **columns: Any) -> None:
+    """Store what the run has come to; later values are compared with its value."""
+    lease.owned_rows().update(**columns)
+    Feed.objects.filter(pk=lease.row.feed_id, trigger=Trigger.VALUE).update(open_run=lease.row)
+
+
+def _too_many_failures(feed: Feed) -> str:
+    """A sentence if the newest runs have failed so often that the feed is paused; or empty."""
+    failures = newest_failures(feed)
+    return failures.sentence if failures.count == MAX_FAILED_RUNS else ""
