@@ -12,6 +12,7 @@ from typing import NamedTuple
 from accounts.wording import format_duration, format_timestamp
 from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
+from queries.chain.committees import KnownCommittees, refuse_future
 from queries.chain.errors import BeaconAnswersInvalidError, BlockUnknownError, ChainError
 from queries.chain.hash_claims import HashClaim, HashClaims
 from queries.chain.registry import EMPTY_WORD
@@ -23,7 +24,6 @@ from queries.proving.beacon import (
     Update,
     UpdateError,
     begin_call,
-    check_update,
     update_call,
 )
 from queries.proving.sync_committees import SyncCommittee
@@ -90,12 +90,12 @@ class UpdateCalls:
             return self._calls[last]
         except UpdateError as error:
             name = self.nodes.chain.name
-            raise BeaconAnswersInvalidError.create(name, "updates", f" {error}.") from None
+            detail = f" An update is not valid: {error}."
+            raise BeaconAnswersInvalidError.create(name, "updates", detail) from None
 
     def _until(self, last: Update) -> list[RegistryCall]:
         chain = self.nodes.beacon_chain
-        if chain.start_of(last.signature_slot) > time.time():  # nobody has signed this slot
-            raise UpdateError("an update is signed in the future")
+        refuse_future(last, chain)
         signed_at, fork = chain.start_of(last.signature_slot - 1), self.unknown_fork
         # Nothing of the update is checked yet. But no slot that a node claims can make a fork begin
         # before its time.
@@ -103,19 +103,9 @@ class UpdateCalls:
             raise UpdateError("an update is newer than the destination's newest block")
         self.check_not_stopped(signed_at)
         period, committee, calls = self._newest_known_committee(last.period)
-        committees = {period: committee}
-
-        def check(update: Update) -> None:
-            if update.period not in committees:
-                raise UpdateError("the committee of an update is not known")
-            check_update(update, committees[update.period], chain)
-            if update.next_committee:
-                committees[update.attested.period + 1] = update.next_committee
-
-        missed = list[Update]()
-        while (next_period := period + len(missed)) < last.period:
-            missed += self.nodes.updates(next_period, last.period - next_period, check)
-        check(last)
+        committees = KnownCommittees(self.nodes, period, committee)
+        missed = committees.extend(last.period)
+        committees.check(last)
         for update in [*missed, last]:
             data = update_call(update, committees[update.period])
             calls.append(RegistryCall(data, update.finalized.block_hash))

@@ -4,15 +4,15 @@ It begins with the committee of a checkpoint and follows the chain from committe
 Nothing that nodes answer is believed; they can only delay it.
 """
 
-import time
 from dataclasses import dataclass, replace
 
 from accounts.wording import format_duration
 from queries.chain.answers import CheckedFinality
 from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
+from queries.chain.committees import KnownCommittees, refuse_future
 from queries.chain.errors import CheckpointTooOldError
-from queries.proving.beacon import MAX_COMMITTEE_AGE, Update, UpdateError, check_update
+from queries.proving.beacon import MAX_COMMITTEE_AGE, Update
 from queries.proving.sync_committees import MEMBERS, SyncCommittee
 
 
@@ -56,13 +56,13 @@ def advance(state: LightClientState, nodes: BeaconNodes, source: ChainClient) ->
     """
     name = nodes.chain.name
     _refuse_old(nodes, state.finalized_slot, f"The last finalized block of {name} that was checked")
-    committees = {state.period: state.committee}
+    committees = KnownCommittees(nodes, state.period, state.committee)
 
     def check(update: Update) -> None:
         if state.is_news(update):  # otherwise nothing is taken from it
-            _refuse_future(nodes, update)
-            _find_committees(committees, update.period, nodes)
-            _check(update, committees, nodes)
+            refuse_future(update, nodes.beacon_chain)
+            committees.extend(update.period)
+            committees.check(update)
 
     update = nodes.finality_update(check)
     if not state.is_news(update):
@@ -77,33 +77,6 @@ def advance(state: LightClientState, nodes: BeaconNodes, source: ChainClient) ->
         block_number=source.header_by_hash(block_hash).number,
         signers=MEMBERS - len(update.absent),
     )
-
-
-def _find_committees(
-    committees: dict[int, SyncCommittee], last_period: int, nodes: BeaconNodes
-) -> None:
-    """Add the committees up to this period."""
-
-    def check(update: Update) -> None:
-        _refuse_future(nodes, update)
-        _check(update, committees, nodes)
-        if update.next_committee is None:
-            raise UpdateError("it does not name the next committee")
-        committees[update.attested.period + 1] = update.next_committee
-
-    while (period := max(committees)) < last_period:
-        nodes.updates(period, last_period - period, check)
-
-
-def _check(update: Update, committees: dict[int, SyncCommittee], nodes: BeaconNodes) -> None:
-    if update.period not in committees:
-        raise UpdateError("its committee is not known")
-    check_update(update, committees[update.period], nodes.beacon_chain)
-
-
-def _refuse_future(nodes: BeaconNodes, update: Update) -> None:
-    if nodes.beacon_chain.start_of(update.signature_slot) > time.time():
-        raise UpdateError("it is signed in the future")
 
 
 def _refuse_old(

@@ -5,7 +5,8 @@ from functools import cached_property
 
 from queries.chain.client import ChainClient
 from queries.database import stored_proofs
-from queries.models import Batch, Fact, Query
+from queries.models import Batch, Fact
+from queries.planning.call_values import BlockValues
 from queries.planning.readers import ChainReaders
 from queries.planning.witness import make_witnesses
 from queries.proving.accounts import AccountProof
@@ -14,23 +15,17 @@ from queries.proving.keccak import number_word
 from queries.proving.witnesses import AccountField
 
 
-class BatchValues:
-    """The values of a DONE batch, for a call's placeholders (`CallValues`).
+class BatchValues(BlockValues):
+    """The values of a DONE batch.
 
     What is not stored is fetched from the source and checked: proofs of facts that others had
     proven, and all that a batch needs which proves nothing.
     """
 
     def __init__(self, batch: Batch, chains: ChainReaders) -> None:
-        self._batch, self._chains = batch, chains
-
-    @cached_property
-    def _queries(self) -> list[Query]:
-        return list(self._batch.queries.select_related("job").order_by("position"))
-
-    @cached_property
-    def _source(self) -> ChainClient:
-        return self._chains.client(self._queries[0].source)
+        queries = list(batch.queries.select_related("job").order_by("position"))
+        super().__init__(chains, batch.destination, queries)
+        self._batch = batch
 
     @cached_property
     def _header(self) -> Header:
@@ -42,13 +37,8 @@ class BatchValues:
     def block_number(self) -> int | None:
         return self._queries[0].block
 
-    def header(self) -> Header | None:
+    def header(self) -> Header:
         return self._header
-
-    def registry(self) -> str | None:
-        route = self._queries[0].source, self._batch.destination
-        registry = self._chains.routes.registries.get(route)
-        return registry.address if registry else None
 
     def word(self, account: str, fact: str) -> bytes | None:
         if not self._batch.proves:
@@ -65,27 +55,13 @@ class BatchValues:
         (slot_proof,) = self._proof(account, int(name, 16)).slots
         return number_word(slot_proof.value)
 
-    def account_nodes(self, account: str) -> Sequence[bytes] | None:
-        return [node.encode() for node in self._proof(account).path.nodes]
-
-    def slot_nodes(self, account: str, slot: bytes) -> Sequence[bytes] | None:
-        (slot_proof,) = self._proof(account, int.from_bytes(slot)).slots
-        return [node.encode() for node in slot_proof.path.nodes]
-
     def witness(self) -> bytes | None:
-        witnesses = make_witnesses(self._chains, self._batch.destination, self._queries)
-        return witnesses[0].proof
+        return make_witnesses(self._chains, self._destination, self._queries)[0].proof
 
-    def _address(self, account: str) -> str:
-        """The checksummed address of an account that may be an ENS name."""
-        addresses = {query.name: query.account for query in self._queries if query.name}
-        return addresses.get(account, account)
-
-    def _proof(self, account: str, *slots: int) -> AccountProof:
-        requested = [(bytes.fromhex(self._address(account)[2:]), slots)]
+    def _read_proof(self, account: bytes, slots: Sequence[int]) -> AccountProof:
         if job := self._queries[0].job:
-            proofs, missing = stored_proofs.read_accounts(job, self._header, requested)
+            proofs, missing = stored_proofs.read_accounts(job, self._header, [(account, slots)])
             if not missing:
                 return proofs[0]
-        (proof,) = self._source.account_proofs(self._header, requested)
+        (proof,) = self._source.account_proofs(self._header, [(account, slots)])
         return proof

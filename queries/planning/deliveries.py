@@ -6,6 +6,7 @@ from functools import cached_property
 from queries.chain.answers import BASE_GAS, BYTE_GAS, FLOOR_ZERO_BYTE_GAS, ZERO_BYTE_GAS
 from queries.config.registries import delivery_calldata
 from queries.models import Query
+from queries.planning.call_values import BlockValues
 from queries.planning.dry_runs import GasEstimate
 from queries.planning.readers import ChainReaders
 from queries.planning.witness import NotProvableError, make_witnesses
@@ -31,7 +32,8 @@ def delivery_estimates(
 
     It cannot be tried out: the contract will read facts that are not proven yet.
     """
-    values, client = _NewestValues(chains, queries), chains.client(destination)
+    values = _NewestValues(chains, destination, queries)
+    client = chains.client(destination)
     for delivery in deliveries:
         call = read_call(delivery.function, delivery.args)
         data = delivery_calldata(delivery.to, delivery.gas, call.encode(values))
@@ -47,58 +49,41 @@ def delivery_estimates(
         yield data, GasEstimate(BASE_GAS + max(call_gas, floor), data_fee)
 
 
-class _NewestValues:
+class _NewestValues(BlockValues):
     """Values of the source's newest block: proofs are as long as those of the block that will be
     proven, which may not exist yet.
     """
 
-    def __init__(self, chains: ChainReaders, queries: Sequence[Query]) -> None:
-        self._chains, self._queries = chains, queries
-
     @cached_property
     def _header(self) -> Header:
-        source = self._queries[0].source
-        return self._chains.client(source).header(self._chains.head(source).number)
+        return self._source.header(self._chains.head(self._queries[0].source).number)
 
     def block_number(self) -> int | None:
         return self._header.number
 
-    def header(self) -> Header | None:
+    def header(self) -> Header:
         return self._header
-
-    def registry(self) -> str | None:
-        query = self._queries[0]
-        destination = query.batch.destination
-        return self._chains.routes.registries[query.source, destination].address
 
     def word(self, account: str, fact: str) -> bytes | None:  # noqa: ARG002
         return (1).to_bytes(WORD_BYTES)  # fits each type
 
-    def account_nodes(self, account: str) -> Sequence[bytes] | None:
-        return [node.encode() for node in self._proof(account).path.nodes]
-
-    def slot_nodes(self, account: str, slot: bytes) -> Sequence[bytes] | None:
-        (slot_proof,) = self._proof(account, int.from_bytes(slot)).slots
-        return [node.encode() for node in slot_proof.path.nodes]
-
     def witness(self) -> bytes | None:
-        destination = self._queries[0].batch.destination
         try:
-            return make_witnesses(self._chains, destination, self._queries)[0].proof
+            return make_witnesses(self._chains, self._destination, self._queries)[0].proof
         except NotProvableError:  # the block is not final yet: its witness has no more than these
             nodes = [self._header.rlp]
             for query in self._queries:
                 account = query.name or query.account
                 if account:
-                    nodes += self.account_nodes(account) or ()
+                    nodes += self.account_nodes(account)
                 for slot in query.slots:
-                    nodes += self.slot_nodes(account, bytes.fromhex(slot)) or ()
+                    nodes += self.slot_nodes(account, bytes.fromhex(slot))
             return b"".join(nodes)
 
-    def _proof(self, account: str, *slots: int) -> AccountProof:
+    def _address(self, account: str) -> str:
         self._chains.set_accounts(self._header, self._queries)
-        addresses = {query.name: query.account for query in self._queries if query.name}
-        requested = [(bytes.fromhex(addresses.get(account, account)[2:]), slots)]
-        client = self._chains.client(self._queries[0].source)
-        (proof,) = client.account_proofs(self._header, requested)
+        return super()._address(account)
+
+    def _read_proof(self, account: bytes, slots: Sequence[int]) -> AccountProof:
+        (proof,) = self._source.account_proofs(self._header, [(account, slots)])
         return proof
