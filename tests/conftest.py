@@ -62,7 +62,7 @@ LONGEST = (
     "test_forgeries", "test_surface", "test_demo", "test_calls", "test_typescript_client",
     "test_money", "test_destination_reorg", "test_transactions", "test_no_untrue_fact",
     "test_nodes", "test_guides", "test_new_batch_in_the_browser",
-    "test_killed_between_statements", "test_light_client", "test_delivery_faults",
+    "test_handlers", "test_light_client", "test_delivery_faults",
     "test_recent_lookups", "test_lookups",
 )  # fmt: skip
 SLOW_SETUP_SECONDS, SLOWEST_SETUPS = 1, 10

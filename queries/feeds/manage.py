@@ -66,13 +66,13 @@ def check_feed(content: Any, routes: Routes, limits: BatchLimits) -> CheckedFeed
     body = read_body(FeedRequest, content)
     parts = _parts(body)
     source = _read_source(body, parts.trigger, routes, limits)
-    known = ChainRecord.objects.filter(chain=source, recorded_at__isnull=False).first()
-    record = known or ChainRecord(chain=source)
+    stored_record = ChainRecord.objects.filter(chain=source, recorded_at__isnull=False).first()
+    record = stored_record or ChainRecord(chain=source)
     if parts.trigger != Trigger.LOGS:
         _check_interval(parts, source, record.block_seconds)
     due = _first_due(parts, record)
     request = check_run(body.content, _first_run(body, parts.trigger, due), routes, limits)
-    if known is None:
+    if stored_record is None:
         raise RefusalError(
             FeedCode.HEAD_UNKNOWN,
             f"No prover has read the newest block of chain {source} yet. Try again in a minute.",
@@ -192,8 +192,9 @@ def _check_interval(parts: _Parts, source: int, block_seconds: float | None) -> 
         minimum, unit = math.ceil(shortest / block_seconds) if block_seconds else 1, "block"
         reason += blocks_take
     if parts.interval < minimum:
-        taken, least = format_count(parts.interval, unit), format_count(minimum, unit)
-        raise _malformed(parts.path, f"is {taken}, but must be at least {least}: {reason}.")
+        requested, shortest_interval = (format_count(n, unit) for n in (parts.interval, minimum))
+        problem = f"is {requested}, but must be at least {shortest_interval}: {reason}."
+        raise _malformed(parts.path, problem)
 
 
 def _check_value(body: ValueTriggerBody, request: CheckedBatch) -> None:

@@ -61,8 +61,8 @@ def newest_failures(feed: Feed) -> Failures:
     """Since the feed was made or resumed. Runs whose outcome is not known yet do not count."""
     runs = feed.runs.filter(submitted_at__gte=feed.resumed_at).select_related("batch")
     is_failing = Case(When(IS_FAILING, then=Value(True)), default=Value(False))
-    known = runs.filter(~IS_OPEN | IS_FAILING).annotate(is_failing=is_failing)
-    newest = known.order_by("-id")[:MAX_FAILED_RUNS]
+    with_outcome = runs.filter(~IS_OPEN | IS_FAILING).annotate(is_failing=is_failing)
+    newest = with_outcome.order_by("-id")[:MAX_FAILED_RUNS]
     failing = list(takewhile(lambda run: run.is_failing, newest))
     return Failures(len(failing), _reason(failing[0]) if failing else "")
 

@@ -56,11 +56,11 @@ def _insert_runs(feeds: Sequence[Feed], record: ChainRecord) -> None:
     """However fast blocks come, a feed runs once in `FEED_SECONDS`, and twice while it makes up for
     runs. That is so on average: otherwise a late poll would delay all later runs.
     """
-    now, new_runs, ended = shared_now(), list[NewRun](), list[str]()
+    now, new_runs, feeds_to_end = shared_now(), list[NewRun](), list[str]()
     for feed in feeds:
         dues = _missed_dues(feed, record)
         if not dues:
-            ended.append(feed.pk)
+            feeds_to_end.append(feed.pk)
             continue
         is_time = feed.trigger == Trigger.SECONDS
         pause = timedelta(seconds=settings.FEED_SECONDS)
@@ -75,10 +75,10 @@ def _insert_runs(feeds: Sequence[Feed], record: ChainRecord) -> None:
             feed.next_attempt_at = start + pause
         feed.due = dues[-1] + feed.interval
         if is_time and feed.until and feed.due > feed.until.timestamp():
-            ended.append(feed.pk)
+            feeds_to_end.append(feed.pk)
     insert_runs(new_runs)
     Feed.objects.bulk_update(feeds, ["due", "next_attempt_at"])
-    end_feeds(Feed.objects.filter(pk__in=ended), TIME_IS_OVER)
+    end_feeds(Feed.objects.filter(pk__in=feeds_to_end), TIME_IS_OVER)
     for feed in feeds:
         if feed.catch_up == CatchUp.ALL:
             delete_excess_runs(feed, MAX_MISSED_RUNS)
@@ -95,5 +95,5 @@ def _missed_dues(feed: Feed, record: ChainRecord) -> Sequence[int]:
     if feed.due > head:
         return ()
     newest = max(feed.due, last_due(head, feed.interval))
-    missed = MAX_MISSED_RUNS if feed.catch_up == CatchUp.ALL else 1
-    return range(max(feed.due, newest - (missed - 1) * feed.interval), newest + 1, feed.interval)
+    max_runs = MAX_MISSED_RUNS if feed.catch_up == CatchUp.ALL else 1
+    return range(max(feed.due, newest - (max_runs - 1) * feed.interval), newest + 1, feed.interval)

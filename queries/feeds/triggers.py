@@ -39,8 +39,8 @@ class AwaitedLogs:
             f"0x{log.emitter.hex()}" == self.address
             and len(log.topics) >= len(self.topics)
             and all(
-                wanted is None or topic in wanted
-                for wanted, topic in zip(self.topics, log.topics, strict=False)
+                choices is None or topic in choices
+                for choices, topic in zip(self.topics, log.topics, strict=False)
             )
         )
 

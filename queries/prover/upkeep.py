@@ -98,6 +98,7 @@ def _send_update_if_due(
     recorded = context.client(registry.source).header_by_hash(call.block_hash)
     update = ProveCall(call.data, recorded_block=recorded.number)
     gas = destination.estimate_gas(lane.signer.address, registry.address, call.data)
+    lease.extend()
     unconfirmed = _updates(registry).filter(confirmed=False)
     lane.send_call(registry.address, update, gas, is_obsolete=unconfirmed.exists)
     return ""

@@ -14,8 +14,6 @@ from tests.rigs.service import BALANCE, HOLDER, SIGNER, Process, Service, accoun
 from tests.scenarios.fixtures import Install
 
 OTHER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
-FEES = ["eth_maxPriorityFeePerGas", "eth_gasPrice", "eth_feeHistory"]
-SIGNER_STATE = ["eth_getTransactionCount", "eth_getBalance"]
 
 
 class Killer:
@@ -118,16 +116,11 @@ def assert_proven_once(
     assert spent == sum(chain.cost(transaction["hash"]) for transaction in sent)
 
 
-# Methods, whether only after a transaction was sent, and whether after the answer. For calls that
-# do not change the chain, before and after are the same.
+# Methods, whether only after a transaction was sent, and whether after the answer. Workers that die
+# between any two statements are in tests/queries/prover/test_handlers.
 POINTS = {
-    "eth_chainId": (["eth_chainId"], False, False),
-    "eth_getBlockByNumber": (["eth_getBlockByNumber"], False, False),
-    "eth_call": (["eth_call"], False, False),
     "eth_getProof": (["eth_getProof"], False, False),
     "eth_estimateGas": (["eth_estimateGas"], False, False),
-    "the fees": (FEES, False, False),
-    "the signer's state": (SIGNER_STATE, False, False),
     "before eth_sendRawTransaction": (["eth_sendRawTransaction"], False, False),
     "after eth_sendRawTransaction": (["eth_sendRawTransaction"], False, True),
     "eth_getTransactionReceipt": (["eth_getTransactionReceipt"], True, False),
