@@ -121,7 +121,7 @@ class Handler(Generic[Row, Context]):
         back_off = min(limits.initial_retry_delay * 2 ** min(attempts, 20), limits.max_retry_delay)
         pause = timedelta(seconds=back_off) if wait.delay is None else wait.delay
         is_exempt = reason is not None and reason.code in EXEMPT_FROM_MAX_AGE
-        counts_towards_max_age = not is_exempt and self.may_end(lease.row)
+        counts_towards_max_age = not is_exempt and self.is_aging(lease.row)
         if counts_towards_max_age and reason and self.end_if_too_old(lease, reason, limits):
             self.close(lease)
             return
@@ -129,7 +129,7 @@ class Handler(Generic[Row, Context]):
             pause, reason, failures=attempts, counts_towards_max_age=counts_towards_max_age
         )
 
-    def may_end(self, row: Row) -> bool:
+    def is_aging(self, row: Row) -> bool:
         """Whether a wait counts towards the row's maximum age."""
         del row
         return True

@@ -45,7 +45,7 @@ from queries.proving.registry_calls import (
 from queries.proving.witnesses import AccountToStore, build_witness
 from queries.wait_reasons import Reason, WaitCode
 
-# Two epochs: this many blocks may leave the windows before the transaction is mined and final.
+# Two epochs: this many blocks may no longer be visible when the transaction is mined and final.
 MARGIN = 2 * 32
 
 HASH_HISTORY_BYTES = bytes.fromhex(HASH_HISTORY[2:])
@@ -140,14 +140,14 @@ class AnchorSearch:
         if is_accumulated and not self.registry_block.needs_child:
             return Anchor(header, is_accumulated=True)
         anchor = Anchor(header, is_accumulated, can_look_up_hashes=self._can_look_up_hashes())
-        first, window = self.target.number, self.hash_window
-        if window and first >= window.stop:
+        first, visible = self.target.number, self.visible_blocks
+        if visible and first >= visible.stop:
             return HashNotKnown(WaitCode.NEXT_BLOCK_MISSING.reason)
         has_history = has_hash_history(self.target, self.registry)
         # Without hops half of a transaction is for headers, and half for proofs.
         headers_per_half_call = CALLDATA_BYTES // 2 // len(header.rlp)
         max_headers = HEADERS_PER_HOP if has_history else headers_per_half_call
-        last_known = max(self.source_head, window.stop - 1)
+        last_known = max(self.source_head, visible.stop - 1)
         nearby_blocks = range(first, min(first + max_headers, last_known) + 1)
         nearest = self._nearest_known_block(nearby_blocks)
         if nearest is not None:
@@ -184,14 +184,14 @@ class AnchorSearch:
         return tuple(newer_headers)
 
     @cached_property
-    def hash_window(self) -> range:
+    def visible_blocks(self) -> range:
         """The blocks whose hashes the registry knows although `known_blocks` does not list them:
         it can look them up, or has recorded the hash without the number.
 
         Native route: the chain's latest blocks. Otherwise the block that a claim is about.
         """
         if self.registry.learns_from_claims:
-            return self._known_claim_window()
+            return self._visible_claimed_blocks()
         if self.registry.kind is not RegistryKind.NATIVE:
             return range(0)
         head, reach = self.source_head, BLOCKHASH_WINDOW - MARGIN
@@ -206,9 +206,10 @@ class AnchorSearch:
         header, is_native = self.header, self.registry.kind is RegistryKind.NATIVE
         has_root = header.has_field(HeaderField.PARENT_BEACON_BLOCK_ROOT)
         has_short_extra = len(header.payload(HeaderField.EXTRA_DATA)) <= HASH_BYTES
-        return is_native and header.number - 1 in self.hash_window and has_root and has_short_extra
+        is_parent_visible = header.number - 1 in self.visible_blocks
+        return is_native and is_parent_visible and has_root and has_short_extra
 
-    def _known_claim_window(self) -> range:
+    def _visible_claimed_blocks(self) -> range:
         if self.registry_reader.is_known(self.target):
             return range(self.target.number, self.target.number + 1)
         for block in self.known_blocks.recorded_blocks(self.target.number):
@@ -222,9 +223,9 @@ class AnchorSearch:
 
     def _nearest_known_block(self, nearby_blocks: range) -> int | None:
         """The lowest of these blocks that the registry knows."""
-        if nearby_blocks.start in self.hash_window:
+        if nearby_blocks.start in self.visible_blocks:
             return nearby_blocks.start
-        numbers = [*self.known_blocks.find(nearby_blocks), *self.hash_window[:1]]
+        numbers = [*self.known_blocks.find(nearby_blocks), *self.visible_blocks[:1]]
         return min((number for number in numbers if number in nearby_blocks), default=None)
 
     def _hop_starts(self) -> dict[int, bool]:
@@ -242,9 +243,9 @@ class AnchorSearch:
             if known_stops := self.known_blocks.find(stops[offset : offset + limit]):
                 starts[min(known_stops)] = known_stops[min(known_stops)]
                 break
-        if window := self.hash_window:
-            last = min(first + ring, window.stop - MARGIN)
-            starts.setdefault(max(last, window.start), False)
+        if visible := self.visible_blocks:
+            last = min(first + ring, visible.stop - MARGIN)
+            starts.setdefault(max(last, visible.start), False)
         return starts
 
     def _hop_section(
@@ -349,7 +350,7 @@ class AnchorSearch:
         Native and OP-stack routes learn only newer hashes. Signers and a rollup's contracts may
         still provide older ones.
         """
-        nearest = self.hash_window.start
+        nearest = self.visible_blocks.start
         if self.registry.kind is RegistryKind.OPTIMISM:
             nearest, _ = self.registry_reader.latest_l1_block()
         if self.registry.learns_from_claims and (claim := self.claims.covering_claim):

@@ -122,7 +122,7 @@ class JobHandler(Handler[BlockJob, ProverContext]):
             jobs = BlockJob.objects.filter(~Exists(proven_facts), pk=lease.row.pk, due_at=None)
             jobs.exclude(header=b"", block_hash="").update(header=b"", block_hash="")
 
-    def may_end(self, row: BlockJob) -> bool:
+    def is_aging(self, row: BlockJob) -> bool:
         return not row.transactions.filter(confirmed=False).exists()
 
     def end_if_too_old(self, lease: Lease[BlockJob], reason: Reason, limits: Limits) -> bool:
