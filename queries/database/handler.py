@@ -116,14 +116,17 @@ class Handler(Generic[Row, Context]):
         lease.close(self.stays_due)
 
     def reschedule(self, lease: Lease[Row], wait: Wait, limits: Limits) -> None:
-        """Release the row until the wait is over; or end what has waited for too long."""
+        """Release the row until the wait is over, unless it has waited for too long."""
         reason, attempts = wait.reason, wait.attempts
         back_off = min(limits.initial_retry_delay * 2 ** min(attempts, 20), limits.max_retry_delay)
         pause = timedelta(seconds=back_off) if wait.delay is None else wait.delay
         is_exempt = reason is not None and reason.code in EXEMPT_FROM_MAX_AGE
         counts_towards_max_age = not is_exempt and self.is_aging(lease.row)
-        if counts_towards_max_age and reason and self.end_if_too_old(lease, reason, limits):
-            self.close(lease)
+        outcome = None
+        if counts_towards_max_age and reason:
+            outcome = self.outcome_if_too_old(lease, reason, limits)
+        if outcome:
+            outcome.store(self, lease, limits)
             return
         lease.reschedule(
             pause, reason, failures=attempts, counts_towards_max_age=counts_towards_max_age
@@ -134,10 +137,12 @@ class Handler(Generic[Row, Context]):
         del row
         return True
 
-    def end_if_too_old(self, lease: Lease[Row], reason: Reason, limits: Limits) -> bool:
-        """End what has waited for longer than it may, for this reason. Returns whether it did."""
+    def outcome_if_too_old(
+        self, lease: Lease[Row], reason: Reason, limits: Limits
+    ) -> Outcome | None:
+        """How the row ends that waits for this reason, if it has waited for longer than it may."""
         del lease, reason, limits
-        return False
+        return None
 
     @contextmanager
     def reschedule_on_error(

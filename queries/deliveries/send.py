@@ -6,8 +6,9 @@ pauses, and has failed once a quorum of nodes says that it is refused still.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db.models import Q
 
@@ -18,7 +19,7 @@ from queries.config.limits import Limits
 from queries.config.registries import courier_address, delivery_calldata
 from queries.contracts.reverts import describe_revert
 from queries.database.clock import shared_now
-from queries.database.handler import Handler, Wait
+from queries.database.handler import Handler, Outcome, Wait
 from queries.database.leases import Lease, recheck_pause
 from queries.deliveries.values import BatchValues
 from queries.models import Delivery, SentTransaction
@@ -50,15 +51,24 @@ class DeliveryHandler(Handler[Delivery, ProverContext]):
         context.rotate(lease.row.failures, destination)
         return _Pass(lease, context.lane(destination), context).run()
 
-    def end_if_too_old(self, lease: Lease[Delivery], reason: Reason, limits: Limits) -> bool:
+    def outcome_if_too_old(
+        self, lease: Lease[Delivery], reason: Reason, limits: Limits
+    ) -> Outcome | None:
         """Fail a delivery that was not sent in `batch_max_age`."""
         cutoff = shared_now() - timedelta(seconds=limits.batch_max_age)
         # Read again: this pass may have signed its transaction.
         rows = lease.owned_rows().filter(transaction=None, provable_since__lte=cutoff)
-        if not rows.exists():
-            return False
-        end_delivery(lease, DeliveryState.FAILED, reason.code, reason.sentence)
-        return True
+        return _Failed(reason) if rows.exists() else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed(Outcome):
+    reason: Reason
+
+    def store(self, handler: Handler[Any, Any], lease: Lease[Delivery], limits: Limits) -> None:
+        del limits
+        end_delivery(lease, DeliveryState.FAILED, self.reason.code, self.reason.sentence)
+        handler.close(lease)
 
 
 class _Pass:

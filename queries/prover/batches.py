@@ -82,9 +82,11 @@ class BatchHandler(Handler[Batch, ProverContext]):
     def work(self, lease: Lease[Batch], context: ProverContext) -> Outcome | None:
         return resolve(lease, context)
 
-    def end_if_too_old(self, lease: Lease[Batch], reason: Reason, limits: Limits) -> bool:
+    def outcome_if_too_old(
+        self, lease: Lease[Batch], reason: Reason, limits: Limits
+    ) -> Outcome | None:
         queries = Query.objects.filter(batch=lease.row, job=None)
-        return reject_if_too_old(self, lease, queries, reason, limits)
+        return reject_if_too_old(lease.row, queries, reason, limits)
 
 
 def resolve(lease: Lease[Batch], context: ProverContext) -> Outcome:

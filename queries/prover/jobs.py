@@ -125,9 +125,11 @@ class JobHandler(Handler[BlockJob, ProverContext]):
     def is_aging(self, row: BlockJob) -> bool:
         return not row.transactions.filter(confirmed=False).exists()
 
-    def end_if_too_old(self, lease: Lease[BlockJob], reason: Reason, limits: Limits) -> bool:
+    def outcome_if_too_old(
+        self, lease: Lease[BlockJob], reason: Reason, limits: Limits
+    ) -> Outcome | None:
         queries = Query.objects.filter(pk__in=query_ids_of_pass(lease.row))
-        return reject_if_too_old(self, lease, queries, reason, limits)
+        return reject_if_too_old(lease.row, queries, reason, limits)
 
 
 def run_pass(

@@ -87,24 +87,18 @@ def route_removed_failure(source: int, destination: int) -> Failure:
 
 
 def reject_if_too_old(
-    handler: Handler[Any, Any],
-    lease: Lease[Any],
-    queries: QuerySet[Query],
-    reason: Reason,
-    limits: Limits,
-) -> bool:
+    row: LeasedRow, queries: QuerySet[Query], reason: Reason, limits: Limits
+) -> Reject | None:
     """Reject the batches of those queries of the row that have been provable for `batch_max_age`,
-    except batches with an unconfirmed transaction. Returns whether there were any.
+    except batches with an unconfirmed transaction. None if there are none.
     """
-    row: LeasedRow = lease.row
     cutoff = shared_now() - timedelta(seconds=limits.batch_max_age)
     if row.provable_since is None or row.provable_since > cutoff:
-        return False
+        return None
     shares = Share.objects.filter(batch=OuterRef("batch"), transaction__confirmed=False)
     old_queries = queries.filter(~Exists(shares), has_ended=False, batch__submitted_at__lte=cutoff)
     if not old_queries:
-        return False
+        return None
     step = transitions.first_open_step(old_queries)
     failure = Failure(reason.code, reason.sentence, step, retryable=True)
-    Reject.create(list(old_queries), failure).store(handler, lease, limits)
-    return True
+    return Reject.create(list(old_queries), failure)

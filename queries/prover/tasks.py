@@ -90,10 +90,11 @@ def _work(task: str, context: WorkContext) -> None:
         while not is_over and work_once(task, context, send_next_task):
             has_worked, is_over = True, time.monotonic() > end
         if has_worked:
-            for name in HANDLERS:
-                # While rows are due, one message a task: they would multiply.
-                is_announced = is_over and name == task
-                _send_if_earlier(next_task_at if is_announced else math.inf, name, context)
+            # While rows are due, one message a task: they would multiply.
+            _send_if_earlier(next_task_at if is_over else math.inf, task, context)
+            for other in HANDLERS.keys() - {task}:
+                if (seconds := seconds_until_due(other, context)) is not None and seconds <= 0:
+                    send(other)
 
 
 def _send_again(task: str, seconds: float) -> None:
