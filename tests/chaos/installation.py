@@ -128,18 +128,18 @@ class Installation:
         """Let so much time pass on both chains, and a bit more, during the faults."""
         seconds = self.options.seconds
         passing = min(SIMULATED_SECONDS, MAX_BLOCK_SECONDS * seconds)
-        self._end_time = int(self.chains[A].header("latest")["timestamp"], 16) + passing
+        self._newest_time = int(self.chains[A].header("latest")["timestamp"], 16) + passing
         self.block_seconds = round(1.25 * passing / seconds)  # no block is mined in a reorg
         for chain in self.chains.values():
             self.mine_every_second(chain)
 
     def slow_clocks(self) -> None:
-        """Once that time has passed, let it pass as fast as it does here. Two blocks later: a reorg
-        may have removed one after which a feed by time was due.
+        """Once that time has passed, and all that a reorg has taken back, let it pass as fast as it
+        does here: feeds by time were due by then.
         """
-        end_time = self._end_time + 2 * self.block_seconds
+        end_time = self._newest_time
         for chain in self.chains.values():
-            while int(chain.header("latest")["timestamp"], 16) < end_time:
+            while int(chain.header("latest")["timestamp"], 16) <= end_time:
                 time.sleep(0.5)
         self.block_seconds = 1
         for chain in self.chains.values():
@@ -155,6 +155,8 @@ class Installation:
         chance = random.Random(self.options.seed)
         while not stopped.wait(0.9):
             for chain in self.chains.values():
+                head_time = int(chain.header("latest")["timestamp"], 16)
+                self._newest_time = max(self._newest_time, head_time)
                 wei = hex(chance.randrange(ETHER))
                 send(chain, 1, {"to": chance.choice(self.payees), "value": wei})
             final = self.chains[A].head - FINALITY
