@@ -382,11 +382,7 @@ class FeedRun(FairlyQueued):
         ]
         indexes: ClassVar = [
             models.Index(name="queries_feedrun_newest", fields=["feed", "-id"]),
-            models.Index(
-                name="queries_feedrun_waiting",
-                fields=["feed", "id"],
-                condition=models.Q(submitted_at=None),
-            ),
+            models.Index(name="queries_feedrun_submitted", fields=["feed", "submitted_at"]),
             models.Index(
                 FairlyQueued.order, "id", name="queries_feedrun_queue", condition=IS_QUEUED
             ),

@@ -333,9 +333,6 @@ def reopen_deliveries(row: SentTransaction) -> None:
     Delivery.objects.filter(transaction=row).update(due_at=shared_now())
 
 
-TIME_IS_OVER = "Its time is over."
-
-
 def pause_feed(feed: Feed, reason: str) -> None:
     """Pause a feed that cannot go on, and create its webhook."""
     _pause(feed, reason)
@@ -354,13 +351,13 @@ def _pause(feed: Feed, reason: str) -> None:
     """Pause the feed, and keep its runs that wait until it is resumed."""
     rows = Feed.objects.filter(pk=feed.pk)
     _change_feeds(rows, FeedState.PAUSED, reason, waits_for="", next_attempt_at=None)
-    FeedRun.objects.filter(feed=feed, submitted_at=None).update(due_at=None)
+    waiting = FeedRun.objects.filter(feed=feed, submitted_at=None)
+    waiting.update(due_at=None, waits_for="", wait_code="")
 
 
 def resume_feed(feed: Feed) -> None:
-    rows, now = Feed.objects.filter(pk=feed.pk), shared_now()
-    _change_feeds(rows, FeedState.ACTIVE, "", resumed_at=now)
-    FeedRun.objects.filter(feed=feed, submitted_at=None).update(due_at=now)
+    rows = Feed.objects.filter(pk=feed.pk)
+    _change_feeds(rows, FeedState.ACTIVE, "", resumed_at=shared_now())
 
 
 def end_feeds(feeds: QuerySet[Feed], reason: str) -> None:

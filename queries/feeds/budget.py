@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from django.db.models import Case, Q, Value, When
-from ulid import ULID
 
 from accounts.wording import DAY
 from queries.database.clock import shared_now
@@ -49,9 +48,9 @@ def reserved_in_a_day(feed_id: str) -> int:
 
 def _newest_runs(feed_id: str) -> Sequence[_Run]:
     now = shared_now()
-    oldest_id = str(ULID.from_datetime(now - MAX_OPEN))
     is_of_day = Q(batch__submitted_at__gt=now - timedelta(seconds=DAY))
-    runs = FeedRun.objects.filter(feed=feed_id, id__gt=oldest_id, batch__isnull=False).annotate(
+    recent = FeedRun.objects.filter(feed=feed_id, submitted_at__gt=now - MAX_OPEN)
+    runs = recent.filter(batch__isnull=False).annotate(
         is_open=Case(When(IS_OPEN, then=Value(True)), default=Value(False)),
         is_of_day=Case(When(is_of_day, then=Value(True)), default=Value(False)),
     )

@@ -10,13 +10,13 @@ from django.db.models import Q, QuerySet
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError
 from queries.database.clock import shared_now
-from queries.feeds.logs import insert_runs_of_logs, wait_for
+from queries.feeds.logs import insert_runs_of_logs, postpone
 from queries.feeds.outcomes import store_proven_values
+from queries.feeds.runs import end_past_feeds
 from queries.feeds.schedule import insert_scheduled_runs
 from queries.feeds.watched_values import insert_runs_of_values
 from queries.models import ChainRecord, Feed
 from queries.statuses import FeedState, Trigger
-from queries.transitions import TIME_IS_OVER, end_feeds
 
 log = logging.getLogger("tacitus.prover")
 
@@ -50,7 +50,8 @@ def _read_source(source: ChainClient, record: ChainRecord) -> None:
         return
     ChainRecord.objects.filter(chain=record.chain).update(feeds_read_at=now)
     head_time = datetime.fromtimestamp(record.timestamp, UTC)
-    end_feeds(of_values.filter(until__lt=head_time), TIME_IS_OVER)
+    end_past_feeds(of_values.filter(until__lt=head_time))
+    of_values = of_values.filter(Q(until=None) | Q(until__gte=head_time))
     for rows, insert in ((of_values, insert_runs_of_values), (of_logs, insert_runs_of_logs)):
         _insert_runs(source, record, rows, insert)
 
@@ -67,7 +68,7 @@ def _insert_runs(
             insert(source, record, feeds)
     except ChainError as error:
         log.warning("Reading %s for feeds failed: %s", source.chain.name, error)
-        wait_for(feeds, error.sentence)
+        postpone(feeds, error.sentence)
 
 
 def _time_until_due(record: ChainRecord) -> timedelta | None:
@@ -85,5 +86,7 @@ def _time_until_due(record: ChainRecord) -> timedelta | None:
             blocks.append((due - head) * blocks_of)
     if not blocks:
         return None
-    expected = timedelta(seconds=max(min(blocks), 1.0) * record.block_seconds)
-    return record.new_block_at + expected - shared_now()
+    pause = timedelta(seconds=max(min(blocks), 1.0) * record.block_seconds)
+    seen_at = record.new_block_at, record.recorded_at  # a late block is waited for as long again
+    waits = (moment + pause - shared_now() for moment in seen_at if moment)
+    return next((wait for wait in waits if wait > timedelta(0)), None)

@@ -7,6 +7,7 @@ what is true.
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Q
@@ -24,14 +25,13 @@ from queries.chain.logs import EventSource, read_logs
 from queries.database.clock import shared_now
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import DueRun, one_block
-from queries.feeds.runs import NewRun, insert_runs
+from queries.feeds.runs import NewRun, end_past_feeds, insert_runs
 from queries.feeds.triggers import batch_of, log_filter
 from queries.models import ChainRecord, Feed
 from queries.schema.checked_batch import Selector
 from queries.schema.feed_bodies import HASH_KEY
 from queries.schema.feed_placeholders import log_values
 from queries.statuses import FeedState, Trigger
-from queries.transitions import TIME_IS_OVER, end_feeds
 
 MAX_WAITING_RUNS = 20  # of a feed: with so many, no further logs are read
 LONG_PAUSE = timedelta(hours=1)  # of a feed whose logs nodes refuse
@@ -57,7 +57,11 @@ def insert_runs_of_logs(source: ChainClient, record: ChainRecord, feeds: Sequenc
         _read_feeds(source, record, [feed for feed in ready if feed.due == newest])
     if behind := [feed for feed in ready if feed.due < newest]:
         first = min(behind, key=lambda feed: feed.next_attempt_at or feed.created_at).due
-        _read_feeds(source, record, [feed for feed in behind if feed.due >= first])
+        group = [feed for feed in behind if feed.due >= first]
+        # They are the last ones next time, also if this fails.
+        rows = Feed.objects.filter(pk__in=[feed.pk for feed in group if feed.due == first])
+        rows.update(next_attempt_at=shared_now())
+        _read_feeds(source, record, group)
     final = record.final_number
     active = Feed.objects.filter(pk__in=ids, state=FeedState.ACTIVE)
     late = active.filter(due__lte=final, waits_for="")
@@ -66,7 +70,7 @@ def insert_runs_of_logs(source: ChainClient, record: ChainRecord, feeds: Sequenc
     if ends:
         final_time = datetime.fromtimestamp(source.header(final).timestamp, UTC)
         are_read = Feed.objects.filter(pk__in=ends, until__lt=final_time, due__gt=final)
-        end_feeds(are_read, TIME_IS_OVER)
+        end_past_feeds(are_read)
 
 
 def is_past(until: datetime | None, timestamp: int) -> bool:
@@ -74,12 +78,13 @@ def is_past(until: datetime | None, timestamp: int) -> bool:
     return until is not None and timestamp > until.timestamp()
 
 
-def wait_for(feeds: Iterable[Feed], reason: str, pause: timedelta = timedelta(0)) -> None:
-    """Have these feeds wait, and say why."""
+def postpone(feeds: Iterable[Feed], reason: str, pause: timedelta = timedelta(0)) -> None:
+    """Have these feeds not be read for this pause, and say why they wait."""
+    columns: dict[str, Any] = {"waits_for": reason[:1_000]}
+    if pause:
+        columns["next_attempt_at"] = shared_now() + pause
     ids = [feed.pk for feed in feeds]
-    Feed.objects.filter(pk__in=ids, state=FeedState.ACTIVE).update(
-        waits_for=reason[:1_000], next_attempt_at=shared_now() + pause
-    )
+    Feed.objects.filter(pk__in=ids, state=FeedState.ACTIVE).update(**columns)
 
 
 def _read_feeds(source: ChainClient, record: ChainRecord, feeds: Sequence[Feed]) -> None:
@@ -91,7 +96,7 @@ def _read_feeds(source: ChainClient, record: ChainRecord, feeds: Sequence[Feed])
         group = [feed for event in part.events for feed in by_event[event]]
         group = [feed for feed in group if feed.due in part.blocks]
         if part.error:
-            wait_for(group, part.error.sentence, LONG_PAUSE)
+            postpone(group, part.error.sentence, LONG_PAUSE)
             continue
         idle = []
         for feed in group:
@@ -102,7 +107,7 @@ def _read_feeds(source: ChainClient, record: ChainRecord, feeds: Sequence[Feed])
             else:
                 idle.append(feed.pk)
         rows = Feed.objects.filter(pk__in=idle, due__lt=part.blocks.stop)
-        rows.update(due=part.blocks.stop, waits_for="", next_attempt_at=shared_now())
+        rows.update(due=part.blocks.stop, waits_for="")
 
 
 def _insert_runs(source: ChainClient, feed: Feed, logs: Sequence[FoundLog], stop: int) -> None:
@@ -116,14 +121,13 @@ def _insert_runs(source: ChainClient, feed: Feed, logs: Sequence[FoundLog], stop
         following = new_logs[room].block if len(new_logs) > room else stop
         runs = [_run_of_log(source, feed, entry) for entry in new_logs[:room]]
     except ChainError as error:
-        wait_for([feed], error.sentence)
+        postpone([feed], error.sentence)
         return
-    now = shared_now()
     with transaction.atomic():
         rows = Feed.objects.filter(pk=feed.pk, due=feed.due, state=FeedState.ACTIVE)
         if rows.select_for_update(no_key=True).exists():
-            insert_runs(NewRun(feed, run, now) for run in runs)
-            rows.update(due=following, waits_for="", next_attempt_at=now)
+            insert_runs(NewRun(feed, run) for run in runs)
+            rows.update(due=following, waits_for="")
 
 
 def _logs_until(source: ChainClient, feed: Feed, logs: Sequence[FoundLog]) -> list[FoundLog]:

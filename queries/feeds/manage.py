@@ -19,7 +19,7 @@ from queries.database.durable import durable_transaction
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import DueRun, check_alone, check_run, scheduled_run
 from queries.feeds.budget import budget_shortage
-from queries.feeds.runs import delete_waiting_runs, submitted_run, waiting_runs
+from queries.feeds.runs import delete_waiting_runs, queue_next_run, submitted_run, waiting_runs
 from queries.feeds.schedule import next_due
 from queries.feeds.triggers import batch_of, named_fact
 from queries.ids import is_ulid
@@ -233,20 +233,31 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
         if change.budget is not None:
             _check_budget(change.budget, int(batch_of(feed.request)["fee"]))
             feed.budget = f"{change.budget:064x}"
-            waiting_runs(feed).exclude(due_at=None).update(due_at=shared_now())
+            # Not those that wait because a feed runs once in `FEED_SECONDS`.
+            rows = waiting_runs(feed).exclude(due_at=None).exclude(waits_for="")
+            rows.update(due_at=shared_now())
         is_paused = change.state == FeedState.PAUSED and feed.state == FeedState.ACTIVE
         is_resumed = change.state == FeedState.ACTIVE and feed.state == FeedState.PAUSED
-        if is_resumed and feed.trigger == Trigger.LOGS and feed.catch_up == CatchUp.LATEST:
-            head = ChainRecord.objects.get(chain=feed.source)
-            feed.due = max(feed.due, head.number + 1)
-            waiting_runs(feed).delete()
+        if is_resumed and feed.catch_up == CatchUp.LATEST:
+            _skip_to_latest(feed)
         feed.save()
         if is_paused:
             pause_feed_by_owner(feed)
         elif is_resumed:
             resume_feed(feed)
+            queue_next_run(feed)
         feed.refresh_from_db()
     return feed
+
+
+def _skip_to_latest(feed: Feed) -> None:
+    """Leave out what was due in a pause, except the latest run."""
+    first = feed.runs.filter(submitted_at=None).order_by("id").first()
+    if feed.trigger == Trigger.LOGS:
+        feed.due = max(feed.due, ChainRecord.objects.get(chain=feed.source).number + 1)
+    elif first:
+        feed.due = min(feed.due, first.due)
+    delete_waiting_runs(Feed.objects.filter(pk=feed.pk))
 
 
 def run_now(owner: Account, feed_id: str, routes: Routes) -> tuple[FeedRun, bool]:

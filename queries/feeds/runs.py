@@ -6,14 +6,14 @@ idempotency key: none is skipped or submitted twice, whatever is killed.
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from ulid import ULID
 
 from accounts.http.errors import RefusalError
@@ -23,7 +23,7 @@ from queries.database.handler import Handler, Wait, WorkContext
 from queries.database.leases import Lease, lease_free_condition
 from queries.engines import PROVE
 from queries.engines.wake import wake
-from queries.error_codes import FeedCode, RequestCode, SubmissionCode
+from queries.error_codes import RequestCode, SubmissionCode
 from queries.feeds.bodies import DueRun, check_run, scheduled_run
 from queries.feeds.budget import budget_shortage
 from queries.feeds.outcomes import MAX_FAILED_RUNS, newest_failures
@@ -31,8 +31,8 @@ from queries.feeds.triggers import batch_of
 from queries.intake.submit import TURN_PER_BATCH, batch_limits, store_batch
 from queries.models import Batch, Feed, FeedRun
 from queries.schema.checked_batch import Selector
-from queries.statuses import FeedState, Trigger
-from queries.transitions import pause_feed
+from queries.statuses import CatchUp, FeedState, Trigger
+from queries.transitions import end_feeds, pause_feed
 from queries.wait_reasons import Reason
 
 log = logging.getLogger("tacitus.prover")
@@ -44,31 +44,76 @@ _WAITING_CODES = {RequestCode.BLOCK_BEYOND_HEAD.code, SubmissionCode.TOO_MANY_FA
 
 
 class NewRun(NamedTuple):
-    """A run to insert, and when it may be submitted."""
+    """A run to insert."""
 
     feed: Feed
     run: DueRun
-    due_at: datetime
 
 
 def insert_runs(new_runs: Iterable[NewRun]) -> None:
-    """Insert runs, oldest first, unless they exist. Those of a feed are submitted one after the
-    other, in turn with those of other feeds.
+    """Insert runs, oldest first, unless they exist. Of each feed the oldest that waits is due.
+
+    Call this under the feeds' locks, and store their `next_attempt_at`.
     """
     runs = list(new_runs)
     if not runs:
         return
     now = shared_now()
-    waiting = FeedRun.objects.filter(WAITS, feed__in={run.feed.pk for run in runs})
-    counts = Counter(dict(waiting.values_list("feed").annotate(count=Count("pk")).order_by()))
+    waiting = FeedRun.objects.filter(WAITS, feed__in={new.feed.pk for new in runs})
+    have_waiting = set(waiting.values_list("feed", flat=True))
+    counts = _counts_of_due_runs({new.feed.owner_id for new in runs})
     first_id, rows = int(ULID.from_datetime(now)), []
-    for number, (feed, run, due_at) in enumerate(runs):
-        turn = now + counts[feed.pk] * TURN_PER_BATCH
-        counts[feed.pk] += 1
-        columns = _refusal_columns(run.error) if run.error else {"due_at": due_at, "turn": turn}
-        rows.append(_new_row(feed, run, str(ULID.from_int(first_id + number)), **columns))
+    for number, (feed, run) in enumerate(runs):
+        row = _new_row(feed, run, str(ULID.from_int(first_id + number)))
+        if run.error:
+            for name, value in _refusal_columns(run.error).items():
+                setattr(row, name, value)
+        elif feed.pk not in have_waiting:
+            have_waiting.add(feed.pk)
+            row.due_at, row.turn = _next_start(feed, now), _turn(counts, feed, now)
+        rows.append(row)
     FeedRun.objects.bulk_create(rows, ignore_conflicts=True)
     transaction.on_commit(partial(wake, PROVE))
+
+
+def queue_next_run(feed: Feed) -> None:
+    """Make the feed's oldest run that waits due, unless one is. Call this under the feed's lock."""
+    waiting = FeedRun.objects.filter(WAITS, feed=feed)
+    first = waiting.order_by("id").values_list("pk", flat=True).first()
+    if first is None or waiting.filter(due_at__isnull=False).exists():
+        return
+    now = shared_now()
+    turn = _turn(_counts_of_due_runs({feed.owner_id}), feed, now)
+    waiting.filter(pk=first).update(due_at=_next_start(feed, now), turn=turn)
+    Feed.objects.filter(pk=feed.pk).update(next_attempt_at=feed.next_attempt_at)
+    transaction.on_commit(partial(wake, PROVE))
+
+
+def _counts_of_due_runs(owners: Collection[int]) -> Counter[int]:
+    rows = FeedRun.objects.filter(WAITS, due_at__isnull=False, feed__owner__in=owners)
+    return Counter(dict(rows.values_list("feed__owner").annotate(count=Count("pk")).order_by()))
+
+
+def _turn(counts: Counter[int], feed: Feed, now: datetime) -> datetime:
+    """The run's place in the queue: after those of the feed's owner that are due."""
+    counts[feed.owner_id] += 1
+    return now + (counts[feed.owner_id] - 1) * TURN_PER_BATCH
+
+
+def _next_start(feed: Feed, now: datetime) -> datetime:
+    """When the feed's next run may be submitted: now, if it runs for logs or a value.
+
+    However fast blocks come, a feed runs once in `FEED_SECONDS`, and twice while it makes up for
+    runs. That is so on average: otherwise a late poll would delay all later runs.
+    """
+    if feed.trigger not in {Trigger.BLOCKS, Trigger.SECONDS}:
+        return now
+    pause = timedelta(seconds=settings.FEED_SECONDS)
+    if feed.catch_up == CatchUp.ALL:
+        pause /= 2  # it skips none, so it is behind or waits for the next due anyway
+    start = max(feed.next_attempt_at or now, now - pause)
+    feed.next_attempt_at = start + pause
+    return max(start, now)
 
 
 def waiting_runs(feed: Feed) -> QuerySet[FeedRun]:
@@ -77,26 +122,37 @@ def waiting_runs(feed: Feed) -> QuerySet[FeedRun]:
 
 
 def replace_waiting_run(feed: Feed, run: DueRun) -> bool:
-    """Have the newest run that waits be about another block or time. Returns whether one waits."""
-    waiting = waiting_runs(feed).order_by("-id").first()
-    if waiting is None:
+    """Have the run that waits be about another block or time, and delete others. Returns whether
+    one waits. Call this under the feed's lock.
+    """
+    rows = list(waiting_runs(feed).order_by("id"))
+    if not rows:
         return False
-    if feed.runs.filter(due=run.due).exclude(pk=waiting.pk).exists():  # made by hand
-        waiting.delete()
+    first, *others = rows
+    FeedRun.objects.filter(pk__in=[row.pk for row in others]).delete()
+    if feed.runs.filter(due=run.due).exclude(pk=first.pk).exists():  # made by hand
+        first.delete()
         return True
-    rows = FeedRun.objects.filter(WAITS, pk=waiting.pk, lease_token=waiting.lease_token)
-    return bool(rows.update(due=run.due, value=_hex(run.value), read_time=run.read_time))
+    unchanged = FeedRun.objects.filter(WAITS, pk=first.pk, lease_token=first.lease_token)
+    return bool(unchanged.update(due=run.due, value=_hex(run.value), read_time=run.read_time))
 
 
 def delete_excess_runs(feed: Feed, count: int) -> None:
     """Delete the oldest runs that wait, so that so many are left."""
-    oldest = waiting_runs(feed).order_by("-id").values_list("pk", flat=True)[count:]
-    FeedRun.objects.filter(WAITS, pk__in=list(oldest)).delete()
+    oldest = list(waiting_runs(feed).order_by("-id").values_list("pk", flat=True)[count:])
+    if oldest:
+        FeedRun.objects.filter(pk__in=oldest).delete()
+        queue_next_run(feed)
 
 
 def delete_waiting_runs(feeds: QuerySet[Feed]) -> None:
-    """Delete the runs of feeds that have ended that are not submitted yet."""
     FeedRun.objects.filter(WAITS, feed__in=feeds).delete()
+
+
+def end_past_feeds(feeds: QuerySet[Feed]) -> None:
+    """End those of these feeds whose last run was submitted."""
+    waiting = FeedRun.objects.filter(WAITS, feed=OuterRef("pk"))
+    end_feeds(feeds.filter(~Exists(waiting), state=FeedState.ACTIVE), "Its time is over.")
 
 
 def submitted_run(feed: Feed, run: DueRun, routes: Routes) -> FeedRun:
@@ -169,10 +225,10 @@ class FeedRunHandler(Handler[FeedRun, WorkContext]):
         row, pause = lease.row, timedelta(seconds=settings.FEED_SECONDS)
         row.feed = feed
         if not feed.owner.is_active:
-            self._stop(lease, "The operator has disabled the account.")
+            pause_feed(feed, "The operator has disabled the account.")
             return None
         if failures := _too_many_failures(feed):
-            self._stop(lease, failures)
+            pause_feed(feed, failures)
             return None
         if shortage := budget_shortage(feed):
             return Wait(Reason(OVER_BUDGET, shortage), pause)
@@ -182,23 +238,17 @@ class FeedRunHandler(Handler[FeedRun, WorkContext]):
         except RefusalError as error:
             if error.code in _WAITING_CODES:
                 return Wait(Reason(error.code, error.sentence), pause)
-            self._refuse(lease, error)
+            log.warning("A run of feed %s was refused: %s", feed.pk, error.sentence)
+            _store(lease, **_refusal_columns(error))
             if failures := _too_many_failures(feed):
                 pause_feed(feed, failures)
-            return None
-        _store(lease, batch=row.batch, submitted_at=shared_now(), placeholders={})
-        return None
-
-    def _stop(self, lease: Lease[FeedRun], reason: str) -> None:
-        """Pause the feed, which keeps the run; the last run of an ended feed is refused."""
-        if lease.row.feed.state == FeedState.ACTIVE:
-            pause_feed(lease.row.feed, reason)
+                return None
         else:
-            self._refuse(lease, RefusalError(FeedCode.FEED_NOT_RUNNABLE, reason, path="feed"))
-
-    def _refuse(self, lease: Lease[FeedRun], error: RefusalError) -> None:
-        log.warning("A run of feed %s was refused: %s", lease.row.feed_id, error.sentence)
-        _store(lease, **_refusal_columns(error))
+            _store(lease, batch=row.batch, submitted_at=shared_now(), placeholders={})
+        queue_next_run(feed)
+        if feed.trigger == Trigger.SECONDS and feed.until and feed.due > feed.until.timestamp():
+            end_past_feeds(Feed.objects.filter(pk=feed.pk))
+        return None
 
 
 def _store(lease: Lease[FeedRun], **columns: Any) -> None:

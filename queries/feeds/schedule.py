@@ -4,19 +4,21 @@ their source or in Unix time.
 
 import math
 from collections.abc import Sequence
-from datetime import timedelta
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
-from queries.database.clock import shared_now
 from queries.feeds.bodies import scheduled_run
-from queries.feeds.runs import NewRun, delete_excess_runs, insert_runs, replace_waiting_run
+from queries.feeds.runs import (
+    NewRun,
+    delete_excess_runs,
+    end_past_feeds,
+    insert_runs,
+    replace_waiting_run,
+)
 from queries.models import ChainRecord, Feed
 from queries.schema.checked_batch import Selector
 from queries.statuses import CatchUp, FeedState, Trigger
-from queries.transitions import TIME_IS_OVER, end_feeds
 
 MAX_MISSED_RUNS = 100  # that a feed makes up for
 FEEDS_AT_ONCE = 100  # in a database transaction
@@ -53,32 +55,21 @@ def insert_scheduled_runs(record: ChainRecord) -> None:
 
 
 def _insert_runs(feeds: Sequence[Feed], record: ChainRecord) -> None:
-    """However fast blocks come, a feed runs once in `FEED_SECONDS`, and twice while it makes up for
-    runs. That is so on average: otherwise a late poll would delay all later runs.
-    """
-    now, new_runs, feeds_to_end = shared_now(), list[NewRun](), list[str]()
+    new_runs, past_feeds = list[NewRun](), list[str]()
     for feed in feeds:
         dues = _missed_dues(feed, record)
         if not dues:
-            feeds_to_end.append(feed.pk)
+            past_feeds.append(feed.pk)
             continue
         is_time = feed.trigger == Trigger.SECONDS
-        pause = timedelta(seconds=settings.FEED_SECONDS)
-        if feed.catch_up == CatchUp.ALL:
-            pause /= 2  # it skips none, so it is behind or waits for the next due anyway
         for due in dues:
             run = scheduled_run(due, is_time=is_time)
-            if feed.catch_up == CatchUp.LATEST and replace_waiting_run(feed, run):
-                continue
-            start = max(feed.next_attempt_at or now, now - pause)
-            new_runs.append(NewRun(feed, run, max(start, now)))
-            feed.next_attempt_at = start + pause
+            if feed.catch_up == CatchUp.ALL or not replace_waiting_run(feed, run):
+                new_runs.append(NewRun(feed, run))
         feed.due = dues[-1] + feed.interval
-        if is_time and feed.until and feed.due > feed.until.timestamp():
-            feeds_to_end.append(feed.pk)
     insert_runs(new_runs)
     Feed.objects.bulk_update(feeds, ["due", "next_attempt_at"])
-    end_feeds(Feed.objects.filter(pk__in=feeds_to_end), TIME_IS_OVER)
+    end_past_feeds(Feed.objects.filter(pk__in=past_feeds))
     for feed in feeds:
         if feed.catch_up == CatchUp.ALL:
             delete_excess_runs(feed, MAX_MISSED_RUNS)

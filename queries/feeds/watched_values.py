@@ -12,7 +12,6 @@ from django.db import transaction
 from django.db.models import F, OuterRef, Subquery, Value
 
 from queries.chain.client import ChainClient
-from queries.database.clock import shared_now
 from queries.feeds.bodies import DueRun, scheduled_run
 from queries.feeds.runs import NewRun, insert_runs, replace_waiting_run, waiting_runs
 from queries.feeds.schedule import next_due
@@ -47,7 +46,7 @@ def insert_runs_of_values(source: ChainClient, record: ChainRecord, feeds: Seque
             _insert_run(feed, run, is_waiting=feed.pk in have_waiting)
         else:
             if feed.pk in have_waiting:
-                waiting_runs(feed).delete()
+                _delete_waiting_run(feed)
             idle.append(feed.pk)
     number = Value(record.number)
     following = number - number % F("interval") + F("interval")
@@ -77,5 +76,11 @@ def _insert_run(feed: Feed, run: DueRun, *, is_waiting: bool) -> None:
         if is_waiting:
             replace_waiting_run(feed, run)  # unless a worker is submitting it
         else:
-            insert_runs([NewRun(feed, run, shared_now())])
+            insert_runs([NewRun(feed, run)])
         rows.update(due=next_due(run.due, feed.interval), waits_for="")
+
+
+def _delete_waiting_run(feed: Feed) -> None:
+    with transaction.atomic():
+        list(Feed.objects.filter(pk=feed.pk).select_for_update(no_key=True))
+        waiting_runs(feed).delete()

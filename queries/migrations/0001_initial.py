@@ -530,7 +530,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='feedrun',
-            index=models.Index(condition=models.Q(('submitted_at', None)), fields=['feed', 'id'], name='queries_feedrun_waiting'),
+            index=models.Index(fields=['feed', 'submitted_at'], name='queries_feedrun_submitted'),
         ),
         migrations.AddIndex(
             model_name='feedrun',

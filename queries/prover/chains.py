@@ -100,7 +100,10 @@ class _Poll:
             pause = min(pause, max(expected or pause, MIN_POLL_PAUSE))
         if self._is_destination:
             self._lease.extend()
-            self._check_transactions(self._context.lane(chain.id), is_full_check=is_full_check)
+            lane = self._context.lane(chain.id)
+            self._check_transactions(lane, is_full_check=is_full_check)
+            self._lease.extend()
+            _follow_others(lane)
         return Wait(delay=max(now + pause - shared_now(), timedelta(0)))
 
     def _read_heads(self, *, is_full_check: bool) -> None:
@@ -114,7 +117,7 @@ class _Poll:
         known_final = None if asks_final else record.final_number
         pool = self._context.client(chain.id)
         nodes = dict(enumerate(map(pool.view, pool.nodes), 1))
-        heads = {number: _try_head(node, known_final) for number, node in nodes.items()}
+        heads = {number: self._try_head(node, known_final) for number, node in nodes.items()}
         known_heads = {n: head for n, head in heads.items() if isinstance(head, ChainHead)}
         best_head = max(known_heads.values(), key=lambda head: head.number, default=None)
         for number, head in heads.items():
@@ -136,6 +139,13 @@ class _Poll:
                     self._lease.extend()
                     _check_node(nodes[number], number, head)
 
+    def _try_head(self, node: ChainClient, known_final: int | None) -> ChainHead | ChainError:
+        self._lease.extend()
+        try:
+            return node.head(known_final)
+        except ChainError as error:
+            return error
+
     def _follow_light_client(self, chain: Chain) -> None:
         """Store the newest block that the chain's sync committees show to be final."""
         row, nodes = light_client_row(chain), self._context.beacon_nodes(chain.id)
@@ -148,9 +158,7 @@ class _Poll:
                 log.warning("Following the light client of %s failed: %s", chain.name, error)
 
     def _check_transactions(self, lane: Lane, *, is_full_check: bool) -> None:
-        """Reopen transactions that a reorg undid, follow those that no row follows, and store the
-        signer's funds.
-        """
+        """Reopen transactions that a reorg undid, and store the signer's funds."""
         chain_id, signer = lane.chain_id, lane.signer.address
         try:
             record = ChainRecord.objects.filter(chain=chain_id)
@@ -161,7 +169,6 @@ class _Poll:
             with suppress(NoQuorumError):  # then check those that are final
                 reopen_undone_rows(lane)
             finalize_or_reopen(lane)
-            _follow_others(lane)
         except ChainError as error:
             name = lane.destination.chain.name
             log.warning("Checking transactions on %s failed: %s", name, error)
@@ -243,13 +250,6 @@ def agreed_head(heads: Collection[ChainHead], max_lag: float) -> ChainHead:
             final = finals[:2][-1] if finals else 0  # some may not have finalized anything yet
             return replace(next_head, final_number=min(final, next_head.number))
     return newest_first[0]
-
-
-def _try_head(node: ChainClient, known_final: int | None) -> ChainHead | ChainError:
-    try:
-        return node.head(known_final)
-    except ChainError as error:
-        return error
 
 
 def _check_node(node: ChainClient, position: int, head: ChainHead) -> None:

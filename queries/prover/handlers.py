@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from queries.database.bulk_sql import first_due
 from queries.database.clock import shared_now
 from queries.database.handler import Handler, OnClaim, WorkContext
 from queries.database.leases import lease_free_condition
@@ -55,10 +56,6 @@ def work_once(task: str, context: WorkContext, on_claim: OnClaim = lambda: None)
 def seconds_until_due(task: str, context: WorkContext) -> float | None:
     """Seconds until a row of the task's kinds that has no lease is due, or None."""
     now = shared_now()
-    # Not `Min`: SQLite would read all rows that are not queued.
-    rows = (
-        handler.rows(context).filter(lease_free_condition(now), due_at__isnull=False)
-        for handler in HANDLERS[task]
-    )
-    times = (queue.order_by("due_at").values_list("due_at", flat=True).first() for queue in rows)
-    return min(((due_at - now).total_seconds() for due_at in times if due_at), default=None)
+    rows = [handler.rows(context) for handler in HANDLERS[task]]
+    due_at = first_due([queue.filter(lease_free_condition(now)) for queue in rows])
+    return (due_at - now).total_seconds() if due_at else None

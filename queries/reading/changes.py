@@ -10,7 +10,16 @@ from django.db import connection
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from accounts.models import Account
-from queries.models import BlockJob, ChainRecord, Fact, FactMention, Feed, NodeRecord, Query
+from queries.models import (
+    BlockJob,
+    ChainRecord,
+    Fact,
+    FactMention,
+    Feed,
+    FeedRun,
+    NodeRecord,
+    Query,
+)
 from queries.statuses import FeedState, Trigger
 
 Columns = Sequence[tuple[Any, ...]]
@@ -20,13 +29,13 @@ _FEED_COLUMNS = (
 )  # fmt: skip
 _NEWEST_RUNS = """
     SELECT * FROM (
-        SELECT id, batch_id, error_code, due, waits_for FROM queries_feedrun
-        WHERE feed_id = %s ORDER BY id DESC LIMIT %s
+        SELECT id, batch_id, error_code FROM queries_feedrun
+        WHERE feed_id = %s AND submitted_at IS NOT NULL ORDER BY id DESC LIMIT %s
     ) AS newest
 """
 _RUN_STATES = """
-    SELECT runs.id, runs.error_code, runs.due, runs.waits_for, batch.status, batch.spent,
-        delivery.state, delivery.refusals, delivery.transaction_id, delivery.wait_code
+    SELECT runs.id, runs.error_code, batch.status, batch.spent, delivery.state, delivery.refusals,
+        delivery.transaction_id, delivery.wait_code
     FROM ({}) AS runs
     LEFT JOIN queries_batch AS batch ON batch.id = runs.batch_id
     LEFT JOIN queries_delivery AS delivery ON delivery.batch_id = runs.batch_id
@@ -55,7 +64,9 @@ def own_feed_changes(owner: Account, limit: int, run_limit: int) -> Columns:
 
 
 def _feed_changes(feeds: QuerySet[Feed], run_limit: int) -> Columns:
-    states = list(feeds.values_list(*_FEED_COLUMNS))
+    waiting = FeedRun.objects.filter(feed=OuterRef("pk"), submitted_at=None).order_by("id")
+    first_waiting = [Subquery(waiting.values(name)[:1]) for name in ("due", "waits_for")]
+    states = list(feeds.values_list(*_FEED_COLUMNS, *first_waiting))
     if not states:
         return []
     runs = " UNION ALL ".join([_NEWEST_RUNS] * len(states))

@@ -175,6 +175,7 @@ def test_an_accounts_deliveries_wait_once_they_have_used_the_gas_of_a_day(
 
 POINTS = {
     "before the delivery is signed": (["eth_estimateGas"], 1, False),
+    "before it is sent": (["eth_sendRawTransaction"], 1, False),
     "after it is sent": (["eth_sendRawTransaction"], 1, True),
 }
 

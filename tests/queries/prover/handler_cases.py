@@ -156,7 +156,7 @@ class LocalCase(HandlerCase):
 class BatchCase(LocalCase):
     """A batch of a time and a number, and two more that are resolved with others."""
 
-    handler = BatchHandler()
+    handler: ClassVar[Handler[Any, Any]] = BatchHandler()
 
     def begin(self) -> None:
         block = self.next_block()
@@ -177,12 +177,15 @@ class BatchCase(LocalCase):
         assert not Batch.objects.exclude(due_at=None).exists()
 
 
-class JobCase(LocalCase):
+class JobCase(BatchCase):
+    """Jobs of two blocks, one of which three batches ask for."""
+
     handler = JobHandler()
 
     def begin(self) -> None:
-        self.submit()
-        assert BatchHandler().work_once(self.context())
+        super().begin()
+        while not super().is_over():
+            assert BatchHandler().work_once(self.context())
 
     def is_over(self) -> bool:
         return not BlockJob.objects.exclude(due_at=None).exists()
