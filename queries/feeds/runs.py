@@ -6,7 +6,7 @@ idempotency key: none is skipped or submitted twice, whatever is killed.
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -55,7 +55,7 @@ def insert_runs(new_runs: Iterable[NewRun]) -> None:
 
     Call this under the feeds' locks, and store their `next_attempt_at`.
     """
-    runs = list(new_runs)
+    runs = _without_stored(list(new_runs))
     if not runs:
         return
     now = shared_now()
@@ -72,8 +72,16 @@ def insert_runs(new_runs: Iterable[NewRun]) -> None:
             have_waiting.add(feed.pk)
             row.due_at, row.turn = _next_start(feed, now), _turn(counts, feed, now)
         rows.append(row)
-    FeedRun.objects.bulk_create(rows, ignore_conflicts=True)
+    FeedRun.objects.bulk_create(rows)
     transaction.on_commit(partial(wake, PROVE))
+
+
+def _without_stored(runs: Sequence[NewRun]) -> Sequence[NewRun]:
+    """Leave out runs that exist, such as those made by hand."""
+    feeds, dues = {new.feed.pk for new in runs}, {new.run.due for new in runs}
+    stored = FeedRun.objects.filter(feed__in=feeds, due__in=dues)
+    places = set(stored.values_list("feed", "due", "log_index"))
+    return [new for new in runs if (new.feed.pk, new.run.due, new.run.log_index) not in places]
 
 
 def queue_next_run(feed: Feed) -> None:
