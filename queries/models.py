@@ -1,9 +1,9 @@
 """Batches, their queries, and the jobs and transactions that prove them.
 
-These rows are the queue. A worker claims a batch or a block job by locking the row and
-writing a lease with a token. Its later writes check the token. Any worker may claim a row whose
-lease has expired. Numbers of 256 bits are stored as 64 hex digits, because a database's own
-numbers are shorter or not exact.
+These rows are the queue. A worker claims a `LeasedRow` by locking it and writing a lease with a
+token. Its later writes check the token. Any worker may claim a row whose lease has expired.
+Numbers of 256 bits are stored as 64 hex digits, because a database's own numbers are shorter or not
+exact.
 """
 
 import json

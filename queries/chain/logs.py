@@ -8,7 +8,7 @@ from queries.chain.answers import FoundLog
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError, NodesUnreachableError, NoQuorumError, RateLimitedError
 
-FEW_BLOCKS = 16  # for fewer, events are asked for apart
+FEW_BLOCKS = 16  # of so many or fewer, events are halved and not blocks
 
 # By chain, the blocks that a request may be about, if nodes did not answer one for more.
 _max_blocks: dict[int, int] = {}
@@ -43,17 +43,21 @@ def read_logs(
     max_blocks = _max_blocks.get(chain, limit)
     try:
         blocks = range(min(positions.values()), last + 1)[:max_blocks]
-        yield from _halve(source, positions, blocks)
+        yield from _read_or_halve(source, positions, blocks)
     except NodesUnreachableError:  # perhaps because of so many logs
         _max_blocks[chain] = max(max_blocks // 2, 1)
         raise
     _max_blocks[chain] = min(2 * max_blocks, limit)
 
 
-def _halve(
+def _read_or_halve(
     source: ChainClient, positions: Mapping[EventSource, int], blocks: range
 ) -> Iterator[LogRange]:
+    """Read these blocks for the events whose blocks begin there. If nodes refuse, only the first
+    half of the blocks, or of few blocks both halves of the events.
+    """
     events = [event for event, first in positions.items() if first in blocks]
+    blocks = range(min(positions[event] for event in events), blocks.stop)
     try:
         logs = source.ask_quorum(
             ChainClient.logs,
@@ -67,10 +71,11 @@ def _halve(
     except ChainError as error:
         middle = len(events) // 2
         if len(blocks) > (FEW_BLOCKS if middle else 1):
-            yield from _halve(source, positions, blocks[: len(blocks) // 2])
+            yield from _read_or_halve(source, positions, blocks[: len(blocks) // 2])
         elif middle:
             for half in (events[:middle], events[middle:]):
-                yield from _halve(source, {event: positions[event] for event in half}, blocks)
+                half_positions = {event: positions[event] for event in half}
+                yield from _read_or_halve(source, half_positions, blocks)
         else:
             yield LogRange(events, blocks, error=error)
     else:

@@ -73,7 +73,7 @@ class Handler(Generic[Row, Context]):
     stays_due: ClassVar[Q] = Q(pk__in=())
 
     def prepare(self, routes: Routes) -> None:
-        """Create the rows that a worker with these routes needs. Called when it starts."""
+        """Create the rows that are always there. Called when a prover with these routes starts."""
 
     def rows(self, context: WorkContext) -> QuerySet[Row]:
         """The rows that this worker can work on."""
@@ -151,7 +151,8 @@ class Handler(Generic[Row, Context]):
         limits: Limits,
         store_findings: Callable[[], object] = lambda: None,
     ) -> Iterator[None]:
-        """Make these rows due again if the `with` body raises, and store its findings so far.
+        """Make these rows due again if the `with` body raises. Store its findings so far, unless
+        the database failed, or something that is not expected.
 
         If the database is gone, making them due raises too, and their leases expire.
         """

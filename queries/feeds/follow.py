@@ -42,8 +42,8 @@ def _read_source(source: ChainClient, record: ChainRecord) -> None:
     last_time, pause = record.feeds_read_at, timedelta(seconds=settings.FEED_SECONDS)
     if last_time and now < last_time + pause:
         return
-    can_run = Q(next_attempt_at=None) | Q(next_attempt_at__lte=now)
-    feeds = Feed.objects.filter(can_run, state=FeedState.ACTIVE, source=record.chain)
+    is_readable = Q(next_attempt_at=None) | Q(next_attempt_at__lte=now)
+    feeds = Feed.objects.filter(is_readable, state=FeedState.ACTIVE, source=record.chain)
     of_values = feeds.filter(trigger=Trigger.VALUE, due__lte=record.number)
     of_logs = feeds.filter(trigger=Trigger.LOGS, due__lte=record.final_number)
     if not of_values.exists() and not of_logs.exists():

@@ -19,7 +19,7 @@ from queries.database.durable import durable_transaction
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import DueRun, check_alone, check_run, scheduled_run
 from queries.feeds.budget import budget_shortage
-from queries.feeds.runs import delete_waiting_runs, queue_next_run, submitted_run, waiting_runs
+from queries.feeds.runs import delete_waiting_runs, queue_next_run, submitted_run, unclaimed_runs
 from queries.feeds.schedule import next_due
 from queries.feeds.triggers import batch_of, named_fact
 from queries.ids import is_ulid
@@ -234,7 +234,7 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
             _check_budget(change.budget, int(batch_of(feed.request)["fee"]))
             feed.budget = f"{change.budget:064x}"
             # Not those that wait because a feed runs once in `FEED_SECONDS`.
-            rows = waiting_runs(feed).exclude(due_at=None).exclude(waits_for="")
+            rows = unclaimed_runs(feed).exclude(due_at=None).exclude(waits_for="")
             rows.update(due_at=shared_now())
         is_paused = change.state == FeedState.PAUSED and feed.state == FeedState.ACTIVE
         is_resumed = change.state == FeedState.ACTIVE and feed.state == FeedState.PAUSED

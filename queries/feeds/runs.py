@@ -1,7 +1,7 @@
 """Runs of feeds: what reads a chain inserts those that are due, and a worker submits each of them.
 
 A run is inserted in the transaction that moves its feed on, and its batch has its place as
-idempotency key: none is skipped or submitted twice, whatever is killed.
+idempotency key: whatever is killed, none is skipped or submitted twice.
 """
 
 import logging
@@ -109,31 +109,32 @@ def _turn(counts: Counter[int], feed: Feed, now: datetime) -> datetime:
 
 
 def _next_start(feed: Feed, now: datetime) -> datetime:
-    """When the feed's next run may be submitted: now, if it runs for logs or a value.
+    """When the feed's next run may be submitted: now, if it runs for logs or a value. Sets
+    `next_attempt_at` for the run after it.
 
-    However fast blocks come, a feed runs once in `FEED_SECONDS`, and twice while it makes up for
-    runs. That is so on average: otherwise a late poll would delay all later runs.
+    However fast blocks come, a feed runs once in `FEED_SECONDS`, and twice if it skips none. That
+    is so on average: otherwise a late poll would delay all later runs.
     """
     if feed.trigger not in {Trigger.BLOCKS, Trigger.SECONDS}:
         return now
     pause = timedelta(seconds=settings.FEED_SECONDS)
     if feed.catch_up == CatchUp.ALL:
-        pause /= 2  # it skips none, so it is behind or waits for the next due anyway
+        pause /= 2  # it is behind, or waits for the next due anyway
     start = max(feed.next_attempt_at or now, now - pause)
     feed.next_attempt_at = start + pause
     return max(start, now)
 
 
-def waiting_runs(feed: Feed) -> QuerySet[FeedRun]:
+def unclaimed_runs(feed: Feed) -> QuerySet[FeedRun]:
     """The feed's runs that are not submitted yet, and that no worker is submitting."""
     return FeedRun.objects.filter(WAITS, lease_free_condition(shared_now()), feed=feed)
 
 
 def replace_waiting_run(feed: Feed, run: DueRun) -> bool:
-    """Have the run that waits be about another block or time, and delete others. Returns whether
-    one waits. Call this under the feed's lock.
+    """Have the run that waits be about this block or time instead, and delete others. Returns
+    whether that was done, so that none has to be inserted. Call this under the feed's lock.
     """
-    rows = list(waiting_runs(feed).order_by("id"))
+    rows = list(unclaimed_runs(feed).order_by("id"))
     if not rows:
         return False
     first, *others = rows
@@ -147,7 +148,7 @@ def replace_waiting_run(feed: Feed, run: DueRun) -> bool:
 
 def delete_excess_runs(feed: Feed, count: int) -> None:
     """Delete the oldest runs that wait, so that so many are left."""
-    oldest = list(waiting_runs(feed).order_by("-id").values_list("pk", flat=True)[count:])
+    oldest = list(unclaimed_runs(feed).order_by("-id").values_list("pk", flat=True)[count:])
     if oldest:
         FeedRun.objects.filter(pk__in=oldest).delete()
         queue_next_run(feed)
@@ -158,7 +159,7 @@ def delete_waiting_runs(feeds: QuerySet[Feed]) -> None:
 
 
 def end_past_feeds(feeds: QuerySet[Feed]) -> None:
-    """End those of these feeds whose last run was submitted."""
+    """End these feeds, whose time is over, unless a run still waits."""
     waiting = FeedRun.objects.filter(WAITS, feed=OuterRef("pk"))
     end_feeds(feeds.filter(~Exists(waiting), state=FeedState.ACTIVE), "Its time is over.")
 

@@ -13,7 +13,7 @@ from django.db.models import F, OuterRef, Subquery, Value
 
 from queries.chain.client import ChainClient
 from queries.feeds.bodies import DueRun, scheduled_run
-from queries.feeds.runs import NewRun, insert_runs, replace_waiting_run, waiting_runs
+from queries.feeds.runs import NewRun, insert_runs, replace_waiting_run, unclaimed_runs
 from queries.feeds.schedule import next_due
 from queries.feeds.triggers import watched_value
 from queries.models import ChainRecord, Feed, FeedRun
@@ -83,4 +83,4 @@ def _insert_run(feed: Feed, run: DueRun, *, is_waiting: bool) -> None:
 def _delete_waiting_run(feed: Feed) -> None:
     with transaction.atomic():
         list(Feed.objects.filter(pk=feed.pk).select_for_update(no_key=True))
-        waiting_runs(feed).delete()
+        unclaimed_runs(feed).delete()

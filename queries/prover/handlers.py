@@ -1,6 +1,7 @@
 """What happens later: the kinds of rows that become due, and what works on them.
 
-A new kind is a `Handler` in a file of its own, its model, and a line here. Threads of the embedded
+A new kind is a `Handler` in a file of its own, its model, and a line here; `prepare` creates a row
+that is always there. It has a case in tests/queries/prover/handler_cases. Threads of the embedded
 engine and tasks of Celery read this table.
 """
 
@@ -36,7 +37,7 @@ class Threads:
     """
 
     name: str
-    count: int | None  # None: as many as PROVER_THREADS
+    count: int | None  # None: as many as `run_prover --threads` says
     poll_seconds: float  # or when something is due, or another thread has done something
 
 
