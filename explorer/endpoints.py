@@ -17,8 +17,8 @@ from queries.api import (
 )
 from queries.compat import event_proofs, second_generation
 from queries.compat.routers import router_addresses
-from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
+from queries.sources.routes import Routes
 
 ENDPOINTS = (
     batches.submit_batch_query,

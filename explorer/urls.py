@@ -35,8 +35,8 @@ from explorer.pages import (
 )
 from explorer.pages.links import AccountAddress, PageLinks, TransactionHash, WholeNumber
 from explorer.wiring import LIMITS, ROUTES, ask_wallet
-from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
+from queries.sources.routes import Routes
 
 View = Callable[..., HttpResponseBase]
 API = api.url_patterns(ROUTES, LIMITS)

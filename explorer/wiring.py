@@ -14,14 +14,14 @@ from explorer.demo.local_node import LocalNode
 from queries.chain import contract_wallets
 from queries.chain.errors import ChainError, RegistryAbsentError
 from queries.chain.json_rpc import JsonRpcError, NodeTransportError
-from queries.chain.registry import read_live_fact
-from queries.chain.registry_checks import SetupError, read_visible_l1_block
-from queries.config.registries import Registry
-from queries.config.routes import Routes, read_routes
 from queries.config.routes_file import RoutesFileError
 from queries.http.thread_slots import thread_slot
 from queries.intake.submit import batch_limits
 from queries.reading.facts import FactView
+from queries.sources.optimism import read_visible_l1_block
+from queries.sources.reader import read_live_fact
+from queries.sources.registry import Registry, SetupError
+from queries.sources.routes import Routes, read_routes
 
 try:
     ROUTES = read_routes(settings.ROUTES_FILE)

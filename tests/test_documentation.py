@@ -27,16 +27,16 @@ from queries.api import attestations, estimates
 from queries.api.rejection_codes import batch_codes, rejection_codes, wait_codes
 from queries.client.python.command import _argument_parser
 from queries.config.beacon_chains import BeaconTable, ForkTable
+from queries.config.chains import Chain
 from queries.config.limits import Limits
 from queries.config.measured_costs import MEASUREMENTS, account_cost
-from queries.config.registries import Registry, RegistryKind
-from queries.config.routes import Chain
 from queries.config.routes_file import MAX_NAME_LENGTH
 from queries.engines import PROVE, celery
 from queries.planning import on_request
 from queries.prover.handlers import THREADS
 from queries.proving.packing import OSAKA
 from queries.schema.strict_json import MAX_DEPTH
+from queries.sources.registry import Registry, RegistryKind
 from queries.statuses import BatchStatus
 from queries.webhooks import post, posts
 from tests.bench.__main__ import NAMES as ROWS

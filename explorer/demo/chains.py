@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from eth_abi.abi import encode
@@ -15,21 +15,21 @@ from eth_utils.address import to_checksum_address
 from explorer.demo.beacon_chain import ATTESTING_SLOTS, SLOT_SECONDS, LocalBeaconChain
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.json_rpc import JsonRpcError, NodeTransportError
-from queries.chain.registry import L1_BLOCK
-from queries.config.registries import (
-    FACTORY,
-    SALT,
+from queries.contracts.abi import call_data, load_artifact
+from queries.contracts.create2 import FACTORY, SALT, courier_init_code, verifier_init_code
+from queries.sources.attested import AttestedRegistry
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.native import NativeRegistry
+from queries.sources.optimism import OptimismRegistry
+from queries.sources.reader import L1_BLOCK
+from queries.sources.registry import (
     Registry,
-    RegistryKind,
-    courier_init_code,
     deployment_calldata,
     derived_address,
     lookup_address,
     lookup_init_code,
-    verifier_init_code,
-    with_beacon_chain,
+    with_derived_address,
 )
-from queries.contracts.abi import call_data, load_artifact
 
 CHAIN_A, CHAIN_B, CHAIN_C = 31337, 31338, 31339
 ETHER = 10**18
@@ -186,23 +186,15 @@ def set_up_chains(nodes: Nodes, beacon: LocalBeaconChain, keys: Keys, site: str)
     signers = tuple(key.address for key in keys.attesters)
     gateway = f"{site}/ccip/{{sender}}/{{data}}"
     urls = (gateway,)
-    native_route = Registry(RegistryKind.NATIVE, CHAIN_A, CHAIN_A, lookup_urls=urls)
-    native_route = replace(native_route, address=derived_address(native_route))
-    attested_route = Registry(
-        RegistryKind.ATTESTED,
-        CHAIN_B,
-        CHAIN_A,
-        signers=signers,
-        threshold=THRESHOLD,
-        lookup_urls=urls,
+    native_route = NativeRegistry(CHAIN_A, CHAIN_A, lookup_urls=urls)
+    native_route = with_derived_address(native_route)
+    attested_route = AttestedRegistry(
+        CHAIN_B, CHAIN_A, signers=signers, threshold=THRESHOLD, lookup_urls=urls
     )
-    optimism_route = Registry(RegistryKind.OPTIMISM, CHAIN_A, CHAIN_B, lookup_urls=urls)
-    beacon_route = with_beacon_chain(
-        Registry(
-            RegistryKind.BEACON, CHAIN_C, CHAIN_B, checkpoint=beacon.checkpoint, lookup_urls=urls
-        ),
-        beacon.chain,
-    )
+    optimism_route = OptimismRegistry(CHAIN_A, CHAIN_B, lookup_urls=urls)
+    beacon_route = BeaconRegistry(
+        CHAIN_C, CHAIN_B, checkpoint=beacon.checkpoint, lookup_urls=urls
+    ).with_beacon_chain(beacon.chain)
     courier = (FACTORY, SALT + courier_init_code(), 0)
     predeploy = load_artifact("L1BlockStandIn").deployed_bytecode
     b.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{predeploy.hex()}")
@@ -246,7 +238,7 @@ def set_up_chains(nodes: Nodes, beacon: LocalBeaconChain, keys: Keys, site: str)
 
 def _deployments(registry: Registry) -> list[tuple[str, bytes, int]]:
     """The transactions that deploy a registry and what stands beside it."""
-    registry = replace(registry, address=derived_address(registry))
+    registry = with_derived_address(registry)
     init_codes = (verifier_init_code(registry.address), lookup_init_code(registry))
     calls = (deployment_calldata(registry), *(SALT + code for code in init_codes))
     return [(FACTORY, call, 0) for call in calls]

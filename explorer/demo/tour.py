@@ -34,8 +34,8 @@ from queries.client.python import (
 )
 from queries.client.python.terminal import ProgressOutput, progress_line
 from queries.config.limits import Limits
-from queries.config.registries import verifier_address
 from queries.contracts.abi import call_data
+from queries.contracts.create2 import verifier_address
 
 DONE_SECONDS = 90
 BALANCE = 1  # the field's number in the registry

@@ -21,7 +21,8 @@ from markdown_it.token import Token
 
 from explorer.guides.highlight import highlight
 from queries.api.examples import TIME, RouteExample
-from queries.config.registries import Registry, RegistryKind, derived_address
+from queries.sources.native import NativeRegistry
+from queries.sources.registry import derived_address
 
 GUIDE_GROUPS = {  # as in the README
     "You write a dApp": (
@@ -75,7 +76,7 @@ def _guide_entry(name: str) -> Entry:
 
 DEMO_SITE, DEMO_NODE = "http://127.0.0.1:8000", "http://127.0.0.1:8545"
 DEMO_CHAIN, DEMO_NAME, DEMO_BLOCK = 31337, "Demo A", 17
-DEMO_REGISTRY = derived_address(Registry(RegistryKind.NATIVE, DEMO_CHAIN, DEMO_CHAIN))
+DEMO_REGISTRY = derived_address(NativeRegistry(DEMO_CHAIN, DEMO_CHAIN))
 
 CODE_PATTERN = r"(?P<code>^(?P<fence>```+).*?^(?P=fence)|`[^`\n]+`)"
 LINK_PATTERN = r"\[(?P<text>[^\[\]]+)\]\((?!https?:|/)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)"

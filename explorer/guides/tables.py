@@ -12,12 +12,13 @@ from explorer.guides.advice import ADVICE, DELIVERY_ADVICE, OPERATOR_ACTS, REQUE
 from queries.api.examples import RouteExample, fill_in
 from queries.config.limits import limit_rows
 from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost, calls_per_fact
-from queries.config.networks import NETWORKS, OTHER_NETWORKS, has_route, provable_after, route_kind
-from queries.config.registries import RegistryKind, has_derived_address
-from queries.config.routes import Routes
+from queries.config.networks import NETWORKS, OTHER_NETWORKS
 from queries.contracts.abi import selector
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.placeholders import PlaceholderKind
+from queries.sources import KINDS, has_route, route_kind
+from queries.sources.registry import Registry, has_derived_address
+from queries.sources.routes import Routes
 
 CONTRACTS = settings.BASE_DIR / "queries" / "contracts"
 PLACEHOLDER_MEANINGS = {
@@ -149,32 +150,23 @@ def _network_table() -> str:
     return reference.table(head, rows)
 
 
-# Whom a reader of a route's facts trusts besides the two chains.
-_TRUST = {
-    RegistryKind.NATIVE: "nobody",
-    RegistryKind.OPTIMISM: "the destination alone",
-    RegistryKind.OUTPUT: "its dispute games, its guardian, and who may upgrade them",
-    RegistryKind.ARBITRUM: "its assertions, its security council, and who may upgrade them",
-    RegistryKind.BEACON: "two thirds of a sync committee, and the checkpoint",
-    RegistryKind.ATTESTED: "signers of your choice",
-}
-
-
 def _route_table() -> str:
     """The routes between the main networks: for each source, a row a kind."""
     main_networks = [network for network in NETWORKS.values() if not network.is_test]
     rows = []
     for source in main_networks:
-        destinations: dict[RegistryKind, list[str]] = {}
+        destinations: dict[type[Registry], list[str]] = {}
         for destination in main_networks:
             if has_route(source, destination):
                 title = "itself" if source == destination else destination.title
                 destinations.setdefault(route_kind(source, destination), []).append(title)
-        for kind in sorted(destinations, key=list(RegistryKind).index):
-            time, gas = provable_after(source, kind), account_cost(kind, 1).gas
-            is_last = kind is RegistryKind.ATTESTED and len(destinations[kind]) > 1
+        *kinds, last_kind = KINDS.values()
+        for kind in filter(destinations.get, [*kinds, last_kind]):
+            time, gas = kind.provable_after(source), account_cost(kind.block_work, 1).gas
+            is_last = kind is last_kind and len(destinations[kind]) > 1
             titles = "all others" if is_last else ", ".join(destinations[kind])
-            rows.append((source.title, titles, f"`{kind}`", _TRUST[kind], time, f"{round(gas):,}"))
+            row = source.title, titles, f"`{kind.kind}`", kind.trusted, time, f"{round(gas):,}"
+            rows.append(row)
     head = ("from", "to", "kind", "trusts", "a block can be proven after", "gas of the first fact")
     return reference.table(head, rows)
 
@@ -187,8 +179,11 @@ def _other_network_table() -> str:
 def _cost_table() -> str:
     """Gas of a balance, by kind of route."""
     rows = (
-        (f"`{kind}`", *(f"{round(account_cost(kind, count).gas):,}" for count in MEASURED_ACCOUNTS))
-        for kind in RegistryKind
+        (
+            f"`{kind}`",
+            *(f"{round(account_cost(cls.block_work, n).gas):,}" for n in MEASURED_ACCOUNTS),
+        )
+        for kind, cls in KINDS.items()
     )
     head = ("kind of the route", *(_batch_size(count) for count in MEASURED_ACCOUNTS))
     return reference.table(head, rows)

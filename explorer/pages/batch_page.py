@@ -17,7 +17,6 @@ from explorer.pages.sentences import Sentence, batch_sentence, field_name
 from explorer.pages.snippets import fact_call
 from explorer.pages.time_line import Stage, StepLine, batch_steps, query_steps, time_line
 from explorer.pages.wait_hints import WaitHint, wait_hint
-from queries.config.registries import Registry
 from queries.intake.cancel import CANCELLED
 from queries.proving.facts import FactKind
 from queries.reading import batches as reading
@@ -35,6 +34,7 @@ from queries.reading.fact_proof import FactProof, read_fact_proof
 from queries.reading.facts import FactView
 from queries.reading.feeds import feed_of_batch
 from queries.reading.figures import route_figures
+from queries.sources.registry import Registry
 from queries.statuses import OPEN_DELIVERIES, BatchStatus, StepName, StepStatus
 from queries.webhooks.log import BatchWebhook
 

@@ -20,9 +20,10 @@ from queries.amounts import (
     short_amount,
 )
 from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost
-from queries.config.registries import RegistryKind
 from queries.reading.fact_lists import ListLine
 from queries.reading.figures import PeriodTotals
+from queries.sources.attested import AttestedRegistry
+from queries.sources.native import NativeRegistry
 
 HEIGHT = 190
 TOP, BOTTOM = 40, HEIGHT - 22  # of what is drawn; texts stand above and below
@@ -170,8 +171,8 @@ def route_gas_chart(name: str, days: Mapping[date, PeriodTotals]) -> Chart:
 def price_chart() -> Chart:
     """The measured gas of a balance, by the number of accounts that share their block."""
     native_gas, attested_gas = (
-        [round(account_cost(kind, count).gas) for count in MEASURED_ACCOUNTS]
-        for kind in (RegistryKind.NATIVE, RegistryKind.ATTESTED)
+        [round(account_cost(kind.block_work, count).gas) for count in MEASURED_ACCOUNTS]
+        for kind in (NativeRegistry, AttestedRegistry)
     )
     labels = [quantity(count, "account") for count in MEASURED_ACCOUNTS]
     rows = zip(labels, map(intcomma, native_gas), map(intcomma, attested_gas), strict=True)

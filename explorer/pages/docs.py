@@ -18,10 +18,11 @@ from explorer.guides.search import MAX_HITS, MAX_TEXT, search_guides
 from explorer.guides.tables import guide_tables
 from queries.api.examples import route_example
 from queries.client.join import joined_client
-from queries.config.registries import RegistryKind, registry_artifact
-from queries.config.routes import Routes
 from queries.contracts.abi import load_artifact
 from queries.schema.batch_checks import BatchLimits
+from queries.sources import KINDS
+from queries.sources.registry import registry_artifact
+from queries.sources.routes import Routes
 
 
 def _package_files(folder: Path) -> list[Path]:
@@ -153,8 +154,8 @@ def abi(_request: HttpRequest, name: str) -> HttpResponse:
     """The ABI of a kind of registry, of the router or of the lookup."""
     if name in OTHER_ABIS:
         contract = load_artifact(OTHER_ABIS[name])
-    elif name in set(RegistryKind):
-        contract = registry_artifact(RegistryKind(name))
+    elif name in KINDS:
+        contract = registry_artifact(name)
     else:
         raise Http404
     return JsonResponse(contract.abi, safe=False)

@@ -20,7 +20,7 @@ from explorer.pages.proof_picture import proof_picture
 from explorer.pages.sentences import fact_sentence, unproven_sentence
 from explorer.pages.snippets import snippets
 from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
-from queries.config.registries import verifier_address
+from queries.contracts.create2 import verifier_address
 from queries.facts import BLOCK_AT_TIME
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 from django.urls.converters import IntConverter, StringConverter
 
-from queries.config.registries import Registry, RegistryKind
-from queries.config.routes import Routes
-from queries.proving.sync_committees import MEMBERS, MIN_SIGNERS
 from queries.reading.pagination import MAX_BIGINT
 from queries.schema.bodies import ADDRESS
+from queries.sources.registry import Registry
+from queries.sources.routes import Routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +85,6 @@ def query_url(batch_id: str, position: int) -> str:
 
 def block_url(chain: int, number: int) -> str:
     return f"/explorer/block/{chain}/{number}"
-
-
-# Whom a reader of a registry trusts, besides its two chains.
-_TRUST = {
-    RegistryKind.NATIVE: "trusts nobody",
-    RegistryKind.OPTIMISM: "trusts the OP chain",
-    RegistryKind.OUTPUT: "trusts its dispute games",
-    RegistryKind.ARBITRUM: "trusts its assertions",
-    RegistryKind.BEACON: f"{MIN_SIGNERS} of {MEMBERS} validators",
-}
-
-
-def trust(registry: Registry) -> str:
-    """A few words, the same on every page; `parts/trust_sentence.html` has the sentence."""
-    if registry.kind is not RegistryKind.ATTESTED:
-        return _TRUST[registry.kind]
-    signers = len(registry.signers)
-    return f"{registry.threshold} of {signers} signers" if signers > 1 else "one signer"
 
 
 def page_links(request: HttpRequest) -> dict[str, object]:

@@ -38,9 +38,8 @@ from explorer.pages.new_batch_form import (
     form_from_link,
     read_form,
 )
+from queries.config.chains import Chain
 from queries.config.measured_costs import account_cost
-from queries.config.registries import Registry
-from queries.config.routes import Chain
 from queries.error_codes import EndpointCode
 from queries.facts import fact_count
 from queries.feeds.bodies import one_block, run_body, scheduled_run
@@ -56,6 +55,7 @@ from queries.reading.figures import RouteFigures, route_figures
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.checked_batch import CheckedBatch
 from queries.schema.strict_json import read_json
+from queries.sources.registry import Registry
 from queries.statuses import Readiness
 
 # Replacements of the API's sentences, by code and kind of field.
@@ -211,7 +211,7 @@ class NewBatchPage:
         figures = route_figures(routes, timezone.now().date())
         registries = ((route, self.links.registry(*route)) for route in routes)
         return [
-            (registry, figures[route], round(account_cost(registry.kind, 1).gas))
+            (registry, figures[route], round(account_cost(registry.block_work, 1).gas))
             for route, registry in registries
             if registry
         ]

@@ -9,7 +9,6 @@ from django.utils.safestring import SafeString
 from accounts.wallets import short_hash
 from accounts.wording import format_count
 from queries.amounts import short_amount
-from queries.config.registries import Registry, RegistryKind
 from queries.facts import BLOCK_AT_TIME
 from queries.proving.accounts import AccountState
 from queries.proving.block_items import BLOOM_BYTES
@@ -19,11 +18,12 @@ from queries.proving.registry_calls import HISTORY_RING
 from queries.proving.sync_committees import MEMBERS, MIN_SIGNERS
 from queries.reading.fact_proof import FactProof, ProofNode
 from queries.reading.facts import FactView
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.registry import Registry
 
 BAR_HEIGHT, BAR_GAP, MAX_BAR_WIDTH, BARS_WIDTH = 12, 3, 40, 260
 MAX_NODE_SIZE = 532  # bytes of a branch with sixteen hashes
 MAX_DRAWN_NODES = 64
-BLOCKHASH_REACH = 256
 KILOBYTE = 1_000
 VALUE_REASONS = {
     FactKind.HEADER_FIELD: "The header holds it.",
@@ -35,24 +35,6 @@ VALUE_REASONS = {
     FactKind.ABSENT_WITHDRAWAL: "The trie ends before this index.",
     FactKind.ABSENT_LOG: "All logs of the receipt are compared with it.",
     FactKind.SILENT_BLOCK: "Each such log would set three bits of the bloom; they are not all set.",
-}
-_SOURCES = {
-    RegistryKind.OPTIMISM: (
-        "known by the L1Block contract",
-        "The L1Block contract of the destination chain gives it to the registry.",
-    ),
-    RegistryKind.OUTPUT: (
-        "known by a dispute game",
-        "It is part of the claim of a dispute game that the rollup accepts as valid.",
-    ),
-    RegistryKind.ARBITRUM: (
-        "known by the outbox",
-        "The rollup's outbox holds it, because an assertion about the block is confirmed.",
-    ),
-    RegistryKind.BEACON: (
-        "known to the registry",
-        "It follows from a block that the sync committee has signed.",
-    ),
 }
 
 
@@ -118,7 +100,7 @@ def _levels(
 ) -> Iterator[Level]:
     headers = (proof.header, *proof.later_headers)
     number = fact.block + len(proof.later_headers)
-    if registry and registry.kind is RegistryKind.BEACON and _begins_with_record(proof):
+    if isinstance(registry, BeaconRegistry) and _begins_with_record(proof):
         yield from _beacon_levels(proof, number, headers[-1].hash, registry)
     else:
         trust = _trust_reason(proof, number, registry)
@@ -144,7 +126,7 @@ def _begins_with_record(proof: FactProof) -> bool:
 
 
 def _beacon_levels(
-    proof: FactProof, number: int, block_hash: str, registry: Registry
+    proof: FactProof, number: int, block_hash: str, registry: BeaconRegistry
 ) -> Iterator[Level]:
     slot, detail = registry.slot_of_block(proof.known_time), "signed by the sync committee"
     signatures = (
@@ -220,14 +202,9 @@ def _trust_reason(proof: FactProof, number: int, registry: Registry | None) -> t
         ring = registry.history_ring if registry else HISTORY_RING
         history = f"The contract of EIP-2935 keeps the hashes of the {ring:,} blocks before it."
         return f"reached by {hops} through EIP-2935", history
-    if registry and registry.kind is RegistryKind.NATIVE:
-        if proof.mined_block - number <= BLOCKHASH_REACH:
-            return "known by BLOCKHASH", "The EVM gives contracts the last 256 block hashes."
-        return "known by EIP-2935", "Its contract gives the last 8,191 block hashes."
-    if registry and registry.kind is RegistryKind.ATTESTED:
-        signers = f"signed by {registry.threshold} of {len(registry.signers)} signers"
-        return signers, "The registry has checked their signatures."
-    return _SOURCES[registry.kind] if registry else ("known to the registry", "")
+    if registry is None:
+        return "known to the registry", ""
+    return registry.hash_origin(proof.mined_block - number)
 
 
 def _count(nodes: Sequence[ProofNode]) -> str:

@@ -9,7 +9,7 @@ from django.http import QueryDict
 
 from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import selector_from_input
-from queries.config.routes import Chain
+from queries.config.chains import Chain
 from queries.reading.readiness import BlockReadiness, block_readiness
 from queries.schema.bodies import SELECTOR_PATTERN
 from queries.schema.checked_batch import Selector

@@ -15,15 +15,6 @@ from explorer.pages.live import LivePage, content_digest, render_live
 from explorer.pages.reach import ReachForm
 from explorer.wiring import compare_l1
 from queries.config.beacon_chains import BEACON_EXPLORERS
-from queries.config.networks import claims_after, final_after
-from queries.config.registries import (
-    Registry,
-    RegistryKind,
-    format_time,
-    has_derived_address,
-    lookup_address,
-)
-from queries.proving.beacon import SLOTS_PER_PERIOD
 from queries.proving.sync_committees import MEMBERS
 from queries.reading import chain_objects as reading
 from queries.reading.chain_heads import HeadView, chain_heads, state_horizon
@@ -31,6 +22,10 @@ from queries.reading.changes import chain_changes, minute_of, registry_changes
 from queries.reading.figures import RouteFigures, route_figures
 from queries.reading.light_clients import read_committee
 from queries.reading.registry_states import RegistryState, registry_states
+from queries.sources.attested import AttestedRegistry
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.optimism import OptimismRegistry
+from queries.sources.registry import Registry, format_time, has_derived_address, lookup_address
 
 NEWEST_BLOCKS = 10  # on a registry's first page
 BLOCKS_PER_PAGE = 50
@@ -42,11 +37,11 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     def context() -> dict[str, object]:
         heads = chain_heads(chains)
         figures = route_figures(registries.keys(), now.date())
-        states = {state.registry: state for state in registry_states(registries.values())}
+        states = {state.registry.address: state for state in registry_states(registries.values())}
         return {
             "chains": [(chain, heads.get(id_)) for id_, chain in sorted(chains.items())],
             "cards": [
-                _route_context(registry, heads, figures[route], states.get(registry))
+                _route_context(registry, heads, figures[route], states.get(registry.address))
                 for route, registry in registries.items()
             ],
             "form": ReachForm.read(request.GET, links),
@@ -79,14 +74,14 @@ def _route_context(
 
 def _l1_comparison(request: HttpRequest, registry: Registry, links: PageLinks) -> str:
     """Compare the destination's L1 with the source's node, if the visitor has clicked that."""
-    if registry.kind is not RegistryKind.OPTIMISM or "compare" not in request.GET:
+    if not isinstance(registry, OptimismRegistry) or "compare" not in request.GET:
         return ""
     if seconds := check_wait_seconds(request):
         return f"Too many checks. Compare again in {format_count(seconds, 'second')}."
     return compare_l1(registry, links.routes)
 
 
-def _checkpoint_link(registry: Registry) -> str:
+def _checkpoint_link(registry: BeaconRegistry) -> str:
     """The checkpoint's page in an explorer of its beacon chain; empty if none is known."""
     site = BEACON_EXPLORERS.get(registry.source)
     return f"{site}/slot/0x{registry.checkpoint.hex()}" if site else ""
@@ -97,6 +92,23 @@ def registry_or_404(destination: int, address: str, links: PageLinks) -> Registr
         if registry.destination == destination:
             return registry
     raise Http404
+
+
+def _details(registry: Registry, heads: Mapping[int, HeadView]) -> dict[str, object]:
+    """What the templates of some kinds of registries show."""
+    match registry:
+        case AttestedRegistry():
+            return {"until": format_time(registry.valid_until)}
+        case BeaconRegistry():
+            return {
+                "max_age": format_duration(registry.max_age),
+                "committee": read_committee(registry, heads.get(registry.source)),
+                "beacon_link": _checkpoint_link(registry),
+                "period": format_duration(registry.period_seconds),
+                "members": MEMBERS,
+            }
+        case _:
+            return {}
 
 
 def registry(
@@ -117,15 +129,8 @@ def registry(
         return {
             **_route_context(registry, heads, figures, awake),
             "l1_comparison": _l1_comparison(request, registry, links),
-            "until": format_time(registry.valid_until) if registry.signers else "",
+            **_details(registry, heads),
             "horizon": format_time(registry.horizon),
-            "claims_after": claims_after(registry.source),
-            "final_after": final_after(registry.source),
-            "max_age": format_duration(registry.max_age),
-            "committee": read_committee(registry, heads.get(registry.source)),
-            "beacon_link": _checkpoint_link(registry),
-            "period": format_duration(SLOTS_PER_PERIOD * registry.seconds_per_slot),
-            "members": MEMBERS,
             "block_count": reading.route_block_count(*route),
             "max_count": reading.MAX_COUNT,
             "destination_head": heads.get(registry.destination),

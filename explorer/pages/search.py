@@ -20,11 +20,12 @@ from explorer.pages.feeds import feed_sentences
 from explorer.pages.links import PageLinks, account_url
 from explorer.pages.sentences import batch_sentences, block_name
 from explorer.pages.times import parse_utc
-from queries.config.registries import lookup_address, verifier_address
+from queries.contracts.create2 import verifier_address
 from queries.ids import is_ulid
 from queries.reading import search
 from queries.reading.feeds import public_feed
 from queries.reading.pagination import MAX_BIGINT
+from queries.sources.registry import lookup_address
 
 MAX_LENGTH = 300
 # Crockford's base 32 reads O, I and L as digits.

@@ -13,6 +13,7 @@ from queries.reading.batch_details import Progress
 from queries.reading.batches import BatchView
 from queries.reading.figures import duration_quantile
 from queries.reading.waits import AwaitedBlock, awaited_blocks, missing_signers
+from queries.sources.attested import AttestedRegistry
 from queries.wait_reasons import EXPECTED_WAITS, WaitCode
 
 LONG_WAIT = 3  # times the usual one
@@ -68,7 +69,7 @@ def _remaining_text(block: AwaitedBlock, batch: BatchView, links: PageLinks, now
     code = batch.waits_for.code if batch.waits_for else ""
     if code == WaitCode.NOT_ATTESTED:
         registry = links.registry(block.source, batch.destination)
-        if registry is None or block.number is None:
+        if not isinstance(registry, AttestedRegistry) or block.number is None:
             return ""
         signers = missing_signers(registry, block.number)
         count = len(registry.signers) - len(signers)

@@ -183,7 +183,7 @@ API_CORS = env.flag("API_CORS", default=True)
 # Django's limit on all bodies must not be below that of batches.
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_621_440, BATCH_BODY_BYTES)
 
-# Provers and chains; queries/config/routes.py reads ROUTES_FILE.
+# Provers and chains; queries/sources/routes.py reads ROUTES_FILE.
 
 PROVER_ENGINE = env.choice("PROVER_ENGINE", "EMBEDDED", ("EMBEDDED", "CELERY"))
 CELERY_BROKER = env.secret("CELERY_BROKER")

@@ -32,12 +32,11 @@ from explorer.pages.formatting import (
     rough_duration,
     status_mark,
 )
-from explorer.pages.links import trust
 from explorer.pages.sentences import field_name
-from queries.config.registries import Registry
 from queries.ids import time_of
 from queries.reading.chain_objects import HeaderFieldView
 from queries.reading.facts import FactView
+from queries.sources.registry import Registry
 
 SHORT_ID = 5  # digits
 DUE_NOW = "due now"
@@ -52,7 +51,6 @@ for formatter in (
 ):
     register.filter(formatter)
 register.filter(field_name)
-register.filter(trust)
 register.filter(argument_lines)
 register.filter(status_mark)
 
@@ -296,6 +294,18 @@ def cost_range(context: Context, chain_id: int, costs: tuple[int, int]) -> str:
 @register.inclusion_tag("parts/trust_mark.html")
 def trust_mark(registry: Registry) -> dict[str, object]:
     return {"registry": registry}
+
+
+@register.simple_tag(takes_context=True)
+def trust_sentence(context: Context, registry: Registry) -> str:
+    """Whom a reader of this registry trusts, in a sentence; `registry.trust` has a few words."""
+    chain_name = context["links"].chain_name
+    return registry.trust_sentence(chain_name(registry.source), chain_name(registry.destination))
+
+
+@register.simple_tag(takes_context=True)
+def reach_sentence(context: Context, registry: Registry) -> str:
+    return registry.reach_sentence(context["links"].chain_name(registry.source))
 
 
 @register.simple_tag

@@ -20,9 +20,9 @@ from queries.api.responses import (
 )
 from queries.attestations import body, records
 from queries.attestations.body import AttestationBody
-from queries.config.registries import RegistryKind
-from queries.config.routes import Routes
 from queries.error_codes import AttestationCode, RequestCode
+from queries.sources.attested import AttestedRegistry
+from queries.sources.routes import Routes
 
 ATTESTATION_REQUESTS_PER_MINUTE = 120
 MAX_BYTES = 2_000
@@ -79,7 +79,7 @@ def wanted_attestations(request: HttpRequest, routes: Routes) -> WantedAttestati
             blocks=list(records.wanted_blocks(registry)[:MAX_WANTED]),
         )
         for registry in routes.registries.values()
-        if registry.kind is RegistryKind.ATTESTED
+        if isinstance(registry, AttestedRegistry)
     ]
     return WantedAttestationsResponse(wanted=entries)
 

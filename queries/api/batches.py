@@ -33,16 +33,7 @@ from queries.api.request_parts import (
     page_size,
 )
 from queries.api.responses import ApiModel, BlockNumber, ChainId, Id
-from queries.config.registries import (
-    Registry,
-    constructor_arguments,
-    courier_address,
-    has_derived_address,
-    lookup_address,
-    lookup_arguments,
-    verifier_address,
-)
-from queries.config.routes import Routes
+from queries.contracts.create2 import courier_address, verifier_address
 from queries.error_codes import EndpointCode, ProofCode, RequestCode, batch_not_found
 from queries.ids import ID_PATTERN
 from queries.intake.cancel import CANCELLED, cancel
@@ -57,6 +48,14 @@ from queries.reading.deliveries import DeliveryView, read_deliveries
 from queries.reading.proof_file import build_proof_file
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.bodies import BatchRequest, slot_word
+from queries.sources.registry import (
+    Registry,
+    constructor_arguments,
+    has_derived_address,
+    lookup_address,
+    lookup_arguments,
+)
+from queries.sources.routes import Routes
 from queries.statuses import ENDED_STATUSES, BatchStatus
 
 Deliveries = Mapping[str, Sequence[DeliveryView]]  # by the batch's id

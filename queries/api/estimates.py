@@ -29,7 +29,6 @@ from queries.api.responses import (
     Word,
 )
 from queries.chain.errors import ChainError
-from queries.config.routes import Routes
 from queries.error_codes import EndpointCode, EstimateCode
 from queries.facts import BLOCK_AT_TIME
 from queries.planning import on_request
@@ -39,6 +38,7 @@ from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import EstimateRequest
 from queries.schema.checked_batch import CheckedBatch
 from queries.schema.json_schema import example_of
+from queries.sources.routes import Routes
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason
 

@@ -11,10 +11,11 @@ from django.conf import settings
 from queries.api.endpoint import Endpoint
 from queries.api.lookups import balance_call
 from queries.attestations.body import AttestationBody
-from queries.config.routes import Chain, Routes
+from queries.config.chains import Chain
 from queries.reading.chain_heads import chain_heads, last_final_block
 from queries.schema.feed_bodies import DUE_BLOCK, DUE_TIME
 from queries.schema.json_schema import example_of
+from queries.sources.routes import Routes
 
 # These stand in all examples; `fill_in` puts the server's own values in their places.
 SOURCE, DESTINATION, BLOCK, TIME = "11155111", "11155420", "5186021", "1703799420"

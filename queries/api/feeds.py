@@ -10,7 +10,6 @@ from accounts.models import ApiKey
 from queries.api.endpoint import BATCH_ERRORS, PAGE_PARAMETERS, Link, endpoint, path_parameter
 from queries.api.request_parts import cursor_parameter, json_body, page_size
 from queries.api.responses import ApiModel, ChainId, Id, Moment, Selector, WarningResponse, Wei
-from queries.config.routes import Routes
 from queries.error_codes import EndpointCode, FeedCode, RequestCode, SubmissionCode
 from queries.feeds.manage import change_feed, create_feed, end_feed, feed_not_found, run_now
 from queries.feeds.outcomes import MAX_FAILED_RUNS
@@ -27,6 +26,7 @@ from queries.reading.feeds import (
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.feed_bodies import FeedBatchBody, FeedChange, FeedRequest
 from queries.schema.json_schema import example_of
+from queries.sources.routes import Routes
 from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
 
 

@@ -25,8 +25,6 @@ from queries.api.endpoint import Parameter, endpoint, path_parameter
 from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel
 from queries.chain.errors import ChainError
-from queries.config.registries import Registry
-from queries.config.routes import Routes
 from queries.contracts.abi import selector
 from queries.error_codes import RETRY_SOON, LookupCode, RequestCode
 from queries.intake.submit import refuse_blocks_beyond_head
@@ -38,6 +36,8 @@ from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import Body, read_body
+from queries.sources.registry import Registry
+from queries.sources.routes import Routes
 
 LOOKUPS_PER_MINUTE = 120  # for an IP address; answers from the cache are free
 TIMEOUT_SECONDS = 10.0

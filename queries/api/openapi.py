@@ -15,10 +15,10 @@ from queries.api.endpoint import Endpoint, Parameter, endpoint, error_codes, gro
 from queries.api.examples import body_examples, fill_in, route_example
 from queries.api.responses import ErrorResponse
 from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
-from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.bodies import BlocksBody
 from queries.schema.json_schema import Schema, reference, schemas_of
+from queries.sources.routes import Routes
 from queries.webhooks.payload import MAX_QUERIES
 from queries.webhooks.post import ACCEPTED_STATUSES
 

@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from accounts.keys.text import ALPHABET, ID_LENGTH
 from queries.api.rejection_codes import rejection_codes, wait_codes
-from queries.config.registries import RegistryKind, courier_address, verifier_address
+from queries.contracts.create2 import courier_address, verifier_address
 from queries.ids import ID_PATTERN
 from queries.proving.facts import EVENT_NAME
 from queries.proving.headers import HeaderField
@@ -30,6 +30,7 @@ from queries.schema.bodies import (
     map_keys,
 )
 from queries.schema.json_schema import example_of, text_schema
+from queries.sources.registry import RegistryKind
 from queries.statuses import BatchStatus, DeliveryState, StepName, StepStatus
 
 

@@ -6,8 +6,8 @@ from http import HTTPStatus
 from typing import Any
 
 from queries.config.limits import Limits
-from queries.config.registries import Registry
 from queries.http.bounded import REQUEST_ERRORS, BoundedSession, NotReachedError
+from queries.sources.registry import Registry
 
 
 class AttestationPostError(Exception):

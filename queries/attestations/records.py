@@ -11,18 +11,18 @@ from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 from accounts.http.errors import RefusalError
 from queries.attestations.body import SignedAttestation
 from queries.attestations.signing import recover_signer
-from queries.config.registries import Registry, RegistryKind
-from queries.config.routes import Routes
 from queries.contracts.abi import call_data
 from queries.database.clock import shared_now
 from queries.error_codes import AttestationCode, RequestCode
 from queries.models import Attestation, BlockJob, ChainRecord, Query
 from queries.proving.registry_calls import HISTORY_RING
+from queries.sources.attested import AttestedRegistry
+from queries.sources.routes import Routes
 
 
-def attested_registry(routes: Routes, source: int, destination: int) -> Registry:
+def attested_registry(routes: Routes, source: int, destination: int) -> AttestedRegistry:
     registry = routes.registries.get((source, destination))
-    if registry is None or registry.kind is not RegistryKind.ATTESTED:
+    if not isinstance(registry, AttestedRegistry):
         raise RefusalError(
             AttestationCode.ATTESTATION_UNTRUSTED,
             f"No attested registry for chain {source} is configured on chain {destination}.",
@@ -67,7 +67,7 @@ def store_attestation(
     return signer
 
 
-def wanted_blocks(registry: Registry) -> QuerySet[BlockJob, int]:
+def wanted_blocks(registry: AttestedRegistry) -> QuerySet[BlockJob, int]:
     """The blocks that queries wait for, the newest first: headers lead from it to the others.
 
     If a query names its block by a time, the next block has to be attested: its header shows that
@@ -80,7 +80,7 @@ def wanted_blocks(registry: Registry) -> QuerySet[BlockJob, int]:
     return rows.order_by("-number").values_list("number", flat=True).distinct()
 
 
-def attested_blocks(signer: str, registry: Registry, *blocks: int) -> set[int]:
+def attested_blocks(signer: str, registry: AttestedRegistry, *blocks: int) -> set[int]:
     """The blocks that this signer has attested; if blocks are given, only among these."""
     rows = Attestation.objects.filter(
         **registry.route_filter, registry=registry.address, signer=signer
@@ -90,7 +90,7 @@ def attested_blocks(signer: str, registry: Registry, *blocks: int) -> set[int]:
     return set(rows.values_list("block", flat=True))
 
 
-def _check_signer(registry: Registry, signed_attestation: SignedAttestation) -> str:
+def _check_signer(registry: AttestedRegistry, signed_attestation: SignedAttestation) -> str:
     if signed_attestation.attestation.registry != bytes.fromhex(registry.address[2:]):
         raise RefusalError(
             AttestationCode.ATTESTATION_UNTRUSTED,
@@ -107,7 +107,7 @@ def _check_signer(registry: Registry, signed_attestation: SignedAttestation) -> 
     return signer
 
 
-def _check_is_wanted(registry: Registry, block: int) -> None:
+def _check_is_wanted(registry: AttestedRegistry, block: int) -> None:
     """Raise `RefusalError` unless a query waits for this block or one that is reached from it."""
     head = ChainRecord.objects.filter(chain=registry.source, recorded_at__isnull=False).first()
     if head is None or block > head.number:
@@ -126,7 +126,7 @@ def _check_is_wanted(registry: Registry, block: int) -> None:
         )
 
 
-def find_attest_call(registry: Registry, blocks: range) -> tuple[bytes, int] | None:
+def find_attest_call(registry: AttestedRegistry, blocks: range) -> tuple[bytes, int] | None:
     """The `attest` call for the lowest block that enough signers agree on, and its number."""
     rows = Attestation.objects.filter(**registry.route_filter, registry=registry.address)
     rows = rows.filter(

@@ -15,11 +15,11 @@ from queries.chain.client import ChainClient
 from queries.chain.errors import InvalidAnswersError
 from queries.chain.light_client import LightClientState, advance, begin
 from queries.chain.signer import Signer
-from queries.config.registries import Registry
-from queries.config.routes import Routes
 from queries.error_codes import RequestCode
 from queries.proving.attestations import BlockAttestation
 from queries.proving.headers import Header
+from queries.sources.attested import AttestedRegistry
+from queries.sources.routes import Routes
 
 SIGNATURE_BYTES = 65  # r, s and v
 
@@ -50,7 +50,7 @@ class Attester:
     It signs final blocks only, because the registry keeps the first hash for ever.
     """
 
-    def __init__(self, routes: Routes, registry: Registry, signer: Signer) -> None:
+    def __init__(self, routes: Routes, registry: AttestedRegistry, signer: Signer) -> None:
         self.registry = registry
         self.signer = signer
         chain = routes.chains[registry.source]

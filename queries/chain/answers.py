@@ -14,7 +14,7 @@ from queries.chain.errors import (
     StateOfAnotherBlockError,
     StateRootEmptyError,
 )
-from queries.config.routes import Chain
+from queries.config.chains import Chain
 from queries.proving.accounts import (
     ADDRESS_BYTES,
     AccountProof,

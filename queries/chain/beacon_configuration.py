@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from accounts.wording import format_timestamp
 from queries.chain.beacon_node import BeaconNode
 from queries.chain.errors import BeaconAnswersInvalidError, NodeError
-from queries.config.routes import Chain, NodeAddress
+from queries.config.chains import Chain, NodeAddress
 from queries.proving.beacon import SLOTS_PER_PERIOD, BeaconChain, Fork
 from queries.proving.sync_committees import MEMBERS
 

@@ -23,7 +23,7 @@ from queries.chain.errors import (
 )
 from queries.chain.json_rpc import ACCESS_DENIED_STATUSES, transport_error
 from queries.chain.node_pool import NodeHealth
-from queries.config.routes import Chain, NodeAddress
+from queries.config.chains import Chain, NodeAddress
 from queries.http.bounded import REQUEST_ERRORS, BoundedSession
 from queries.proving.beacon import (
     Bootstrap,

@@ -47,7 +47,7 @@ from queries.chain.errors import (
 )
 from queries.chain.node_pool import GET_BLOCK, LATEST_BLOCK, NodePool
 from queries.chain.signer import Fees
-from queries.config.routes import Chain
+from queries.config.chains import Chain
 from queries.contracts.abi import StateOverride, call_data
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header

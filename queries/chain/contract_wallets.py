@@ -10,7 +10,7 @@ from eth_abi.abi import encode
 from accounts.wallets import WalletAnswer
 from queries.chain.errors import ChainError
 from queries.chain.node_pool import NodePool
-from queries.config.routes import Chain
+from queries.config.chains import Chain
 from queries.contracts.abi import load_artifact
 from queries.http.thread_slots import thread_slot
 from queries.proving.errors import AnswerMalformedError

@@ -31,7 +31,7 @@ from queries.chain.errors import (
     revert_data,
 )
 from queries.chain.json_rpc import JsonRpc, JsonRpcError, NodeTransportError, Params
-from queries.config.routes import Chain, NodeAddress
+from queries.config.chains import Chain, NodeAddress
 from queries.proving.errors import ArgumentMalformedError, ProofError
 from queries.proving.json_values import read_object, read_quantity
 

@@ -19,13 +19,14 @@ from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel
 from queries.compat.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.compat.submission import submit_without_fee
-from queries.config.routes import Chain, Routes
+from queries.config.chains import Chain
 from queries.error_codes import EndpointCode, RequestCode
 from queries.proving.block_items import Log
 from queries.reading.batches import QueryView, query_by_pk
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import CHAIN_PATTERN, Body, Index, WholeNumber, read_body
 from queries.schema.paths import WHOLE_BODY
+from queries.sources.routes import Routes
 from queries.statuses import BatchStatus
 
 # Clients use these names, and earlier ones with this prefix.

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from eth_abi.abi import encode
 
-from queries.config.registries import Registry, create2_address
 from queries.contracts.abi import load_artifact
+from queries.contracts.create2 import create2_address
+from queries.sources.registry import Registry
 
 MAX_CHAIN_ID = 2**32 - 1  # ICrossL2ProverV2 has no longer ones
 

@@ -21,7 +21,6 @@ from queries.api.responses import (
     enum_schema,
 )
 from queries.compat.submission import submit_without_fee
-from queries.config.routes import Routes
 from queries.error_codes import EndpointCode, batch_not_found
 from queries.ids import ID_PATTERN
 from queries.reading import batches as reading
@@ -30,6 +29,7 @@ from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import Blocks, BlocksBody, DestinationField, WebhookField, read_body
 from queries.schema.json_schema import text_schema
 from queries.schema.paths import WHOLE_BODY
+from queries.sources.routes import Routes
 from queries.statuses import BatchStatus, StepName
 
 DESTINATION = "destination_chain_id"

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 from accounts.http.errors import RefusalError
 from accounts.models import ApiKey
-from queries.config.routes import Chain, Routes
+from queries.config.chains import Chain
 from queries.error_codes import EndpointCode
 from queries.intake.submit import submit_batch
 from queries.models import Batch
 from queries.schema.batch_checks import BatchLimits
+from queries.sources.routes import Routes
 
 UNLIMITED_FEE = 2**256 - 1  # wei
 

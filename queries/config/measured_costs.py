@@ -4,12 +4,12 @@ Gas is of recorded proofs of mainnet (`make gas`), JSON-RPC calls are of a local
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
 from queries.config.limits import Limits
-from queries.config.registries import RegistryKind
 
 MEASUREMENTS = json.loads((Path(__file__).parent / "measured.json").read_text())
 
@@ -36,21 +36,9 @@ def _measured_gas(name: str) -> MeasuredCost:
     return MeasuredCost(**MEASUREMENTS["gas"][name])
 
 
-def block_cost(kind: RegistryKind) -> MeasuredCost:
-    """The cost of a block without its accounts."""
-    match kind:
-        case RegistryKind.NATIVE:
-            return _measured_gas("native-header")
-        case RegistryKind.ATTESTED:
-            return _measured_gas("attest") + _measured_gas("header")
-        case RegistryKind.OPTIMISM:  # an upper bound: a recorded block needs no hop
-            return _measured_gas("recordHash") + _measured_gas("hop")
-        case RegistryKind.OUTPUT:
-            return _measured_gas("recordOutput") + _measured_gas("hop")
-        case RegistryKind.BEACON:
-            return _measured_gas("update") + _measured_gas("hop")
-        case RegistryKind.ARBITRUM:  # nothing is recorded; the registry asks the outbox
-            return _measured_gas("outbox") + _measured_gas("hop")
+def block_cost(work: Iterable[str]) -> MeasuredCost:
+    """The cost of a block without its accounts: the sum of these measurements."""
+    return sum(map(_measured_gas, work), MeasuredCost(0, 0))
 
 
 def update_cost() -> MeasuredCost:
@@ -58,9 +46,11 @@ def update_cost() -> MeasuredCost:
     return _measured_gas("update") + _measured_gas("next-committee")
 
 
-def account_cost(kind: RegistryKind, together: int) -> MeasuredCost:
-    """The cost per account, if this many of a block are proven together."""
-    return _measured_gas(f"accounts-{together}") + block_cost(kind) / together
+def account_cost(work: Iterable[str], together: int) -> MeasuredCost:
+    """The cost per account, if this many of a block are proven together. `work`: what the block
+    takes, the `block_work` of the registry.
+    """
+    return _measured_gas(f"accounts-{together}") + block_cost(work) / together
 
 
 def calls_per_fact(together: int) -> float:

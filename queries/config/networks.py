@@ -15,12 +15,9 @@ Fee limits are our choice.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from accounts.wording import DAY, HOUR
-from queries.config.registries import Registry, RegistryKind, derived_address, with_beacon_chain
-from queries.proving.beacon_chains import BEACON_CHAINS
 
 # 2031-01-01: the horizon of these networks' registries. A fork may change what a header says about
 # events, and nothing else ends an events verifier. The same for everyone, so that one registry
@@ -183,47 +180,6 @@ OTHER_NETWORKS: Mapping[str, str] = {
 }
 
 
-def network_registry(
-    source: Network, destination: Network, *, checkpoint: bytes = b"", **options: Any
-) -> Registry:
-    """This version's registry of the route; a beacon route without a checkpoint is attested.
-    `options` are the signers and their threshold.
-    """
-    kind = route_kind(source, destination)
-    if kind is RegistryKind.BEACON and not checkpoint:
-        kind = RegistryKind.ATTESTED
-    registry = Registry(kind, source.chain, destination.chain, horizon=NETWORK_HORIZON)
-    match kind:
-        case RegistryKind.OUTPUT | RegistryKind.ARBITRUM:
-            registry = replace(registry, portal=source.portal, outbox=source.outbox)
-        case RegistryKind.BEACON:
-            registry = replace(registry, checkpoint=checkpoint)
-            registry = with_beacon_chain(registry, BEACON_CHAINS[source.chain])
-        case RegistryKind.ATTESTED:
-            registry = replace(registry, **options)
-    return replace(registry, address=derived_address(registry))
-
-
-def has_route(source: Network, destination: Network) -> bool:
-    """Whether there is a registry for the route."""
-    return source != destination or source.sees_own_hashes
-
-
-def route_kind(source: Network, destination: Network) -> RegistryKind:
-    """The registry kind of the route that needs the least trust."""
-    if source == destination:
-        return RegistryKind.NATIVE
-    if destination.l1 == source.chain and destination.portal:
-        return RegistryKind.OPTIMISM
-    if source.l1 == destination.chain and source.portal:
-        return RegistryKind.OUTPUT
-    if source.l1 == destination.chain and source.outbox:
-        return RegistryKind.ARBITRUM
-    if source.chain in BEACON_CHAINS:  # all these networks have the precompiles of EIP-2537
-        return RegistryKind.BEACON
-    return RegistryKind.ATTESTED
-
-
 def claims_after(chain: int) -> str:
     """The time until a rollup's contracts accept a claim about a block, in words."""
     times = (network.claims_after for network in _NETWORKS if network.chain == chain)
@@ -233,18 +189,6 @@ def claims_after(chain: int) -> str:
 def final_after(chain: int) -> str:
     """The time until a block is final, in words; empty if the network is not known."""
     return next((network.final_after for network in _NETWORKS if network.chain == chain), "")
-
-
-def provable_after(source: Network, kind: RegistryKind) -> str:
-    """The time from a block until its facts can be proven."""
-    match kind:
-        case RegistryKind.NATIVE:
-            seconds = round(2 * source.block_seconds)
-            return f"{seconds} seconds" if seconds > 1 else "a second"
-        case RegistryKind.OUTPUT | RegistryKind.ARBITRUM:
-            return source.claims_after
-        case RegistryKind.OPTIMISM | RegistryKind.BEACON | RegistryKind.ATTESTED:
-            return source.final_after
 
 
 def claim_delay(chain: int) -> int:

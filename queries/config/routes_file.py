@@ -72,9 +72,12 @@ def read_table(
     location: str,
     table: object,
     folder: Path = Path(),
+    if_missing: str = "",
     **fixed_fields: object,
 ) -> Model:
-    """Read a table as this dataclass; the file does not name `fixed_fields`."""
+    """Read a table as this dataclass; the file does not name `fixed_fields`. `if_missing`: what to
+    say if it lacks a key, instead of what its value must be.
+    """
     adapter, schemas = _adapter_and_schemas(model)
     values = check_keys(location, table, schemas.keys() - fixed_fields.keys())
     try:
@@ -84,6 +87,8 @@ def read_table(
     else:
         return content
     key, *entry = error["loc"]
+    if if_missing and error["type"] == "missing":
+        raise_routes_error(f"{location}.{key}", if_missing)
     location, schema = f"{location}.{key}", schemas[str(key)]
     if entry:
         location, schema = f"{location}, entry {int(entry[0]) + 1}", schema["items"]

@@ -6,9 +6,9 @@ from django.db.models import Case, F, Q, Value, When
 
 from queries.chain.answers import ChainHead
 from queries.chain.errors import ChainError, RateLimitedError
-from queries.chain.registry_checks import HISTORY_WINDOW
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
+from queries.proving.registry_calls import HISTORY_RING
 
 
 def record_head(chain_id: int, head: ChainHead) -> None:
@@ -36,7 +36,7 @@ def measure_again_if_beyond(chain_id: int, block: int) -> None:
     the windows are measured at the next check.
     """
     nodes = NodeRecord.objects.filter(chain=chain_id)
-    covers_block = Q(proof_window__gte=F("number") - block) | Q(proof_window__gte=HISTORY_WINDOW)
+    covers_block = Q(proof_window__gte=F("number") - block) | Q(proof_window__gte=HISTORY_RING)
     if not nodes.filter(covers_block).exists():
         nodes.update(measured_at=None)
 

@@ -20,10 +20,10 @@ from django.db.models import Q, QuerySet
 from accounts.database_state import OUTAGE_ERRORS, describe_outage
 from queries.chain.errors import ChainError, InvalidAnswersError
 from queries.config.limits import Limits
-from queries.config.routes import Routes
 from queries.database.leases import ConcurrentWorkError, Lease, LeaseLostError, claim_one
 from queries.models import LeasedRow
 from queries.proving.errors import ProofError
+from queries.sources.routes import Routes
 from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, Reason, WaitCode
 
 log = logging.getLogger("tacitus.prover")

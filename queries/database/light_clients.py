@@ -6,7 +6,7 @@ changes nothing.
 
 from queries.chain.answers import CheckedFinality
 from queries.chain.light_client import LightClientState
-from queries.config.routes import Chain
+from queries.config.chains import Chain
 from queries.database.clock import shared_now
 from queries.models import LightClient
 from queries.proving.sync_committees import SyncCommittee

@@ -16,7 +16,7 @@ from accounts.wording import HOUR
 from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError, TransactionRefusedError
 from queries.config.limits import Limits
-from queries.config.registries import courier_address, delivery_calldata
+from queries.contracts.create2 import courier_address, delivery_calldata
 from queries.contracts.reverts import describe_revert
 from queries.database.clock import shared_now
 from queries.database.handler import Handler, Outcome, Wait

@@ -13,7 +13,6 @@ from ulid import ULID
 from accounts.http.errors import RefusalError
 from accounts.models import Account
 from accounts.wording import format_count, format_timestamp, quote_text
-from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.error_codes import FeedCode
@@ -37,6 +36,7 @@ from queries.schema.feed_bodies import (
 from queries.schema.feed_placeholders import is_hash, sample_values
 from queries.schema.paths import WHOLE_BODY, JsonPath
 from queries.schema.placeholders import slot_name
+from queries.sources.routes import Routes
 from queries.statuses import CatchUp, FeedState, Trigger
 from queries.transitions import end_feeds, pause_feed_by_owner, resume_feed
 

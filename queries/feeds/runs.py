@@ -17,7 +17,6 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from ulid import ULID
 
 from accounts.http.errors import RefusalError
-from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.database.handler import Handler, Wait, WorkContext
 from queries.database.leases import Lease, lease_free_condition
@@ -31,6 +30,7 @@ from queries.feeds.triggers import batch_of
 from queries.intake.submit import TURN_PER_BATCH, batch_limits, store_batch
 from queries.models import Batch, Feed, FeedRun
 from queries.schema.checked_batch import Selector
+from queries.sources.routes import Routes
 from queries.statuses import CatchUp, FeedState, Trigger
 from queries.transitions import end_feeds, pause_feed
 from queries.wait_reasons import Reason

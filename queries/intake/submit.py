@@ -25,7 +25,6 @@ from accounts.http.rate_limits import Quota, read_quota, refuse_over_quota, use_
 from accounts.models import Account
 from accounts.wording import DAY, format_count, format_duration, format_timestamp
 from queries.config.limits import Limits
-from queries.config.routes import Routes
 from queries.database.bulk_sql import prepare_insert
 from queries.database.durable import durable_transaction
 from queries.engines import PROVE
@@ -43,6 +42,7 @@ from queries.schema.checked_batch import (
     Selector,
 )
 from queries.schema.paths import WHOLE_BODY
+from queries.sources.routes import Routes
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 MAX_IDEMPOTENCY_KEY_LENGTH = 255

@@ -19,25 +19,22 @@ from queries.chain.errors import (
     NodeError,
 )
 from queries.chain.light_client import LightClientState, advance, begin
-from queries.config.routes import Chain, NodeAddress
+from queries.config.chains import Chain, NodeAddress
 from queries.management.setup_check import CheckResult
 from queries.proving.beacon import MAX_COMMITTEE_AGE
 from queries.proving.sync_committees import MEMBERS
+from queries.sources.beacon import CHECKPOINT_ADVICE
 
-LOOK_UP = (
-    "Ask a node that you trust for the root of a finalized block "
-    "(/eth/v1/beacon/headers/finalized), and compare it with a block explorer."
-)
-NEW_CHECKPOINT = f"Set `beacon_checkpoint` to one of the last seven days. {LOOK_UP}"
+NEW_CHECKPOINT = f"Set `beacon_checkpoint` to one of the last seven days. {CHECKPOINT_ADVICE}"
 ADVICE: dict[type[ChainError], str] = {
     BeaconNodesUnreachableError: "Check that it runs, and that `beacon` in ROUTES_FILE has its "
     "address.",
     BeaconNodesRefuseError: "Name another one in ROUTES_FILE, or enable its light client server.",
     BeaconObjectUnknownError: "Check that the checkpoint is of this chain and of the last seven "
-    f"days, and that the node serves light clients. {LOOK_UP}",
+    f"days, and that the node serves light clients. {CHECKPOINT_ADVICE}",
     BeaconAnswersInvalidError: "Check that the checkpoint, and `beacon` and `beacon_chain` in "
     "ROUTES_FILE, are of the same chain, or name another node.",
-    CheckpointTooOldError: LOOK_UP,
+    CheckpointTooOldError: CHECKPOINT_ADVICE,
 }
 
 

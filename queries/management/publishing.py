@@ -7,22 +7,14 @@ from queries.chain.answers import AccountSlots
 from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError
-from queries.chain.registry import RegistryBlock, RegistryReader, group_facts
-from queries.chain.registry_checks import (
-    SetupError,
-    deployed_registry,
-    has_built_code,
-    visible_l1_block,
-)
 from queries.chain.signer import Signer
-from queries.config.registries import Registry, RegistryKind, verifier_address
-from queries.config.routes import NodeAddress
+from queries.config.chains import NodeAddress
 from queries.contracts.abi import selector
+from queries.contracts.create2 import verifier_address
 from queries.management.sending import Report, send_and_wait
-from queries.planning.anchors import AnchorSearch, HashNotKnown, HashUnknowable
-from queries.planning.calls import AccountPiece, Anchor, Preparation, ProveCall, cut_into_pieces
+from queries.planning.anchors import AnchorSearch
+from queries.planning.calls import AccountPiece, Anchor, ProveCall, cut_into_pieces
 from queries.planning.dry_runs import describe_refusal
-from queries.planning.known_blocks import KnownBlocks
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import BlockProof
 from queries.proving.event_witness import (
@@ -33,6 +25,13 @@ from queries.proving.event_witness import (
 from queries.proving.facts import BlockFact
 from queries.proving.headers import Header
 from queries.proving.packing import HEADERS_PER_HOP
+from queries.sources import KINDS
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.deployment import deployed_registry, has_built_code
+from queries.sources.hashes import HashNotKnown, HashUnknowable, KnownBlocks, Preparation
+from queries.sources.native import NativeRegistry
+from queries.sources.reader import RegistryBlock, RegistryReader, group_facts
+from queries.sources.registry import Registry, SetupError
 
 BLOCK_NOT_KNOWN = selector("BlockNotKnown(uint256,bytes32)")
 
@@ -54,43 +53,38 @@ class PublishContext:
 def identify_registry(destination: ChainClient, address: str, source: int) -> Registry:
     """Return the registry at `address`, which must be of this version and for this source."""
     code = destination.code(address)
-    kind = next((kind for kind in RegistryKind if has_built_code(kind, code)), None)
+    kind = next((kind for kind in KINDS.values() if has_built_code(kind, code)), None)
     if kind is None:
         problem = "is not a registry of this version" if code else "has no code"
         raise NotPublishedError(
             f"The address {address} on {destination.chain.name} {problem}. Name a registry with "
             "--registry."
         )
-    if kind is RegistryKind.NATIVE and source != destination.chain.id:
+    try:
+        registry = deployed_registry(kind, source, destination, address)
+    except SetupError as error:
+        raise NotPublishedError(f"The registry at {address} cannot be used. {error}") from None
+    if isinstance(registry, NativeRegistry) and not registry.is_of_own_past:
         raise NotPublishedError(
             f"The registry at {address} proves the past of {destination.chain.name} itself, but "
             f"the facts are of chain {source}."
         )
-    try:
-        registry_without_arguments = Registry(kind, source, destination.chain.id, address)
-        registry = deployed_registry(destination, registry_without_arguments)
-    except SetupError as error:
-        raise NotPublishedError(f"The registry at {address} cannot be used. {error}") from None
     if registry.source != source:
         raise NotPublishedError(f"The registry at {address} is for another source than {source}.")
     return registry
 
 
-def check_l1(registry: Registry, context: PublishContext) -> None:
-    """Check, with a source node, that an optimism registry has the proof's source as its L1."""
-    if registry.kind is not RegistryKind.OPTIMISM:
-        return
-    if context.source is None:
-        context.report(
-            f"Not checked: whether the L1 of {context.destination.chain.name} is chain "
-            f"{registry.source}. Name a node of it with --source-node URL."
-        )
-        return
+def check_source(registry: Registry, context: PublishContext) -> None:
+    """Check that the registry's hashes are those of the proof's source, or report that this cannot
+    be checked without a node of it.
+    """
     try:
-        visible_l1_block(registry, context.source, context.destination)
+        remark = registry.check_source(context.source, context.destination)
     except SetupError as error:
         sentence = f"The registry at {registry.address} cannot be used. {error}"
         raise NotPublishedError(sentence) from None
+    if remark:
+        context.report(f"{remark} Name a node of it with --source-node URL.")
 
 
 def publish_block(block: BlockProof, registry: Registry, context: PublishContext) -> int:
@@ -161,7 +155,9 @@ def _read_registry_block(
 
 
 def _beacon_nodes(registry: Registry, context: PublishContext) -> BeaconNodes | None:
-    if registry.kind is not RegistryKind.BEACON or not (context.source and context.beacon_nodes):
+    if not isinstance(registry, BeaconRegistry):
+        return None
+    if not (context.source and context.beacon_nodes):
         return None
     chain = replace(
         context.source.chain, beacon=context.beacon_nodes, custom_beacon_chain=registry.beacon_chain
@@ -173,7 +169,7 @@ def _find_publish_anchor(
     block: BlockProof, registry: Registry, context: PublishContext, registry_block: RegistryBlock
 ) -> Anchor | Preparation:
     source, chain = context.source, ProofFileChain(block, context.source)
-    head_client = context.destination if registry.kind is RegistryKind.NATIVE else source
+    head_client = context.destination if registry.is_of_own_past else source
     head = block.trusted_header.number + HEADERS_PER_HOP
     if head_client:
         head = head_client.head().number
@@ -219,21 +215,10 @@ def _next_calls(
 def _refusal_reason(
     result: HashNotKnown, block: BlockProof, registry: Registry, *, has_source: bool
 ) -> str:
-    number = block.trusted_header.number
     if isinstance(result, HashUnknowable):
         return result.reason.sentence
-    if registry.kind is RegistryKind.ATTESTED:
-        return (
-            f"The registry knows no hash at or above block {number:,} of chain {registry.source}. "
-            "Have enough of its signers attest that block, and run this again."
-        )
-    if registry.kind is RegistryKind.OUTPUT:
-        return f"The registry does not know block {number:,}. Have it recorded (recordOutput)."
-    if registry.kind is RegistryKind.BEACON:
-        hint = _source_node_hint(registry.source)
-        return f"{result.reason.sentence} {hint} Name its beacon node with --beacon-node URL."
-    hint = "" if has_source else f" A newer one may be known: {_source_node_hint(registry.source)}"
-    return f"{result.reason.sentence}{hint}"
+    hint = "" if has_source else _source_node_hint(registry.source)
+    return registry.publish_hint(result.reason, block.trusted_header.number, hint)
 
 
 @dataclass(frozen=True, slots=True)

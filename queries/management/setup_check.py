@@ -6,11 +6,9 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from accounts.wording import format_count, format_duration, format_timestamp
+from accounts.wording import format_count, format_duration
 from queries.amounts import gwei, short_amount
 from queries.chain.answers import ChainHead
-from queries.chain.beacon_node import BeaconNodes
-from queries.chain.beacon_updates import RegistryStoppedError, UpdateCalls
 from queries.chain.block_contents import fetch_receipts
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
@@ -29,42 +27,34 @@ from queries.chain.errors import (
 )
 from queries.chain.offchain_lookup import READ_HEADER_RECENT, GatewayError, follow_lookup
 from queries.chain.proof_window import first_block_distance, proof_window
-from queries.chain.registry import RegistryReader
-from queries.chain.registry_checks import (
-    HISTORY_WINDOW,
-    SetupError,
-    check_chain,
-    deployed_registry,
-    has_built_code,
-    newest_claim,
-    visible_l1_block,
-)
 from queries.chain.signer import Signer
+from queries.config.chains import Chain, NodeAddress
 from queries.config.limits import Limits
 from queries.config.measured_costs import account_cost
-from queries.config.networks import claim_delay
-from queries.config.registries import (
+from queries.contracts.abi import call_data
+from queries.contracts.create2 import courier_address, verifier_address
+from queries.proving.beacon_chains import beacon_differences
+from queries.proving.headers import HeaderField
+from queries.proving.registry_calls import HISTORY_RING
+from queries.sources.deployment import deployed_registry, has_built_code
+from queries.sources.reader import RegistryReader
+from queries.sources.registry import (
+    REPLACE_ADVICE,
     Registry,
-    RegistryKind,
+    SetupError,
     constructor_arguments,
-    courier_address,
     derived_address,
     format_time,
     has_derived_address,
     lookup_address,
     route_lines,
-    verifier_address,
 )
-from queries.config.routes import Chain, NodeAddress, Routes
-from queries.contracts.abi import call_data
-from queries.proving.beacon_chains import beacon_differences
-from queries.proving.headers import HeaderField
+from queries.sources.routes import Routes
 
 # Distances from the head at which receipts are probed; the first block is probed last.
-RECEIPT_PROBES = (0, 1_000, HISTORY_WINDOW, *(10**power for power in range(5, 10)))
+RECEIPT_PROBES = (0, 1_000, HISTORY_RING, *(10**power for power in range(5, 10)))
 
 DEPLOY_ADVICE = "Deploy one with manage.py deploy_registry."
-REPLACE_ADVICE = "Deploy a new registry with manage.py deploy_registry."
 
 UNVERIFIABLE = (
     "It is unverifiable: its code is genuine, but its address does not prove that its constructor "
@@ -126,18 +116,18 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
     for registry in registries:
         yield from _check_route(registry, chains[registry.source], chains[registry.destination])
     for chain in chains.values():
-        kinds = {registry.kind for registry in registries if registry.destination == chain.id}
-        if kinds and signer is not None and chain.nodes:
-            gas = max(round(account_cost(kind, 1).gas) for kind in kinds)
+        works = [reg.block_work for reg in registries if reg.destination == chain.id]
+        if works and signer is not None and chain.nodes:
+            gas = max(round(account_cost(work, 1).gas) for work in works)
             yield _run_check(f"signer on {chain.name}", partial(_check_funds, chain, signer, gas))
-        if kinds and chain.nodes:
+        if works and chain.nodes:
             yield from _courier_hint(chain)
 
 
 def _check_route(registry: Registry, source: Chain, destination: Chain) -> Iterator[CheckResult]:
     """Check the registry, unless none of the nodes of a chain responds."""
     subject = f"registry of {source.name} on {destination.name}"
-    if differences := registry.beacon_differences:
+    if differences := registry.differences:
         sentence = f"Clients do not call it genuine: {'; '.join(differences)}."
         yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
     if source.nodes and destination.nodes:
@@ -288,12 +278,10 @@ def _provable_blocks(
     chain: Chain, registries: Sequence[Registry], window: ProofWindow
 ) -> Iterator[CheckResult]:
     """Check separately how far back proofs reach for the chain's L1, which knows blocks late."""
-    on_l1 = [registry for registry in registries if registry.is_of_rollup]
-    elsewhere = [registry for registry in registries if not registry.is_of_rollup]
-    for group, ending, delay in ((elsewhere, "", 0), (on_l1, " on its L1", claim_delay(chain.id))):
-        if group:
-            check = partial(_describe_window, window, delay, group[0].history_ring)
-            yield _run_check(f"{chain.name}, provable{ending}", check)
+    by_delay = {registry.claim_delay: registry for registry in registries}
+    for delay, registry in sorted(by_delay.items()):
+        check = partial(_describe_window, window, delay, registry.history_ring)
+        yield _run_check(f"{chain.name}, provable{' on its L1' if delay else ''}", check)
 
 
 def _describe_window(window: ProofWindow, delay: int, ring: int) -> str:
@@ -328,15 +316,16 @@ def _check_registry(registry: Registry, source_chain: Chain, destination_chain: 
         if not code:
             raise SetupError(f"There is no contract at {registry.address}. {DEPLOY_ADVICE}")
         if has_derived_address(registry):
-            hash_source = _check_hash_source(registry, source, destination)
+            hash_source = registry.check_setup(source, destination)
             horizon = _check_horizon(registry, destination)
             return f"its address proves its code; {hash_source}; {horizon}"
-        if not has_built_code(registry.kind, code):
+        kind = type(registry)
+        if not has_built_code(kind, code):
             raise SetupError(
                 f"{registry.address} is not this version's {registry.kind} registry. "
                 f"{REPLACE_ADVICE}"
             )
-        actual_registry = deployed_registry(destination, registry)
+        actual_registry = deployed_registry(kind, registry.source, destination, registry.address)
         if constructor_arguments(actual_registry) != constructor_arguments(registry):
             _, source_line, _, _, *others = route_lines(actual_registry, with_defaults=True)
             raise SetupError(
@@ -412,62 +401,6 @@ def _check_horizon(registry: Registry, destination: ChainClient) -> str:
     if registry.horizon <= time.time():
         raise SetupError(f"It has taken no headers since {horizon}. {REPLACE_ADVICE}")
     return f"takes headers until {horizon}; only that ends its events verifier"
-
-
-def _check_hash_source(registry: Registry, source: ChainClient, destination: ChainClient) -> str:
-    """Check from where the registry learns the source's block hashes."""
-    visible_blocks = check_chain(destination, registry.kind)
-    match registry.kind:
-        case RegistryKind.OPTIMISM:
-            number = visible_l1_block(registry, source, destination)
-            return f"sees {source.chain.name} up to block {number:,}"
-        case RegistryKind.ATTESTED:
-            valid_until = format_time(registry.valid_until)
-            if registry.valid_until <= time.time():
-                raise SetupError(
-                    f"It has taken no attestations since {valid_until}. {REPLACE_ADVICE}"
-                )
-            threshold, signers = registry.threshold, len(registry.signers)
-            return f"takes attestations by {threshold} of {signers} signers until {valid_until}"
-        case RegistryKind.OUTPUT:
-            newest = newest_claim(registry, destination)
-            return f"asks the portal {registry.portal} which games are valid; {newest}"
-        case RegistryKind.ARBITRUM:
-            newest = newest_claim(registry, destination)
-            return f"asks the outbox {registry.outbox} for confirmed blocks; {newest}"
-        case RegistryKind.BEACON:
-            return _check_committees(registry, source, destination)
-        case RegistryKind.NATIVE:
-            has_history = visible_blocks == HISTORY_WINDOW
-            remark = "" if has_history else " (the chain has no history contract, EIP-2935)"
-            return f"sees {visible_blocks:,} blocks{remark}"
-
-
-def _check_committees(registry: Registry, source: ChainClient, destination: ChainClient) -> str:
-    """Check that a beacon registry can go on from the committees and forks that it knows, and that
-    provers keep it awake.
-    """
-    nodes = BeaconNodes(source.chain)
-    calls = UpdateCalls(registry, destination, nodes)
-    try:
-        calls.check_not_stopped(calls.now)
-    except RegistryStoppedError as error:
-        raise SetupError(str(error)) from None
-    known_until, awake_until = map(format_timestamp, (calls.known_until, calls.awake_until))
-    stops_soon = calls.awake_until - calls.now < registry.min_awake_seconds
-    if stops_soon and calls.stops_at_fork:
-        raise SetupError(calls.stops_at_fork.sentence)
-    if not calls.has_begun:
-        checkpoint = f"begins with the checkpoint 0x{registry.checkpoint.hex()}"
-        return f"{checkpoint}, if a prover is started by {awake_until}"
-    if stops_soon:
-        raise SetupError(
-            f"It knows the sync committees until {known_until}, and stays awake until "
-            f"{awake_until}. A prover should have sent an update by now. Check that one runs, and "
-            "that beacon nodes, signer and budget are ok; the registry's page says what failed."
-        )
-    end = f". {calls.unknown_fork.sentence}" if calls.unknown_fork else ""
-    return f"knows the sync committees until {known_until}, awake until {awake_until}{end}"
 
 
 # The signer

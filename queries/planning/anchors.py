@@ -6,34 +6,22 @@ blocks before it (EIP-2935; on Arbitrum 393,168). For older blocks several hops 
 """
 
 from bisect import bisect_left
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from accounts.wording import format_count
-from queries.chain.assertions import Assertions
 from queries.chain.beacon_node import BeaconNodes
-from queries.chain.beacon_updates import BeaconUpdates, RegistryStoppedError
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
-    PROOF_TOO_OLD_ERRORS,
     AnotherBlockAccumulatedError,
     BlockUnknownError,
     HistoryMissingError,
     SourceReorgError,
     StateNotAvailableError,
 )
-from queries.chain.games import Games
-from queries.chain.hash_claims import HashClaims, SourceChain
-from queries.chain.registry import EMPTY_WORD, HASH_HISTORY, RegistryBlock, RegistryReader
-from queries.chain.registry_checks import BLOCKHASH_WINDOW, HISTORY_WINDOW
-from queries.config.registries import Registry, RegistryKind
-from queries.contracts.abi import selector
-from queries.planning.calls import Anchor, Hops, Preparation
-from queries.planning.known_blocks import KnownBlocks
-from queries.proving.headers import ARBOS_WITH_HISTORY, Header, HeaderField, arbos_version
-from queries.proving.keccak import HASH_BYTES
+from queries.planning.calls import Anchor, HopPreparation
+from queries.proving.headers import Header
 from queries.proving.packing import CALLDATA_BYTES, HEADERS_PER_HOP
 from queries.proving.registry_calls import (
     HeaderStep,
@@ -43,25 +31,22 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.witnesses import AccountToStore, build_witness
+from queries.sources import HASHES
+from queries.sources.hashes import (
+    MARGIN,
+    NO_PROOF_ERRORS,
+    HashNotKnown,
+    HashUnknowable,
+    KnownBlocks,
+    Preparation,
+    SourceChain,
+    SourceHashes,
+)
+from queries.sources.reader import HASH_HISTORY, RegistryBlock
+from queries.sources.registry import Registry
 from queries.wait_reasons import Reason, WaitCode
 
-# Two epochs: this many blocks may no longer be visible when the transaction is mined and final.
-MARGIN = 2 * 32
-
 HASH_HISTORY_BYTES = bytes.fromhex(HASH_HISTORY[2:])
-NO_PROOF_ERRORS = (BlockUnknownError, *PROOF_TOO_OLD_ERRORS)
-
-
-@dataclass(frozen=True, slots=True)
-class HashNotKnown:
-    """The registry knows no hash at or above the block yet."""
-
-    reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class HashUnknowable(HashNotKnown):
-    """The registry can never know such a hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +57,7 @@ class OutOfReach(HashUnknowable):
     distance: int
 
 
-@dataclass(frozen=True, slots=True)
-class RegistryStopped(HashUnknowable):
-    """The beacon registry refuses all updates for good."""
-
-    code: ClassVar[str] = "registry_stopped"
-
-
 AnchorResult = Anchor | Preparation | HashNotKnown
-
-
-def has_hash_history(header: Header, registry: Registry) -> bool:
-    """Whether the source had the contract of EIP-2935 at this block."""
-    if registry.kind is RegistryKind.ARBITRUM and arbos_version(header) >= ARBOS_WITH_HISTORY:
-        return True
-    return header.has_field(HeaderField.REQUESTS_HASH)  # both came with Prague
 
 
 @dataclass(frozen=True)
@@ -102,10 +73,6 @@ class AnchorSearch:
     known_blocks: KnownBlocks
     beacon_nodes: BeaconNodes | None = None  # of the source, for a beacon registry
 
-    @property
-    def registry_reader(self) -> RegistryReader:
-        return self.known_blocks.reader
-
     @cached_property
     def target(self) -> Header:
         """The block that the registry must know: to prove a time, the next one."""
@@ -113,19 +80,17 @@ class AnchorSearch:
         return (self.header, *self._fetch_newer_headers(last))[-1]
 
     @cached_property
-    def claims(self) -> HashClaims:
-        """The claims about the target, if the registry learns from claims."""
-        is_known, head = self.registry_reader.is_known, self.source_head
-        arguments = (
-            self.registry, self.destination, self.source, self.target, head, is_known
-        )  # fmt: skip
-        match self.registry.kind:
-            case RegistryKind.BEACON:
-                return BeaconUpdates(*arguments, self.beacon_nodes)
-            case RegistryKind.ARBITRUM:
-                return Assertions(*arguments)
-            case _:
-                return Games(*arguments)
+    def hashes(self) -> SourceHashes[Any]:
+        """The hashes at or above the target that the registry knows."""
+        return HASHES[type(self.registry)](
+            self.registry,
+            self.destination,
+            self.source,
+            self.target,
+            self.source_head,
+            self.known_blocks,
+            self.beacon_nodes,
+        )
 
     @property
     def history_ring(self) -> int:
@@ -139,11 +104,12 @@ class AnchorSearch:
             raise AnotherBlockAccumulatedError.create(chain, detail=f": block {header.number:,}")
         if is_accumulated and not self.registry_block.needs_child:
             return Anchor(header, is_accumulated=True)
-        anchor = Anchor(header, is_accumulated, can_look_up_hashes=self._can_look_up_hashes())
-        first, visible = self.target.number, self.visible_blocks
+        can_look_up = self.hashes.can_look_up(header)
+        anchor = Anchor(header, is_accumulated, can_look_up_hashes=can_look_up)
+        first, visible = self.target.number, self.hashes.visible_blocks
         if visible and first >= visible.stop:
             return HashNotKnown(WaitCode.NEXT_BLOCK_MISSING.reason)
-        has_history = has_hash_history(self.target, self.registry)
+        has_history = self.registry.has_history(self.target)
         # Without hops half of a transaction is for headers, and half for proofs.
         headers_per_half_call = CALLDATA_BYTES // 2 // len(header.rlp)
         max_headers = HEADERS_PER_HOP if has_history else headers_per_half_call
@@ -152,7 +118,7 @@ class AnchorSearch:
         nearest = self._nearest_known_block(nearby_blocks)
         if nearest is not None:
             return replace(anchor, newer_headers=self._fetch_newer_headers(nearest))
-        if preparation := self._hash_preparation(nearby_blocks):
+        if preparation := self.hashes.preparation(nearby_blocks):
             return preparation
         return self._find_hops(anchor) if has_history else self._check_reach(nearby_blocks)
 
@@ -169,7 +135,7 @@ class AnchorSearch:
             start = min(starts)
             return self._prepare_hops(start, is_accumulated=starts[start])
         later_blocks = range(first, self.source_head + 1)
-        return self._hash_preparation(later_blocks) or self._hash_not_known()
+        return self.hashes.preparation(later_blocks) or self.hashes.not_known()
 
     def _fetch_header(self, number: int) -> Header:
         return self.source.headers(number, number)[0]
@@ -183,59 +149,17 @@ class AnchorSearch:
             raise SourceReorgError(SourceReorgError.template)
         return tuple(newer_headers)
 
-    @cached_property
-    def visible_blocks(self) -> range:
-        """The blocks whose hashes the registry knows although `known_blocks` does not list them:
-        it can look them up, or has recorded the hash without the number.
-
-        Native route: the chain's latest blocks. Otherwise the block that a claim is about.
-        """
-        if self.registry.learns_from_claims:
-            return self._visible_claimed_blocks()
-        if self.registry.kind is not RegistryKind.NATIVE:
-            return range(0)
-        head, reach = self.source_head, BLOCKHASH_WINDOW - MARGIN
-        if self.target.number < head - reach and self.destination.code(HASH_HISTORY):
-            reach = HISTORY_WINDOW - MARGIN
-        return range(max(head - reach, 0), head + 1)
-
-    def _can_look_up_hashes(self) -> bool:
-        """Whether a native registry may look up the parent's hash and the beacon root (EIP-4788),
-        which the chain keeps for as many blocks as its hashes. A dry run shows whether it can.
-        """
-        header, is_native = self.header, self.registry.kind is RegistryKind.NATIVE
-        has_root = header.has_field(HeaderField.PARENT_BEACON_BLOCK_ROOT)
-        has_short_extra = len(header.payload(HeaderField.EXTRA_DATA)) <= HASH_BYTES
-        is_parent_visible = header.number - 1 in self.visible_blocks
-        return is_native and is_parent_visible and has_root and has_short_extra
-
-    def _visible_claimed_blocks(self) -> range:
-        if self.registry_reader.is_known(self.target):
-            return range(self.target.number, self.target.number + 1)
-        for block in self.known_blocks.recorded_blocks(self.target.number):
-            with suppress(*NO_PROOF_ERRORS):
-                if self.registry_reader.is_known(self._fetch_header(block)):
-                    return range(block, block + 1)
-        claim = self.claims.covering_claim
-        if claim and not claim.record_call:
-            return range(claim.header.number, claim.header.number + 1)
-        return range(0)
-
     def _nearest_known_block(self, nearby_blocks: range) -> int | None:
         """The lowest of these blocks that the registry knows."""
-        if nearby_blocks.start in self.visible_blocks:
+        if nearby_blocks.start in self.hashes.visible_blocks:
             return nearby_blocks.start
-        numbers = [*self.known_blocks.find(nearby_blocks), *self.visible_blocks[:1]]
+        numbers = [*self.known_blocks.find(nearby_blocks), *self.hashes.visible_blocks[:1]]
         return min((number for number in numbers if number in nearby_blocks), default=None)
 
     def _hop_starts(self) -> dict[int, bool]:
         """Known blocks from which hops can lead to the target, and whether they are accumulated."""
         first, limit = self.target.number, self.destination.chain.limits.max_batch_calls
-        candidates = self.known_blocks.candidates(first)
-        if self.registry.kind is RegistryKind.OPTIMISM:
-            l1_block, _ = self.registry_reader.latest_l1_block()
-            candidates |= {*range(max(l1_block - BLOCKHASH_WINDOW, first), l1_block + 1)}
-        starts = self.known_blocks.find(sorted(candidates - {first}))
+        starts = self.known_blocks.find(sorted(self.hashes.candidates() - {first}))
         # Hops stop at multiples of the ring's size; the lowest known one is enough.
         ring = self.history_ring
         stops = range((first // ring + 1) * ring, self.source_head, ring)
@@ -243,7 +167,7 @@ class AnchorSearch:
             if known_stops := self.known_blocks.find(stops[offset : offset + limit]):
                 starts[min(known_stops)] = known_stops[min(known_stops)]
                 break
-        if visible := self.visible_blocks:
+        if visible := self.hashes.visible_blocks:
             last = min(first + ring, visible.stop - MARGIN)
             starts.setdefault(max(last, visible.start), False)
         return starts
@@ -292,16 +216,14 @@ class AnchorSearch:
                 break
             header, call = stop, longer_call
             sections.append(section)
-        count = format_count(len(stops), "hop")
-        pending_sentence = f"A transaction with hops is not mined yet ({count} in all)."
-        return Preparation(
+        return HopPreparation(
             call,
             stops[-1],
-            "The block is far before the nearest one that the registry knows: "
-            f"{count} must be sent first.",
-            Reason(WaitCode.HOPS_PENDING, pending_sentence),
-            Hops(len(stops), len(sections), b"".join(sections), start),
             transactions=len(stops) / len(sections),
+            count=len(stops),
+            count_in_call=len(sections),
+            sections=b"".join(sections),
+            start=start,
         )
 
     def _proof_window_sentence(self) -> str:
@@ -310,57 +232,19 @@ class AnchorSearch:
             "" if window is None else f" Its nodes prove the last {format_count(window, 'block')}."
         )
 
-    def _hash_preparation(self, blocks: range) -> Preparation | None:
-        """A transaction that makes the hash of one of these blocks known, if there is one."""
-        if self.registry.kind is RegistryKind.ATTESTED:
-            return self.known_blocks.attestation(blocks)
-        if self.registry.learns_from_claims:
-            claim = self.claims.covering_claim
-            if claim and claim.record_call and claim.header.number in blocks:
-                number = claim.header.number
-                recorded_block = number if claim.transactions <= 1 else None
-                return Preparation(
-                    claim.record_call,
-                    number,
-                    recorded_block=recorded_block,
-                    transactions=claim.transactions,
-                )
-            return None
-        if self.registry.kind is not RegistryKind.OPTIMISM:
-            return None
-        # Anyone can have the registry record the L1 hash that an OP-stack chain holds now.
-        number, block_hash = self.registry_reader.latest_l1_block()
-        if block_hash == EMPTY_WORD or number not in blocks:
-            return None
-        return Preparation(selector("recordHash()"), number)
-
-    def _hash_not_known(self) -> HashNotKnown:
-        if self.registry.learns_from_claims:
-            try:
-                return HashNotKnown(self.claims.wait_reason())
-            except RegistryStoppedError as error:
-                return RegistryStopped(Reason(RegistryStopped.code, str(error)))
-        is_attested = self.registry.kind is RegistryKind.ATTESTED
-        code = WaitCode.NOT_ATTESTED if is_attested else WaitCode.HASH_NOT_RECORDED
-        return HashNotKnown(code.reason)
-
     def _check_reach(self, nearby_blocks: range) -> HashNotKnown:
         """For a block too old for hops: return `OutOfReach` if no hash near it can become known.
 
         Native and OP-stack routes learn only newer hashes. Signers and a rollup's contracts may
         still provide older ones.
         """
-        nearest = self.visible_blocks.start
-        if self.registry.kind is RegistryKind.OPTIMISM:
-            nearest, _ = self.registry_reader.latest_l1_block()
-        if self.registry.learns_from_claims and (claim := self.claims.covering_claim):
-            nearest = claim.header.number
+        nearest = self.hashes.nearest_block()
         if nearest < nearby_blocks.stop:
-            return self._hash_not_known()
+            return self.hashes.not_known()
 
         def has_history(number: int) -> bool:
             try:
-                return has_hash_history(self._fetch_header(number), self.registry)
+                return self.registry.has_history(self._fetch_header(number))
             except (BlockUnknownError, StateNotAvailableError):  # dropped by the nodes (EIP-4444)
                 return False
 

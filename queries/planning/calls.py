@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
+from accounts.wording import format_count
 from queries.chain.answers import BASE_GAS, BYTE_GAS
-from queries.chain.registry import FactGroups
 from queries.facts import account_fields
 from queries.models import Query
 from queries.proving.accounts import AccountProof
@@ -33,6 +33,8 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.witnesses import AccountToStore, build_witness
+from queries.sources.hashes import Preparation
+from queries.sources.reader import FactGroups
 from queries.wait_reasons import Reason, WaitCode
 
 LOOKUP_GAS = 18_000  # to look up both hashes, and costs that the table in proving/packing omits
@@ -65,34 +67,33 @@ class Anchor:
         return rules.new_slot <= rules.floor_byte * proof_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Hops:
-    """The hops towards a block, of which one transaction holds the first."""
+@dataclass(frozen=True, kw_only=True)
+class HopPreparation(Preparation):
+    """Hops towards a block, of which one transaction holds the first."""
 
     count: int
     count_in_call: int
     sections: bytes  # of the call
     start: int  # the block that they start from
-
-
-@dataclass(frozen=True, slots=True)
-class Preparation:
-    """A transaction that has to be mined first: it records a block's hash, hops towards the block,
-    or lowers the registry's state horizon.
-    """
-
-    calldata: bytes
-    next_start: int  # the search continues from this block
-    sentence: str = "A block's hash is recorded in the registry first."
-    pending_reason: Reason = WaitCode.HASH_PENDING.reason
-    hops: Hops | None = None
-    recorded_block: int | None = None  # whose hash it records by a claim
-    transactions: float = 1  # like this one, until the registry knows `next_start`
+    is_accumulated = True
 
     @property
-    def known_block(self) -> dict[int, bool]:
-        """The block that the registry knows once it is mined, and whether it is accumulated."""
-        return {self.next_start: self.hops is not None}
+    def sentence(self) -> str:
+        return (
+            "The block is far before the nearest one that the registry knows: "
+            f"{format_count(self.count, 'hop')} must be sent first."
+        )
+
+    @property
+    def pending_reason(self) -> Reason:
+        count = format_count(self.count, "hop")
+        sentence = f"A transaction with hops is not mined yet ({count} in all)."
+        return Reason(WaitCode.HOPS_PENDING, sentence)
+
+    def is_served_by(self, calldata: bytes, hops: int) -> bool:
+        """Other hops of the route may serve too."""
+        del calldata
+        return hops > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,7 +328,7 @@ class ProveCall:
     pieces: tuple[Piece, ...] = ()  # none: it is a preparation
     to: str = ""  # empty: the registry
     hops: int = 0
-    recorded_block: int | None = None  # see `Preparation`
+    recorded_block: int | None = None  # whose hash it records by a claim
     is_short: bool = False  # leaves out the hashes that the registry can look up
 
     @classmethod

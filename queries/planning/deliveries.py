@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from queries.chain.answers import BASE_GAS, BYTE_GAS, FLOOR_ZERO_BYTE_GAS, ZERO_BYTE_GAS
-from queries.config.registries import delivery_calldata
+from queries.contracts.create2 import delivery_calldata
 from queries.models import Query
 from queries.planning.call_values import BlockValues
 from queries.planning.dry_runs import GasEstimate

@@ -10,12 +10,17 @@ from queries.chain.errors import (
     MethodMissingError,
     ParametersRejectedError,
 )
-from queries.chain.registry import FactGroups, accumulated_override
-from queries.config.registries import Registry
 from queries.facts import facts_of
 from queries.models import Query
-from queries.planning.anchors import HashNotKnown, HashUnknowable, OutOfReach
-from queries.planning.calls import AccountPiece, Anchor, Piece, Preparation, ProveCall, join_pieces
+from queries.planning.anchors import OutOfReach
+from queries.planning.calls import (
+    AccountPiece,
+    Anchor,
+    HopPreparation,
+    Piece,
+    ProveCall,
+    join_pieces,
+)
 from queries.planning.deliveries import delivery_estimates
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
@@ -23,6 +28,9 @@ from queries.planning.readers import ChainReaders
 from queries.proving.facts import FactKind
 from queries.proving.registry_calls import block_leaf
 from queries.schema.checked_batch import CheckedDelivery, selector_of
+from queries.sources.hashes import HashNotKnown, HashUnknowable, Preparation
+from queries.sources.reader import FactGroups, accumulated_override
+from queries.sources.registry import Registry
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
 
@@ -99,7 +107,7 @@ class BlockEstimate:
 
     def add(self, preparation: Preparation, price: Price) -> None:
         """Add the price of a preparation; the first of several transactions stands for all."""
-        key = "hops" if preparation.hops else preparation.calldata
+        key = "hops" if preparation.count_in_call else preparation.calldata
         self.preparations[key] = price.scale(preparation.transactions)
 
     def wait(self, readiness: Readiness, reason: Reason) -> None:
@@ -271,7 +279,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
     leaves: dict[int, bytes] = {}
     anchor = plan.find_anchor()
     while isinstance(anchor, Preparation):
-        estimate.hops += anchor.hops.count if anchor.hops else 0
+        estimate.hops += anchor.count if isinstance(anchor, HopPreparation) else 0
         estimate.sentence = estimate.sentence or anchor.sentence
         price = _price_calls(chains, registry, [ProveCall(anchor.calldata)], leaves)
         if price is None:

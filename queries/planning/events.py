@@ -23,7 +23,6 @@ from queries.chain.errors import (
     EventNotFoundError,
     EventNotProvableError,
 )
-from queries.chain.registry import RegistryReader
 from queries.contracts.abi import call_data
 from queries.models import Query
 from queries.planning.calls import Anchor, Piece
@@ -35,6 +34,7 @@ from queries.proving.packing import CALLDATA_BYTES, GasRules, pack
 from queries.proving.registry_calls import HeaderStep, headers_section
 from queries.proving.rlp_items import is_list
 from queries.schema.bodies import EVENT_MEMBERS
+from queries.sources.reader import RegistryReader
 
 MAX_ABSENT_LOGS = 255  # of a receipt in a witness, which counts them in a byte
 EVENT_GAS = 8_000  # of a fact without its stored words

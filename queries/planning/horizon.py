@@ -7,14 +7,31 @@ from collections.abc import Sequence
 
 from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient
-from queries.chain.registry import EMPTY_WORD
-from queries.config.registries import Registry
-from queries.contracts.abi import call_data
-from queries.planning.anchors import HASH_HISTORY_BYTES, has_hash_history
+from queries.contracts.abi import call_data, selector
+from queries.planning.anchors import HASH_HISTORY_BYTES
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section, history_slot
 from queries.proving.witnesses import AccountToStore, build_witness
+from queries.sources.hashes import Preparation
+from queries.sources.reader import EMPTY_WORD
+from queries.sources.registry import Registry
+from queries.wait_reasons import Reason, WaitCode
+
+LOWER_HORIZON = "lowerHorizon(bytes)"
+
+
+class HorizonPreparation(Preparation):
+    """Lowers the registry's horizon."""
+
+    @property
+    def pending_reason(self) -> Reason:
+        return WaitCode.HORIZON_PENDING.reason
+
+    def is_served_by(self, calldata: bytes, hops: int) -> bool:
+        """Whichever evidence it holds: any lowers the horizon."""
+        del hops
+        return calldata.startswith(selector(LOWER_HORIZON))
 
 
 def history_request(header: Header, registry: Registry) -> list[AccountSlots]:
@@ -22,7 +39,7 @@ def history_request(header: Header, registry: Registry) -> list[AccountSlots]:
 
     Empty if the chain cannot have that contract at this block.
     """
-    if header.number <= 1 or not has_hash_history(header, registry):
+    if header.number <= 1 or not registry.has_history(header):
         return []
     slots = [history_slot(header.number - back, registry.history_ring) for back in (2, 1)]
     return [(HASH_HISTORY_BYTES, slots)]
@@ -48,4 +65,4 @@ def horizon_evidence(
     witness = build_witness([AccountToStore(history, frozenset())])
     first = HeaderStep(parent, fields=frozenset({HeaderField.PARENT_HASH}))
     steps = [first, HeaderStep(header, witness), *map(HeaderStep, headers[1:])]
-    return call_data("lowerHorizon(bytes)", headers_section(steps))
+    return call_data(LOWER_HORIZON, headers_section(steps))

@@ -1,17 +1,16 @@
-"""The blocks that a registry knows, or will know: where a proof can start."""
+"""What this server has stored of the blocks that a registry knows, or will know."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 from django.db.models import Max, QuerySet
 
 from queries.attestations.records import find_attest_call
-from queries.chain.registry import RegistryReader
 from queries.config.limits import ROWS_PER_PASS
-from queries.config.registries import Registry
 from queries.models import Attestation, BlockJob, NodeRecord, SentTransaction
-from queries.planning.calls import Preparation
+from queries.sources.attested import AttestedRegistry
+from queries.sources.hashes import KnownBlocks, Preparation
+from queries.sources.registry import Registry
 
 MAX_RECORDED = 3  # recorded blocks that are looked at: a reorg may have undone some
 
@@ -33,40 +32,10 @@ def recorded_blocks(registry: Registry) -> QuerySet[SentTransaction, int]:
 
 
 @dataclass(frozen=True)
-class KnownBlocks:
-    """What the registry itself tells."""
-
-    registry: Registry
-    reader: RegistryReader
-    # Answered first: blocks that count as known by their hash (False) or accumulated (True),
-    # because a transaction will prove them.
-    assumed: Mapping[int, bool] = field(default_factory=dict)
-
-    def find(self, blocks: Sequence[int]) -> dict[int, bool]:
-        """The blocks among these that are accumulated (True) or known by their hash (False)."""
-        assumed = {block: state for block, state in self.assumed.items() if block in blocks}
-        return self.reader.anchor_blocks(blocks) | assumed
-
-    def candidates(self, first: int) -> set[int]:
-        """Blocks from `first` on that the registry may know."""
-        return {block for block in self.assumed if block >= first}
-
-    def attestation(self, blocks: range) -> Preparation | None:  # noqa: ARG002
-        """A transaction with enough stored attestations of one of these blocks."""
-        return None
-
-    def recorded_blocks(self, first: int) -> list[int]:  # noqa: ARG002
-        """The nearest blocks from `first` on whose hashes it may have recorded."""
-        return []
-
-    def proof_window(self) -> int | None:
-        """How many blocks back the source's nodes prove accounts, if it is measured."""
-        return None
-
-
-@dataclass(frozen=True)
 class StoredBlocks(KnownBlocks):
-    """The same, with what this server has stored: its jobs, attestations and proof windows."""
+    """What the registry itself says, with what this server has stored: its jobs, attestations and
+    proof windows.
+    """
 
     def candidates(self, first: int) -> set[int]:
         """Also blocks within a hop's reach that this server may have accumulated, and attested
@@ -85,6 +54,8 @@ class StoredBlocks(KnownBlocks):
         return {*super().candidates(first), *stored_blocks}
 
     def attestation(self, blocks: range) -> Preparation | None:
+        if not isinstance(self.registry, AttestedRegistry):
+            return None
         attest_call = find_attest_call(self.registry, blocks)
         return Preparation(*attest_call) if attest_call else None
 

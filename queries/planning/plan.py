@@ -6,8 +6,6 @@ from typing import Self
 
 from queries.chain.block_contents import BlockContent
 from queries.chain.client import ChainClient
-from queries.chain.registry import FactGroups, RegistryBlock, RegistryReader, group_facts
-from queries.config.registries import Registry, RegistryKind
 from queries.facts import facts_of
 from queries.models import Query
 from queries.planning.anchors import AnchorResult, AnchorSearch
@@ -17,6 +15,8 @@ from queries.planning.known_blocks import StoredBlocks
 from queries.planning.readers import ChainReaders
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
+from queries.sources.reader import FactGroups, RegistryBlock, RegistryReader, group_facts
+from queries.sources.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class BlockPlan:
         (False) or accumulated (True).
         """
         chains, registry = self.chains, self.registry
-        is_native = registry.kind is RegistryKind.NATIVE
-        head = node.latest_head() if node and is_native else chains.head(registry.source)
+        is_own_head = node and registry.is_of_own_past
+        head = node.latest_head() if node and is_own_head else chains.head(registry.source)
         destination = node or chains.client(registry.destination)
         search = AnchorSearch(
             self.header,
@@ -76,7 +76,7 @@ class BlockPlan:
             self.content.source,
             head.number,
             StoredBlocks(registry, RegistryReader(destination, registry), assumed or {}),
-            chains.beacon_nodes(registry.source) if registry.kind is RegistryKind.BEACON else None,
+            chains.beacon_nodes(registry.source) if chains.chain(registry.source).beacon else None,
         )
         return search.find()
 

@@ -18,15 +18,16 @@ from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
 from queries.chain.ens import resolve_names
 from queries.chain.errors import ChainError
-from queries.chain.registry import RegistryReader
+from queries.config.chains import Chain
 from queries.config.limits import Limits
-from queries.config.registries import Registry
-from queries.config.routes import Chain, Routes
 from queries.database.light_clients import checked_finality
 from queries.models import Query
 from queries.planning.dry_runs import CallEstimator
 from queries.proving.headers import Header
 from queries.proving.keccak import keccak256
+from queries.sources.reader import RegistryReader
+from queries.sources.registry import Registry
+from queries.sources.routes import Routes
 from queries.wait_reasons import Reason, WaitCode
 
 Value = TypeVar("Value")

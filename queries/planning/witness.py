@@ -8,18 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
-from queries.chain.registry import RegistryReader
-from queries.chain.registry_checks import visible_own_hashes
 from queries.config.limits import ROWS_PER_PASS
-from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import call_data
+from queries.contracts.create2 import verifier_address
 from queries.facts import facts_of
 from queries.models import Attestation, BlockJob, Query
-from queries.planning.anchors import HashNotKnown, HashUnknowable
 from queries.planning.calls import (
     AccountPiece,
     Anchor,
-    Preparation,
+    HopPreparation,
     accounts_to_store,
     joined_calldata,
 )
@@ -30,10 +27,9 @@ from queries.proving.facts import BlockFact, FactKind
 from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES
 from queries.proving.registry_calls import PROVE_SELECTOR
-
-# A contract knows the hashes of blocks before the one it runs in, and the caller's next call may
-# reach a node that is a few blocks behind.
-NATIVE_LAG = 4
+from queries.sources.hashes import HashNotKnown, HashUnknowable, Preparation
+from queries.sources.reader import RegistryReader
+from queries.sources.registry import NewestBlock, Registry
 
 WitnessFact = tuple[Query, str, bytes]  # query, the fact's name in the query, word
 FactSortKey = tuple[int, bool, int, bytes, bytes]
@@ -172,8 +168,8 @@ def _fact_sort_key(piece: AccountPiece, fact: BlockFact) -> FactSortKey:
 def _find_witness_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:
     """Find the proof's anchor. Include hops that a batch would send first, if they fit a call."""
     result = plan.find_anchor(assumed={} if l1_block is None else {l1_block: False})
-    hops = result.hops if isinstance(result, Preparation) else None
-    if isinstance(result, Preparation) and hops and hops.count == hops.count_in_call:
+    hops = result if isinstance(result, HopPreparation) else None
+    if isinstance(result, HopPreparation) and result.count == result.count_in_call:
         # Treat the hop's target as known; a proof cannot use what it accumulates itself.
         result = plan.find_anchor(assumed={result.next_start: False})
     if isinstance(result, HashNotKnown):
@@ -191,7 +187,8 @@ def _last_valid_block(
 
     Only a chain's own hashes expire; recorded hashes and accumulated blocks stay.
     """
-    if registry.kind is not RegistryKind.NATIVE:
+    destination = chains.client(registry.destination)
+    if (lifetime := registry.hash_lifetime(destination)) is None:
         return None
     hash_anchors = [
         anchor for anchor in anchors if not anchor.is_accumulated or anchor.newer_headers
@@ -202,25 +199,24 @@ def _last_valid_block(
     )
     if not expiring_blocks:
         return None
-    return min(expiring_blocks) + visible_own_hashes(chains.client(registry.destination))
+    return min(expiring_blocks) + lifetime
 
 
-def recent_block(chains: ChainReaders, registry: Registry, head: int) -> tuple[int, int | None]:
+def recent_block(chains: ChainReaders, registry: Registry, head: int) -> NewestBlock:
     """The newest source block that can be proven to a caller whose node is at block `head` of the
-    destination; and on an OP-stack route, the L1 block that the destination sees there.
+    destination.
 
     For lookups that leave the block to a gateway (ERC-3668). Raises `NotProvableError` or
     `ChainError`.
     """
     final = chains.provable_head(registry).final_number
-    if registry.kind is RegistryKind.NATIVE:
-        return max(min(head - NATIVE_LAG, final), 0), None
-    registry_reader = chains.registry_reader(registry)
-    if registry.kind is RegistryKind.OPTIMISM:
-        server_head = chains.latest(registry.destination).number
-        l1_block, _ = registry_reader.latest_l1_block(min(head, server_head))
-        return min(l1_block, final), l1_block
-    return _newest_known_block(registry_reader, registry, final), None
+    reader = chains.registry_reader(registry)
+
+    def server_head() -> int:
+        return chains.latest(registry.destination).number
+
+    newest = registry.newest_block(reader, head, final, server_head)
+    return newest or NewestBlock(_newest_known_block(reader, registry, final))
 
 
 def _newest_known_block(registry_reader: RegistryReader, registry: Registry, final: int) -> int:

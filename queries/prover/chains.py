@@ -26,9 +26,7 @@ from queries.chain.errors import (
 )
 from queries.chain.light_client import advance, begin
 from queries.chain.proof_window import first_block_distance, proof_window
-from queries.chain.registry_checks import HISTORY_WINDOW
-from queries.config.registries import RegistryKind
-from queries.config.routes import Chain, Routes
+from queries.config.chains import Chain
 from queries.database.chain_records import record_head, record_node
 from queries.database.clock import shared_now
 from queries.database.handler import Handler, Wait, WorkContext
@@ -38,6 +36,8 @@ from queries.feeds.follow import follow_source
 from queries.feeds.logs import are_logs_awaited
 from queries.models import ChainRecord, LightClient, NodeRecord, SentTransaction
 from queries.proving.keccak import EMPTY_TRIE_ROOT
+from queries.proving.registry_calls import HISTORY_RING
+from queries.sources.routes import Routes
 from queries.transactions.context import ProverContext
 from queries.transactions.destination_reorgs import finalize_or_reopen, reopen_undone_rows
 from queries.transactions.follow import follow
@@ -183,8 +183,9 @@ class _Poll:
     def _needed_window(self, chain: Chain, head: ChainHead) -> int:
         """The number of blocks back for which the routes of this source need proofs."""
         registries = self._context.routes.registries.values()
-        kinds = {registry.kind for registry in registries if registry.source == chain.id}
-        finality = chain.finality_for(chain.id) if kinds == {RegistryKind.NATIVE} else None
+        routes = [registry for registry in registries if registry.source == chain.id]
+        is_own = all(registry.is_of_own_past for registry in routes) and bool(routes)
+        finality = chain.finality_for(chain.id) if is_own else None
         return head.number - head.final_number if finality is None else finality
 
 
@@ -206,7 +207,7 @@ def _store_block_times(client: ChainClient, record: ChainRecord, final: int) -> 
     Asks only for times that are not stored, and only if the new one is missing.
     """
     distance = max(1 << max(final.bit_length() - 7, 0), MIN_DISTANCE)
-    newest = final - final % min(distance, HISTORY_WINDOW + 1)
+    newest = final - final % min(distance, HISTORY_RING + 1)
     times: dict[int, int] = dict(record.block_times)
     if newest in times:
         return
@@ -298,7 +299,7 @@ def _client_name(node: ChainClient) -> str:
 
 def _measure_window(node: ChainClient, head: ChainHead) -> int:
     """The number of blocks back for which the node proves accounts: its `proof_window`."""
-    limit = min(first_block_distance(head), HISTORY_WINDOW)
+    limit = min(first_block_distance(head), HISTORY_RING)
     for first in (limit, 0):  # most nodes prove either all of these blocks or few
         try:
             window = proof_window(node, head, first=first, max_distance=limit)
@@ -306,5 +307,5 @@ def _measure_window(node: ChainClient, head: ChainHead) -> int:
             raise
         except ChainError:
             continue
-        return HISTORY_WINDOW if window == limit else window
+        return HISTORY_RING if window == limit else window
     return -1

@@ -17,8 +17,6 @@ from queries.chain.errors import (
     EventError,
     StateRootEmptyError,
 )
-from queries.chain.registry import EMPTY_WORD, RegistryReader
-from queries.config.registries import Registry
 from queries.database import stored_facts
 from queries.database.clock import shared_now
 from queries.database.handler import Wait
@@ -31,6 +29,8 @@ from queries.prover.tokens import store_tokens
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_TRIE_ROOT
 from queries.proving.registry_calls import block_leaf
+from queries.sources.reader import EMPTY_WORD, RegistryReader
+from queries.sources.registry import Registry
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import WaitCode

@@ -10,11 +10,10 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
-from accounts.wording import HOUR
 from queries import transitions
 from queries.chain.answers import ChainHead
 from queries.chain.block_contents import BlockContent
-from queries.config.registries import Registry, verifier_address
+from queries.contracts.create2 import verifier_address
 from queries.database import stored_facts
 from queries.database.clock import shared_now
 from queries.database.handler import Wait
@@ -25,6 +24,7 @@ from queries.prover.outcomes import BlockWait, Reject
 from queries.proving.facts import BlockFact
 from queries.proving.headers import Header
 from queries.proving.witnesses import AccountField
+from queries.sources.registry import Registry
 from queries.statuses import ENDED_STATUSES, StepName
 from queries.transactions.context import ProverContext
 from queries.transitions import Failure
@@ -170,13 +170,12 @@ class JobPass:
 
     @property
     def pause(self) -> timedelta:
-        """The pause before a pass that may read thousands of values; it grows with the wait. Where
-        a rollup's contracts decide, which takes days, it grows to an hour.
+        """The pause before a pass that may read thousands of values; it grows with the wait, and
+        further if the kind of registry says so.
         """
         times = (query.blockhash_available_began_at for query in self.queries)
         latest_start = max((start or shared_now() for start in times), default=shared_now())
-        maximum = HOUR if self.registry.is_of_rollup else None
-        return recheck_pause(latest_start, self.limits, maximum)
+        return recheck_pause(latest_start, self.limits, self.registry.max_pause)
 
     def wait_for_block(self, reason: Reason) -> Wait:
         return BlockWait(reason, context=self.context, head_hash=self.destination_head.hash)

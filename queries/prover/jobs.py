@@ -18,15 +18,13 @@ from django.db.models import Exists, OuterRef, Q
 from accounts.wording import format_count
 from queries.chain.client import ChainClient
 from queries.chain.errors import NoQuorumError
-from queries.chain.registry import RegistryBlock
 from queries.config.limits import Limits
-from queries.config.registries import RegistryKind
 from queries.database.clock import shared_now
 from queries.database.handler import Handler, Outcome, Wait
 from queries.database.leases import Lease, claim_one
 from queries.models import BlockJob, Fact, JobTransaction, Query
-from queries.planning.anchors import AnchorResult, HashNotKnown, HashUnknowable
-from queries.planning.calls import Anchor, Preparation
+from queries.planning.anchors import AnchorResult
+from queries.planning.calls import Anchor
 from queries.planning.plan import BlockPlan
 from queries.prover import prove
 from queries.prover.finality import pin_final_block, resolve_conflict
@@ -38,6 +36,8 @@ from queries.prover.readback import (
     read_back,
     read_confirmed_registry_block,
 )
+from queries.sources.hashes import HashNotKnown, HashUnknowable, Preparation
+from queries.sources.reader import RegistryBlock
 from queries.statuses import StepName
 from queries.transactions.context import ProverContext
 from queries.transactions.follow import follow, unconfirmed_transactions
@@ -269,11 +269,10 @@ def _failed_transaction_hashes(job_pass: JobPass) -> list[str]:
 
 
 def _wait_for_hash(job_pass: JobPass, reason: Reason) -> Wait | Reject:
-    """Wait for the hash. On an attested route, reject after `attestation_max_age`, because the
-    signers may be gone.
-    """
-    if job_pass.registry.kind is RegistryKind.ATTESTED:
-        cutoff = shared_now() - timedelta(seconds=job_pass.limits.attestation_max_age)
+    """Wait for the hash. Reject once the kind of registry has nothing to wait for."""
+    max_wait = job_pass.registry.max_wait(job_pass.limits)
+    if max_wait is not None:
+        cutoff = shared_now() - timedelta(seconds=max_wait)
         times = [query.blockhash_available_began_at for query in job_pass.queries]
         if all(start is not None and start < cutoff for start in times):
             step = StepName.BLOCKHASH_AVAILABLE

@@ -13,26 +13,25 @@ from queries.chain.errors import (
     EventNotProvableError,
     TransactionRefusedError,
 )
-from queries.chain.registry import RegistryReader, group_facts
 from queries.chain.signer import decode_transaction
-from queries.config.registries import Registry
 from queries.contracts.abi import selector
 from queries.database import stored_proofs
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.handler import Outcome, Wait
 from queries.models import Batch, BlockJob, Query, SentTransaction
-from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
+from queries.planning.calls import Anchor, Piece, ProveCall, join_pieces
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
-from queries.planning.horizon import history_request, horizon_evidence
+from queries.planning.horizon import HorizonPreparation, history_request, horizon_evidence
 from queries.planning.plan import BlockPlan
 from queries.prover.job_pass import JobPass
 from queries.prover.outcomes import Reject
 from queries.prover.proofs import fetch_account_proofs, store_events, store_later_headers
 from queries.prover.readback import wait_for_effect
 from queries.proving.accounts import AccountProof
-from queries.proving.beacon import UPDATE_SELECTOR
 from queries.proving.headers import Header
-from queries.proving.keccak import HASH_BYTES
+from queries.sources.hashes import Preparation
+from queries.sources.reader import RegistryReader, group_facts
+from queries.sources.registry import Registry
 from queries.statuses import StepName
 from queries.transactions.budget import (
     DailyBudgetSpentError,
@@ -45,7 +44,6 @@ from queries.transactions.follow import unconfirmed_transactions
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
-LOWER_HORIZON_SELECTOR = selector("lowerHorizon(bytes)")
 # A block that the call relies on is gone: plan the job again, and reject no batch.
 REPLAN_SELECTORS = (
     selector("BlockNotKnown(uint256,bytes32)"),
@@ -94,8 +92,7 @@ def fetch_proofs(
     proofs, evidence = _account_proofs(job_pass, plan, anchor)
     if evidence and (is_needed := partial(_has_later_horizon, job_pass, plan.header))():
         if not anchor.hop:
-            reason = WaitCode.HORIZON_PENDING.reason
-            preparation = Preparation(evidence, plan.header.number, pending_reason=reason)
+            preparation = HorizonPreparation(evidence, plan.header.number)
             unpaid_pass = replace(job_pass, queries=[])  # the operator pays
             return plan_preparation(unpaid_pass, preparation, is_needed)
         # `lowerHorizon` takes no hop: accumulate the block first.
@@ -162,21 +159,14 @@ def plan_preparation(
 
 
 def _is_preparation_pending(job: BlockJob, preparation: Preparation) -> bool:
-    """Whether this route has the same preparation pending, or other hops: they may serve too."""
+    """Whether this route has a preparation pending that may serve this job too."""
     rows = SentTransaction.objects.filter(
         jobs__source=job.source,
         jobs__destination=job.destination,
         is_preparation=True,
         confirmed=False,
     ).exclude(succeeded=False)  # mined ones count too: a node that is behind may not know them yet
-    if preparation.hops:
-        return rows.filter(hops__gt=0).exists()
-    calldata_prefix = preparation.calldata
-    if calldata_prefix.startswith(LOWER_HORIZON_SELECTOR):
-        calldata_prefix = LOWER_HORIZON_SELECTOR
-    if calldata_prefix.startswith(UPDATE_SELECTOR):  # whoever signed: it records the same hash
-        calldata_prefix = calldata_prefix[: len(UPDATE_SELECTOR) + HASH_BYTES]
-    return any(decode_transaction(row.raw).data.startswith(calldata_prefix) for row in rows)
+    return any(preparation.is_served_by(decode_transaction(row.raw).data, row.hops) for row in rows)
 
 
 def send_group(group: Sequence[ReadyJob]) -> dict[int, Outcome | None]:
@@ -225,9 +215,13 @@ def _estimate_group(
     first = group[0]
     calls = join_pieces([piece for ready_job in group for piece in ready_job.pieces])
     if preparation := first.preparation:
-        hops = preparation.hops
-        count, recorded_block = hops.count_in_call if hops else 0, preparation.recorded_block
-        calls = [ProveCall(preparation.calldata, hops=count, recorded_block=recorded_block)]
+        calls = [
+            ProveCall(
+                preparation.calldata,
+                hops=preparation.count_in_call,
+                recorded_block=preparation.recorded_block,
+            )
+        ]
     estimates: dict[ProveCall, GasEstimate] = {}
     refusals: dict[int, tuple[ProveCall, CallRefusal]] = {}
     for call, result in first.job_pass.estimator.estimate_and_split(calls).items():

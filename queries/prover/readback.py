@@ -18,8 +18,6 @@ from queries.chain.errors import (
     RegistryAbsentError,
     RegistryMisreadError,
 )
-from queries.chain.registry import EMPTY_WORD, RegistryBlock, RegistryReader, group_facts
-from queries.config.registries import Registry
 from queries.database import stored_proofs
 from queries.database.handler import Wait
 from queries.models import SentTransaction, Share
@@ -35,6 +33,8 @@ from queries.prover.proofs import (
 from queries.proving.facts import BlockFact
 from queries.proving.headers import Header
 from queries.proving.registry_calls import block_leaf
+from queries.sources.reader import EMPTY_WORD, RegistryBlock, RegistryReader, group_facts
+from queries.sources.registry import Registry
 from queries.transactions.destination_reorgs import has_left_its_block
 from queries.wait_reasons import Reason, WaitCode
 

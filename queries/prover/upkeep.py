@@ -11,15 +11,15 @@ from django.db.models import F, Q, QuerySet
 
 from accounts.wording import format_duration
 from queries.chain.beacon_node import BeaconNodes
-from queries.chain.beacon_updates import RegistryStoppedError, UpdateCalls, joined_calls
 from queries.chain.client import ChainClient
-from queries.config.registries import Registry, RegistryKind
-from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.database.handler import Handler, Wait, WorkContext
 from queries.database.leases import Lease
 from queries.models import RegistryRecord, SentTransaction
 from queries.planning.calls import ProveCall
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.beacon_updates import RegistryStoppedError, UpdateCalls, joined_calls
+from queries.sources.routes import Routes
 from queries.transactions.context import ProverContext
 from queries.wait_reasons import Reason
 
@@ -49,7 +49,9 @@ class UpkeepHandler(Handler[RegistryRecord, ProverContext]):
 
     def work(self, lease: Lease[RegistryRecord], context: ProverContext) -> Wait:
         row, limits = lease.row, context.limits
-        registry = context.routes.registries[row.source, row.destination]
+        route = row.source, row.destination
+        registries = _beacon_registries(context.routes)
+        registry = next(entry for entry in registries if (entry.source, entry.destination) == route)
         if _updates(registry).filter(confirmed=False).exists():
             return Wait(delay=timedelta(seconds=limits.poll_interval))
         context.rotate(row.failures, registry.destination)
@@ -61,12 +63,12 @@ class UpkeepHandler(Handler[RegistryRecord, ProverContext]):
         return Wait(Reason(REGISTRY_STOPPED, problem) if problem else None, pause)
 
 
-def _beacon_registries(routes: Routes) -> list[Registry]:
+def _beacon_registries(routes: Routes) -> list[BeaconRegistry]:
     registries = routes.registries.values()
-    return [registry for registry in registries if registry.kind is RegistryKind.BEACON]
+    return [registry for registry in registries if isinstance(registry, BeaconRegistry)]
 
 
-def _updates(registry: Registry) -> QuerySet[SentTransaction]:
+def _updates(registry: BeaconRegistry) -> QuerySet[SentTransaction]:
     """The updates that were sent to keep the registry awake, and cancelled ones."""
     is_update = Q(to=registry.address) | Q(to=F("sender"))  # a cancelled one is an empty transfer
     rows = SentTransaction.objects.filter(is_update, chain=registry.destination)
@@ -74,7 +76,7 @@ def _updates(registry: Registry) -> QuerySet[SentTransaction]:
 
 
 def _send_update_if_due(
-    lease: Lease[RegistryRecord], context: ProverContext, registry: Registry
+    lease: Lease[RegistryRecord], context: ProverContext, registry: BeaconRegistry
 ) -> str:
     """Store until when the registry stays awake. Return a sentence if an update is due and there is
     a reason not to send it, or if none can help because of a fork.
@@ -104,5 +106,5 @@ def _send_update_if_due(
     return ""
 
 
-def _awake_until(node: ChainClient, registry: Registry, *, nodes: BeaconNodes) -> int:
+def _awake_until(node: ChainClient, registry: BeaconRegistry, *, nodes: BeaconNodes) -> int:
     return UpdateCalls(registry, node, nodes).awake_until

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Case, Exists, JSONField, OuterRef, Q, When
 
 from accounts.models import Account
-from queries.config.registries import courier_address
+from queries.contracts.create2 import courier_address
 from queries.database import bulk_sql
 from queries.models import Batch, Delivery, Query, Share
 from queries.reading.batches import BatchView, QueryView, batch_view, query_page, query_view

@@ -9,10 +9,10 @@ from operator import itemgetter
 
 from django.db.models import OuterRef, Subquery
 
-from queries.config.registries import Registry
-from queries.config.routes import Chain
+from queries.config.chains import Chain
 from queries.models import ChainRecord, NodeRecord
 from queries.proving.registry_calls import HISTORY_RING
+from queries.sources.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Exists, IntegerField, OuterRef, Subquery, Sum
 
-from queries.config.registries import courier_address
+from queries.contracts.create2 import courier_address
 from queries.database.statistics import FACTS_OF_ROUTE
 from queries.models import (
     BlockJob,

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from queries.config.registries import Registry
 from queries.database import stored_proofs
 from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.known_blocks import recorded_blocks
@@ -12,6 +11,7 @@ from queries.proving.facts import FactKind
 from queries.proving.headers import decode_header
 from queries.proving.keccak import keccak256
 from queries.reading.facts import FactView
+from queries.sources.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from accounts.http.errors import RefusalError
 from accounts.models import Account
-from queries.config.routes import Routes
 from queries.feeds.bodies import DueRun, one_block, run_body, scheduled_run
 from queries.feeds.outcomes import newest_failures
 from queries.feeds.schedule import due_selector
@@ -34,6 +33,7 @@ from queries.schema.checked_batch import Selector
 from queries.schema.feed_bodies import DUE_TIME
 from queries.schema.feed_placeholders import fill_in, sample_values
 from queries.schema.functions import parse_event
+from queries.sources.routes import Routes
 from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState, Trigger
 from queries.wait_reasons import Reason
 

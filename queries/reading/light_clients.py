@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from accounts.wording import datetime_from_unix
-from queries.config.registries import Registry
 from queries.models import LightClient
 from queries.planning.known_blocks import recorded_blocks
 from queries.reading.chain_heads import HeadView, interpolate, known_block_times
+from queries.sources.beacon import BeaconRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class CommitteeView:
     recorded_time: datetime | None  # of that block, estimated; None: not known
 
 
-def read_committee(registry: Registry, head: HeadView | None) -> CommitteeView | None:
+def read_committee(registry: BeaconRegistry, head: HeadView | None) -> CommitteeView | None:
     """None before the first update was checked. `head` is the source's."""
     row = LightClient.objects.filter(chain=registry.source, block_number__isnull=False).first()
     if row is None or row.block_number is None:

@@ -15,7 +15,6 @@ from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Sum, Value, 
 from ulid import ULID
 
 from queries.chain.errors import NodesRefuseError, NodesUnreachableError, RateLimitedError
-from queries.config.registries import Registry
 from queries.database.clock import shared_now
 from queries.database.statistics import (
     DONE,
@@ -42,6 +41,7 @@ from queries.models import (
 )
 from queries.reading.chain_objects import facts_by_route
 from queries.reading.registry_states import registry_states
+from queries.sources.registry import Registry
 from queries.statuses import ENDED_STATUSES, BatchStatus, FeedState
 from queries.transactions.budget import spent_in_24_hours
 from queries.transactions.lane import stopped_lanes

@@ -9,9 +9,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO
 
 from accounts.http.errors import RefusalError
-from queries.chain.registry import group_facts
-from queries.config.registries import Registry, constructor_arguments, verifier_address
-from queries.config.routes import Routes
+from queries.contracts.create2 import verifier_address
 from queries.database import stored_facts, stored_proofs
 from queries.error_codes import ProofCode, batch_not_found, busy_refusal
 from queries.facts import facts_of, subject
@@ -23,6 +21,9 @@ from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountToStore
 from queries.reading import batches
 from queries.reading.batches import BatchView
+from queries.sources.reader import group_facts
+from queries.sources.registry import Registry, constructor_arguments
+from queries.sources.routes import Routes
 from queries.statuses import BatchStatus
 
 MAX_MEMORY = 2**20  # bytes of the file

@@ -17,14 +17,11 @@ from queries.chain.errors import (
     StateRootEmptyError,
     TimeTooEarlyError,
 )
+from queries.config.chains import Chain
 from queries.config.limits import Limits
-from queries.config.networks import claim_delay
-from queries.config.registries import Registry, RegistryKind
-from queries.config.routes import Chain, Routes
 from queries.error_codes import RequestCode
 from queries.intake.submit import reason_beyond_head
 from queries.models import Attestation, BlockJob, Query
-from queries.planning.anchors import RegistryStopped
 from queries.planning.known_blocks import recorded_blocks
 from queries.reading.chain_heads import (
     HeadView,
@@ -37,6 +34,10 @@ from queries.reading.registry_states import registry_states
 from queries.reading.service_status import chain_statuses
 from queries.schema.batch_checks import through_two_routes
 from queries.schema.checked_batch import Selector
+from queries.sources.attested import AttestedRegistry
+from queries.sources.hashes import RegistryStopped
+from queries.sources.registry import Registry
+from queries.sources.routes import Routes
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
 
@@ -200,25 +201,13 @@ class _RouteState:
     def _known_hash(self, block: int, last: int) -> BlockReadiness:
         """The readiness of a final, provable block: once a hash at or above it is known."""
         registry, time, answer = self.registry, self.time(block), partial(self._answer, block=block)
-        is_known = registry.kind is not RegistryKind.ATTESTED and not registry.is_of_rollup
+        age = None if time is None else self.head.timestamp - time
+        readiness, reason, seconds = registry.expectation(age)
+        is_known = readiness is Readiness.READY
         if is_known or self._has_proven_block(last) or self._is_attested(last):
             sentence = f"The block is final, and {self.destination.name} can know its hash."
             return answer(Readiness.READY, "", sentence)
-        if registry.kind is RegistryKind.ATTESTED:
-            sentence = (
-                f"The registry needs {registry.threshold} of {len(registry.signers)} signers. "
-                "Signers sign what batches wait for; how soon is not known here."
-            )
-            return answer(Readiness.NOT_KNOWN, WaitCode.NOT_ATTESTED, sentence)
-        claim = "An assertion" if registry.outbox else "A dispute game"
-        seconds = (
-            None if time is None else claim_delay(registry.source) - (self.head.timestamp - time)
-        )
-        if (seconds or 0) < 0:
-            return answer(None, "", f"{claim} that covers the block should be accepted by now.")
-        sentence = f"{claim} that covers the block has to be decided first."
-        code = WaitCode.OUTPUT_NOT_RECORDED
-        return answer(Readiness.NOT_KNOWN, code, sentence, seconds=seconds)
+        return answer(readiness, reason.code, reason.sentence, seconds=seconds)
 
     def _answer(
         self,
@@ -248,7 +237,7 @@ class _RouteState:
 
     def _is_attested(self, block: int) -> bool:
         """Whether enough signers have attested a block from which the prover reaches this one."""
-        if self.registry.kind is not RegistryKind.ATTESTED:
+        if not isinstance(self.registry, AttestedRegistry):
             return False
         rows = self._rows_at_or_above(
             Attestation.objects.filter(registry=self.registry.address), block

@@ -4,15 +4,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from queries.config.registries import Registry, RegistryKind
 from queries.models import ChainRecord, RegistryRecord
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryState:
     """A beacon registry counts by the time of its destination, so `now` is that chain's."""
 
-    registry: Registry
+    registry: BeaconRegistry
     # Within a period after it, it stops for good if it learns no more committees; None: not known.
     awake_until: datetime | None
     fault: str  # a sentence: why the update that is due was not sent, or which fork ends it
@@ -32,7 +33,7 @@ class RegistryState:
 
 def registry_states(registries: Collection[Registry]) -> list[RegistryState]:
     """The states of the beacon registries among these, as far as a prover has seen them."""
-    beacon = [registry for registry in registries if registry.kind is RegistryKind.BEACON]
+    beacon = [registry for registry in registries if isinstance(registry, BeaconRegistry)]
     if not beacon:
         return []
     rows = RegistryRecord.objects.all()

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from ulid import ULID
 
-from queries.config.routes import Chain
+from queries.config.chains import Chain
 from queries.models import Batch, ChainRecord, LightClient, NodeRecord, Query
 from queries.reading.chain_heads import HeadView, chain_heads
 from queries.reading.figures import duration_quantile

@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import Case, CharField, DateTimeField, OuterRef, Q, Subquery, When
 from django.db.models.expressions import RawSQL
 
-from queries.config.registries import Registry
 from queries.models import IS_UNRESOLVED, Attestation, Batch, Query
 from queries.reading.chain_heads import HeadView, chain_heads
+from queries.sources.attested import AttestedRegistry
 from queries.statuses import ENDED_STATUSES, BatchStatus
 from queries.wait_reasons import Reason, WaitCode
 
@@ -108,7 +108,7 @@ def _awaited_block(
     return AwaitedBlock(source, number, timestamp, blocks_left, seconds)
 
 
-def missing_signers(registry: Registry, block: int) -> Sequence[str]:
+def missing_signers(registry: AttestedRegistry, block: int) -> Sequence[str]:
     """The signers who have attested no block at or above this one."""
     rows = Attestation.objects.filter(
         **registry.route_filter, registry=registry.address, block__gte=block

@@ -13,7 +13,6 @@ from eth_utils.address import to_checksum_address
 
 from accounts.http.errors import BodyCode, RefusalError
 from accounts.wording import format_count, join_names, quote_text
-from queries.config.routes import Routes
 from queries.error_codes import RequestCode
 from queries.proving.witnesses import AccountField
 from queries.schema import bodies
@@ -31,6 +30,7 @@ from queries.schema.checked_batch import (
 from queries.schema.contract_calls import read_call
 from queries.schema.paths import WHOLE_BODY, JsonPath
 from queries.schema.placeholders import RequestedFacts
+from queries.sources.routes import Routes
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")
 # Looks like a number, but may have a sign, a space or a leading zero, or be in hex.

@@ -24,7 +24,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError, PydanticKnownError
 
 from accounts.http.errors import BodyCode, ErrorCode, RefusalError
 from accounts.wording import join_names, json_kind, quote_text
-from queries.config.routes import ALIAS
+from queries.config.chains import ALIAS
 from queries.error_codes import RequestCode
 from queries.proving.block_items import MAX_TOPICS
 from queries.proving.facts import MAX_INDEX

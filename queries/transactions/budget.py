@@ -11,8 +11,8 @@ from django.db.models.functions import Coalesce
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.signer import Fees
-from queries.config.registries import courier_address
-from queries.config.routes import Chain
+from queries.config.chains import Chain
+from queries.contracts.create2 import courier_address
 from queries.database.clock import shared_now
 from queries.models import Batch, Query, SentTransaction, Share
 from queries.planning.calls import ProveCall

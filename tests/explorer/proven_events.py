@@ -6,8 +6,8 @@ from typing import Any
 from eth_abi.abi import encode
 from eth_utils.address import to_checksum_address
 
-from queries.config.registries import FACTORY, SALT, verifier_address, verifier_init_code
 from queries.contracts.abi import call_data, load_artifact
+from queries.contracts.create2 import FACTORY, SALT, verifier_address, verifier_init_code
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service
 
 TOKENS = 12_345

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from queries import transitions
-from queries.config.registries import courier_address
+from queries.contracts.create2 import courier_address
 from queries.database import stored_facts
 from queries.database.clock import shared_now
 from queries.facts import BLOCK_AT_TIME, facts_of

@@ -12,9 +12,10 @@ from django.conf import LazySettings
 from django.test import Client
 from django.utils import timezone
 
-from queries.config.registries import Registry, RegistryKind, derived_address, with_beacon_chain
 from queries.models import ChainRecord, LightClient, RegistryRecord, SentTransaction
 from queries.proving.beacon_chains import BEACON_CHAINS
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.registry import Registry, with_derived_address
 from tests.explorer.page_text import page_text
 from tests.explorer.proven_facts import fact_page
 from tests.explorer.stored_batches import ADDRESS, BLOCK, header_of, prove, submit_accounts
@@ -34,9 +35,9 @@ pytestmark = pytest.mark.django_db
 LOCAL = 31_337
 CHAIN = BEACON_CHAINS[SEPOLIA]
 CHECKPOINT = bytes(range(32))
-BEACON = Registry(RegistryKind.BEACON, SEPOLIA, OPTIMISM, checkpoint=CHECKPOINT)
-BEACON = with_beacon_chain(BEACON, replace(CHAIN, forks=CHAIN.forks[-2:]))
-BEACON = replace(BEACON, address=derived_address(BEACON))
+BEACON = BeaconRegistry(SEPOLIA, OPTIMISM, checkpoint=CHECKPOINT)
+BEACON = BEACON.with_beacon_chain(replace(CHAIN, forks=CHAIN.forks[-2:]))
+BEACON = with_derived_address(BEACON)
 REGISTRY = f"/explorer/registry/{OPTIMISM}/{BEACON.address}"
 MARK = "beacon · 342 of 512 validators"
 
@@ -153,7 +154,7 @@ def test_a_registrys_page_compares_it_with_the_known_beacon_chain() -> None:
     *forks, last = BEACON.fork_table
     graffiti = (*last[:-1], 18)
     forged = replace(BEACON, max_age=10**9, fork_table=(*forks, graffiti), genesis_time=1)
-    forged = replace(forged, address=derived_address(forged))
+    forged = with_derived_address(forged)
     with _serving(forged):
         words = page_text(f"/explorer/registry/{OPTIMISM}/{forged.address}")
         assert "not genuine" in page_text("/explorer/routes")
@@ -171,7 +172,7 @@ def test_a_registrys_page_says_that_an_unknown_beacon_chain_is_not_compared() ->
     """A local chain is not known here."""
     chain = replace(ROUTES.chains[SEPOLIA], id=LOCAL, name="Local", beacon=NODES)
     local = replace(BEACON, source=LOCAL)
-    local = replace(local, address=derived_address(local))
+    local = with_derived_address(local)
     chains = {**ROUTES.chains, LOCAL: chain}
     routes = replace(ROUTES, chains=chains, registries={(LOCAL, OPTIMISM): local})
     with serving(None, routes):  # type: ignore[arg-type]  # no page asks a node

@@ -13,8 +13,8 @@ from ulid import ULID
 
 from explorer.pages.links import PageLinks
 from explorer.pages.reach import ReachForm
-from queries.config.registries import Registry, RegistryKind
 from queries.models import Attestation, Batch, ChainRecord, NodeRecord
+from queries.sources.output import OutputRegistry
 from queries.statuses import BatchStatus, Readiness
 from tests.explorer.page_text import visible_text
 from tests.explorer.stored_batches import ADDRESS, prove, submit_accounts
@@ -183,7 +183,7 @@ def test_a_lowered_horizon_refuses_later_blocks() -> None:
 
 
 def test_an_output_route_waits_for_a_dispute_game() -> None:
-    registry = Registry(RegistryKind.OUTPUT, OPTIMISM, SEPOLIA, ATTESTED.address)
+    registry = OutputRegistry(OPTIMISM, SEPOLIA, ATTESTED.address, portal=ATTESTED.address)
     routes = replace(ROUTES, registries={**ROUTES.registries, (OPTIMISM, SEPOLIA): registry})
     set_window(OPTIMISM, 8_191)
     for block, readiness, seconds in (

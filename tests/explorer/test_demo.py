@@ -18,8 +18,8 @@ from playwright.sync_api import Page, expect
 from explorer.demo.chains import HOLDER, HOLDINGS
 from explorer.demo.local_node import LocalNode
 from queries.client.python import Tacitus
-from queries.config.registries import courier_address
 from queries.contracts.abi import call_data, load_artifact
+from queries.contracts.create2 import courier_address
 from tests.commands import clean_environment, free_port
 from tests.guides import code_of, run
 from tests.rigs.service import wait_until

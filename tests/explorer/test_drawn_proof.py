@@ -8,7 +8,7 @@ import pytest
 from eth_utils.crypto import keccak
 
 from accounts.wallets import short_hash
-from queries.config.routes import NodeAddress
+from queries.config.chains import NodeAddress
 from queries.models import Proof, Query
 from tests.explorer.proven_facts import HOLDER, SLOT, fact_page, proven_batch
 from tests.queries.prover.service import CHAIN_ID, Service, serving

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.wallets import short_hash
-from queries.config.registries import verifier_address
+from queries.contracts.create2 import verifier_address
 from queries.models import Batch, Fact, Query, SentTransaction
 from tests.explorer.page_text import page_text
 from tests.explorer.proven_events import (

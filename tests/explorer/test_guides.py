@@ -10,8 +10,8 @@ from markdown_it import MarkdownIt
 from accounts.http.errors import PageCode
 from explorer.guides.render import GUIDES, guide_path
 from queries.api.rejection_codes import rejection_codes, wait_codes
-from queries.config.registries import RegistryKind, registry_artifact
 from queries.contracts.abi import load_artifact, selector
+from queries.sources.registry import RegistryKind, registry_artifact
 from tests.guides import code_blocks
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from explorer.pages.facts import MAX_CHECKS
-from queries.config.routes import NodeAddress, Routes
+from queries.config.chains import NodeAddress
 from queries.http import thread_slots
 from queries.models import BlockJob
+from queries.sources.routes import Routes
 from tests.explorer.page_text import visible_text
 from tests.explorer.proven_facts import FACTS, fact_page, proven_batch
 from tests.explorer.stored_batches import set_word, update_queries

@@ -16,10 +16,10 @@ from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
 from queries.chain.json_rpc import JsonRpcError, NodeTransportError
 from queries.chain.light_client import advance, begin
-from queries.chain.registry import L1_BLOCK
-from queries.config.routes import Chain, NodeAddress
+from queries.config.chains import Chain, NodeAddress
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.beacon import SLOTS_PER_PERIOD
+from queries.sources.reader import L1_BLOCK
 from tests.environment import skip_without
 from tests.rigs.service import wait_until
 

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from eth_utils.address import to_checksum_address
 
-from queries.config.registries import verifier_address
+from queries.contracts.create2 import verifier_address
 from queries.models import ChainRecord, Query
 from tests.explorer.stored_batches import (
     ADDRESS,

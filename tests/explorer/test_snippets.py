@@ -9,8 +9,8 @@ import pytest
 from eth_abi.abi import encode
 
 from explorer.pages.snippets import snippets
-from queries.config.registries import verifier_address
 from queries.contracts.abi import selector
+from queries.contracts.create2 import verifier_address
 from queries.proving.facts import FactKind
 from queries.reading.facts import FactView
 from tests.builds import compile_cached

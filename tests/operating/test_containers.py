@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from queries.config.networks import NETWORKS, network_registry
+from queries.config.networks import NETWORKS
+from queries.sources import network_registry
 from tests.commands import free_port
 from tests.operating import background
 from tests.operating.drill import (

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from queries.config.networks import NETWORKS, network_registry
+from queries.config.networks import NETWORKS
+from queries.sources import network_registry
 from tests.commands import free_port, run_program
 from tests.environment import skip_without
 from tests.operating import background

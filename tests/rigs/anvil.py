@@ -13,7 +13,7 @@ from eth_utils.abi import function_signature_to_4byte_selector
 from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import MAX_STATES, local_node
-from queries.config.registries import FACTORY, SALT, create2_address, verifier_init_code
+from queries.contracts.create2 import FACTORY, SALT, create2_address, verifier_init_code
 
 BUILDS = Path(__file__).parents[2] / "queries" / "contracts" / "build"
 ETHER = 10**18

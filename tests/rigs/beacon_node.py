@@ -23,7 +23,7 @@ from explorer.demo.beacon_server import (
     light_client_content,
 )
 from explorer.demo.beacon_stand_in import BeaconStandIn, StandInBlock
-from queries.config import routes
+from queries.config import chains
 from queries.proving.beacon import BeaconChain, Fork, Update, electra
 from queries.proving.beacon_chains import BEACON_CHAINS
 from tests.rigs.anvil import Chain
@@ -84,13 +84,13 @@ class BeaconRig:
         self.last_update = update
         return slot
 
-    def routes_chain(self, *nodes: "BeaconNode", checkpoint: str, **others: Any) -> routes.Chain:
+    def routes_chain(self, *nodes: "BeaconNode", checkpoint: str, **others: Any) -> chains.Chain:
         """The chain as the routes file would describe it."""
-        return routes.Chain(
+        return chains.Chain(
             self.chain.id,
             "Local",
-            (routes.NodeAddress(self.chain.url),),
-            beacon=tuple(routes.NodeAddress(node.url, n) for n, node in enumerate(nodes, 1)),
+            (chains.NodeAddress(self.chain.url),),
+            beacon=tuple(chains.NodeAddress(node.url, n) for n, node in enumerate(nodes, 1)),
             beacon_checkpoint=bytes.fromhex(checkpoint[2:]),
             custom_beacon_chain=self.facts,
             **others,

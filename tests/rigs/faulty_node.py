@@ -13,7 +13,7 @@ from typing import Any
 import requests
 from eth_utils.crypto import keccak
 
-from queries.config import routes
+from queries.config import chains
 from tests.rigs.anvil import NO_BODIES, Chain
 from tests.rigs.stub_node import Responder, StubNode, json_bytes, stub_node
 
@@ -156,10 +156,10 @@ def relay(
         yield node.url
 
 
-def chain_with_nodes(*urls: str, chain_id: int = 31_337, **other: Any) -> routes.Chain:
+def chain_with_nodes(*urls: str, chain_id: int = 31_337, **other: Any) -> chains.Chain:
     """A chain with these nodes."""
-    nodes = tuple(routes.NodeAddress(url) for url in urls)
-    return routes.Chain(chain_id, "Local", nodes, **other)
+    nodes = tuple(chains.NodeAddress(url) for url in urls)
+    return chains.Chain(chain_id, "Local", nodes, **other)
 
 
 class Node(Relay):

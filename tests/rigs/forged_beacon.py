@@ -5,9 +5,10 @@ Ethereum's. A forged one records false hashes.
 from dataclasses import astuple, replace
 from typing import Any
 
-from queries.config.registries import Registry, RegistryKind, derived_address, with_beacon_chain
 from queries.proving.beacon import Fork, electra
 from queries.proving.beacon_chains import BEACON_CHAINS
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.registry import with_derived_address
 
 ETHEREUM, DESTINATION = 1, 10
 GRAFFITI = 18  # where a block's body has 32 bytes that its proposer chooses
@@ -16,22 +17,22 @@ DENEB, ELECTRA, FULU = CHAIN.forks
 DAY = 86_400
 
 
-def _registry(*forks: Fork, **arguments: Any) -> Registry:
-    registry = Registry(RegistryKind.BEACON, ETHEREUM, DESTINATION, checkpoint=bytes(range(32)))
-    registry = with_beacon_chain(registry, CHAIN)
+def _registry(*forks: Fork, **arguments: Any) -> BeaconRegistry:
+    registry = BeaconRegistry(ETHEREUM, DESTINATION, checkpoint=bytes(range(32)))
+    registry = registry.with_beacon_chain(CHAIN)
     table = tuple(map(astuple, forks or CHAIN.forks))
     return derived(replace(registry, fork_table=table, **arguments))
 
 
-def derived(registry: Registry) -> Registry:
-    return replace(registry, address=derived_address(registry))
+def derived(registry: BeaconRegistry) -> BeaconRegistry:
+    return with_derived_address(registry)
 
 
 TRUE = _registry()
 # Those that began after the fork before, or ended before the next one, take fewer updates.
 OTHER_TRUE = [_registry(FULU), _registry(DENEB, ELECTRA), _registry(max_age=5 * DAY)]
 # Each with what is said about it.
-FORGED: list[tuple[Registry, str]] = [
+FORGED: list[tuple[BeaconRegistry, str]] = [
     (_registry(genesis_time=1), "the genesis time is 1, not 1606824023"),
     (_registry(seconds_per_slot=1), "the seconds per slot are 1, not 12"),
     (

@@ -1,7 +1,7 @@
 """Blocks of a local node with logs, and the events verifier beside a registry."""
 
 from explorer.demo.local_node import LocalNode
-from queries.config.registries import FACTORY, SALT, verifier_init_code
+from queries.contracts.create2 import FACTORY, SALT, verifier_init_code
 from queries.proving.block_items import Receipt, receipt_from_json
 from queries.proving.headers import Header, HeaderField, header_from_json
 from queries.proving.index_tries import IndexTrie

@@ -16,7 +16,7 @@ import psycopg
 import requests
 from eth_utils.crypto import keccak
 
-from queries.config.registries import verifier_address
+from queries.contracts.create2 import verifier_address
 from tests.commands import clean_environment, free_port
 from tests.rigs.anvil import ETHER, L1_BLOCK, Chain, build
 from tests.rigs.beacon_node import BeaconRig

@@ -12,7 +12,8 @@ import requests
 from eth_abi.abi import encode
 from eth_utils.abi import function_signature_to_4byte_selector
 
-from queries.config.registries import Registry, RegistryKind, derived_address
+from queries.sources import KINDS
+from queries.sources.registry import RegistryKind, derived_address
 from tests.commands import free_port, run_program
 from tests.rigs.anvil import Chain
 from tests.rigs.certificates import self_signed_certificate
@@ -37,8 +38,8 @@ def add_route(service: Service, kind: RegistryKind, source: Chain, to: Chain, **
     """Add a registry to the routes file, with a lookup whose only gateway is dead. Deploy both by
     `manage.py deploy_registry`.
     """
-    signers, threshold = tuple(more.get("signers", ())), more.get("threshold", 0)
-    registry = Registry(kind, source.id, to.id, signers=signers, threshold=threshold)
+    members = {"signers": tuple(more["signers"])} if "signers" in more else {}
+    registry = KINDS[kind](source.id, to.id, **{**more, **members})
     address = derived_address(registry)
     service.add_registry(kind, source, to, address=address, **{"lookup_urls": [DEAD], **more})
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import requests
 
-from queries.config.registries import courier_address
+from queries.contracts.create2 import courier_address
 from tests.commands import run_program
 from tests.rigs.anvil import Chain
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, HORIZON, Service, accounts, request

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from eth_abi.abi import encode
 
-from queries.config.registries import courier_address
+from queries.contracts.create2 import courier_address
 from tests.builds import example
 from tests.explorer.page_text import visible_text
 from tests.rigs.anvil import Chain, call_data

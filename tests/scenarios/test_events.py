@@ -13,7 +13,7 @@ from eth_abi.abi import decode
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from queries.config.registries import verifier_address
+from queries.contracts.create2 import verifier_address
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.service import HOLDER, OWNERS, Service, accounts, request, wait_until
 from tests.scenarios.fixtures import Install, proving

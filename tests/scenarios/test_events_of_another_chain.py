@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from eth_abi.abi import encode
 
-from queries.config.registries import verifier_address
+from queries.contracts.create2 import verifier_address
 from tests.builds import example
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.faulty_node import Node, Question

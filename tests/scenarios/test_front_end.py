@@ -14,7 +14,7 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from queries.config.registries import RegistryKind
+from queries.sources.registry import RegistryKind
 from tests.commands import free_port, run_program
 from tests.guides import code_blocks
 from tests.rigs.anvil import Chain

@@ -11,7 +11,7 @@ import pytest
 import requests
 from eth_abi.abi import encode
 
-from queries.config.registries import RegistryKind
+from queries.sources.registry import RegistryKind
 from tests.builds import contract_for_tests
 from tests.commands import run_program
 from tests.guides import code_blocks, code_of, run

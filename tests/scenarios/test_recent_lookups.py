@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from eth_account import Account as Key
 
-from queries.config.registries import RegistryKind
+from queries.sources.registry import RegistryKind
 from tests.builds import contract_for_tests
 from tests.guides import code_of, run
 from tests.rigs.anvil import Chain

@@ -17,13 +17,15 @@ from explorer.endpoints import ENDPOINTS
 from explorer.wiring import LIMITS
 from queries.api.openapi import document
 from queries.client.join import joined_client
-from queries.config.registries import FACTORY, SALT, RegistryKind, registry_artifact
 from queries.contracts.abi import load_artifact
+from queries.contracts.create2 import FACTORY, SALT
 from queries.proving.beacon import MAX_COMMITTEE_AGE, BeaconChain
 from queries.proving.beacon_chains import BEACON_CHAINS
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.witnesses import AccountField
+from queries.sources import KINDS
+from queries.sources.registry import registry_artifact
 
 CLIENT = settings.BASE_DIR / "queries" / "client" / "typescript"
 
@@ -35,8 +37,8 @@ class Command(BaseCommand):
         parser.add_argument("--output", type=Path, default=CLIENT, help="the folder to write")
 
     def handle(self, *, output: Path, **_: Any) -> None:
-        registries = [registry_artifact(kind).abi for kind in RegistryKind]
-        contracts = {kind: f"{kind.capitalize()}Registry" for kind in RegistryKind}
+        registries = [registry_artifact(kind).abi for kind in KINDS]
+        contracts = {kind: f"{kind.capitalize()}Registry" for kind in KINDS}
         content = {
             "schemas": document(ENDPOINTS, LIMITS, "")["components"]["schemas"],
             "constants": {

@@ -25,10 +25,10 @@ from queries.attestations.records import (
 from queries.attestations.signing import Attester
 from queries.chain.errors import ChainError
 from queries.chain.signer import Signer, SignerUnusableError
-from queries.config.registries import Registry
-from queries.config.routes import Routes
 from queries.management.base import OperatorCommand, add_url_argument, configured_routes
 from queries.management.setup_check import add_advice
+from queries.sources.attested import AttestedRegistry
+from queries.sources.routes import Routes
 
 DATABASE_POLL_SECONDS, SERVER_POLL_SECONDS = 1.0, 5.0
 
@@ -40,7 +40,7 @@ class LocalStore:
         self._routes = routes
         self._signer = signer
 
-    def wanted_blocks(self, registry: Registry) -> set[int]:
+    def wanted_blocks(self, registry: AttestedRegistry) -> set[int]:
         return set(wanted_blocks(registry)) - attested_blocks(self._signer.address, registry)
 
     def submit(self, content: Mapping[str, str]) -> None:
@@ -156,7 +156,7 @@ class Command(OperatorCommand):
             self.stdout.flush()
 
 
-def _registry_signer(registry: Registry) -> Signer:
+def _registry_signer(registry: AttestedRegistry) -> Signer:
     if not settings.ATTESTER_KEY:
         raise CommandError("Set ATTESTER_KEY to the key of one of the registry's signers.")
     try:

@@ -8,15 +8,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from queries.config.networks import NETWORK_HORIZON, NETWORKS
-from queries.config.registries import (
-    FACTORY,
-    SALT,
-    Registry,
-    RegistryKind,
-    constructor_arguments,
-    create2_address,
-    format_time,
-)
 from queries.contracts.abi import BUILD
 from queries.contracts.compiler import (
     CompilerError,
@@ -24,7 +15,12 @@ from queries.contracts.compiler import (
     read_sources,
     standard_json_input,
 )
+from queries.contracts.create2 import FACTORY, SALT, create2_address
 from queries.proving.registry_calls import HORIZON
+from queries.sources import network_registry
+from queries.sources.native import NativeRegistry
+from queries.sources.optimism import OptimismRegistry
+from queries.sources.registry import Registry, constructor_arguments, format_time
 
 
 class Command(BaseCommand):
@@ -69,15 +65,16 @@ def _addresses_until(horizon: int, contracts: Mapping[str, dict[str, Any]]) -> d
         code = bytes.fromhex(contracts[f"{registry.kind.capitalize()}Registry"]["bytecode"])
         return create2_address(code + constructor_arguments(registry))
 
-    kinds = (RegistryKind.NATIVE, RegistryKind.OPTIMISM)
     rollups: dict[str, dict[str, str]] = {"output": {}, "arbitrum": {}}
     for network in NETWORKS.values():
         if network.l1:
-            kind = RegistryKind.OUTPUT if network.portal else RegistryKind.ARBITRUM
-            registry = Registry(kind, network.chain, network.l1, horizon=horizon)
-            registry = replace(registry, portal=network.portal, outbox=network.outbox)
-            rollups[kind][str(network.chain)] = address(registry)
+            l1 = next(other for other in NETWORKS.values() if other.chain == network.l1)
+            registry = replace(network_registry(network, l1), horizon=horizon)
+            rollups[registry.kind][str(network.chain)] = address(registry)
     return {
-        **{kind.value: address(Registry(kind, 0, 0, horizon=horizon)) for kind in kinds},
+        **{
+            kind.kind.value: address(kind(0, 0, horizon=horizon))
+            for kind in (NativeRegistry, OptimismRegistry)
+        },
         **rollups,
     }

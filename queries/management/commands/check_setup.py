@@ -14,12 +14,13 @@ from queries.amounts import short_amount
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError
 from queries.chain.signer import Signer, SignerUnusableError
-from queries.config.routes import Chain, Routes
+from queries.config.chains import Chain
 from queries.database.light_clients import light_client_row, stored_state
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
 from queries.management.light_client_check import check_light_client
 from queries.management.setup_check import DEPLOY_ADVICE, CheckResult, check_routes
 from queries.models import Delivery, SentTransaction
+from queries.sources.routes import Routes
 from queries.statuses import DeliveryState
 from queries.transactions.budget import spent_in_24_hours
 from queries.transactions.lane import stopped_lanes

@@ -13,6 +13,7 @@ from accounts.wording import DAY
 from queries.amounts import gwei, short_amount
 from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError, ChainError
+from queries.config.chains import GWEI
 from queries.config.limits import Limits
 from queries.config.measured_costs import (
     MEASURED_ACCOUNTS,
@@ -22,22 +23,14 @@ from queries.config.measured_costs import (
     idle_calls,
     update_cost,
 )
-from queries.config.registries import (
-    FACTORY,
-    SALT,
-    Registry,
-    RegistryKind,
-    deployment_calldata,
-    verifier_address,
-    verifier_init_code,
-)
-from queries.config.routes import GWEI
+from queries.contracts.create2 import FACTORY, SALT, verifier_address, verifier_init_code
 from queries.management.base import OperatorCommand, configured_routes
 from queries.management.commands.deploy_registry import estimate_deployment
 from queries.management.setup_check import add_advice
 from queries.planning.dry_runs import GasEstimate
 from queries.planning.readers import DRY_RUN_SENDER
-from queries.proving.beacon import SLOTS_PER_PERIOD
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.registry import Registry, deployment_calldata
 
 MONTH = 30  # days
 ROW_NAMES = {1: "one balance alone", 10: "10 of a block, each", 100: "100 of a block, each"}
@@ -95,12 +88,12 @@ def _cost_lines(registry: Registry, destination: ChainClient, price: int | None)
     yield _deployment_line(registry, destination, price)
     costs = []
     for count in MEASURED_ACCOUNTS:
-        balance = account_cost(registry.kind, count)
+        balance = account_cost(registry.block_work, count)
         gas, data_fee = round(balance.gas), _data_fee(destination, balance)
         costs.append(GasEstimate(gas, data_fee).cost(price))
         fee = f", {_amount(data_fee)} of it the L1 data fee" if data_fee else ""
         yield f"{ROW_NAMES[count]:22}{gas:>10,} gas  {_amount(costs[-1])} {chain.currency}{fee}"
-    if registry.kind is RegistryKind.BEACON:
+    if isinstance(registry, BeaconRegistry):
         yield _keeping_line(registry, destination, price)
     if (budget := chain.daily_budget) is not None:
         single, hundred = (f"{budget // max(cost, 1):,}" for cost in (costs[0], costs[-1]))
@@ -111,10 +104,9 @@ def _cost_lines(registry: Registry, destination: ChainClient, price: int | None)
         )
 
 
-def _keeping_line(registry: Registry, destination: ChainClient, price: int) -> str:
+def _keeping_line(registry: BeaconRegistry, destination: ChainClient, price: int) -> str:
     """What the operator pays so that the registry learns each committee, asked for or not."""
-    updates = round(365 * DAY / (SLOTS_PER_PERIOD * registry.seconds_per_slot))
-    update = update_cost()
+    updates, update = registry.yearly_updates, update_cost()
     gas, data_fee = round(update.gas * updates), _data_fee(destination, update) * updates
     amount = _amount(GasEstimate(gas, data_fee).cost(price))
     currency = destination.chain.currency

@@ -5,7 +5,6 @@ Only lines that ROUTES_FILE lacks go to stdout, so that `>> routes.toml` appends
 """
 
 import sys
-import time
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from contextlib import closing, suppress
@@ -16,23 +15,36 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
-from accounts.wording import format_duration
 from queries.amounts import gwei, short_amount
-from queries.chain.beacon_node import BeaconNodes
-from queries.chain.beacon_updates import next_unknown_fork
 from queries.chain.client import ChainClient
-from queries.chain.errors import BeaconError, CallRevertedError, ChainError, CheckpointTooOldError
-from queries.chain.light_client import advance, begin
-from queries.chain.registry_checks import SetupError, check_chain, newest_claim
+from queries.chain.errors import BeaconError, CallRevertedError, ChainError
 from queries.chain.signer import Signer
-from queries.config.registries import (
+from queries.config.chains import Chain
+from queries.contracts.create2 import (
     FACTORY,
     SALT,
-    VALID_UNTIL,
-    Registry,
-    RegistryKind,
     courier_address,
     courier_init_code,
+    verifier_address,
+    verifier_init_code,
+)
+from queries.management.base import (
+    OperatorCommand,
+    add_wait_argument,
+    configured_routes,
+    configured_signer,
+)
+from queries.management.light_client_check import add_beacon_advice, check_configuration
+from queries.management.sending import TransactionFailedError, send_and_wait
+from queries.management.setup_check import add_advice
+from queries.planning.dry_runs import GasEstimate
+from queries.proving.registry_calls import HORIZON
+from queries.sources import KINDS
+from queries.sources.attested import VALID_UNTIL
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.registry import (
+    Registry,
+    SetupError,
     deployment_calldata,
     derived_address,
     format_time,
@@ -40,25 +52,10 @@ from queries.config.registries import (
     lookup_address,
     lookup_init_code,
     route_lines,
-    verifier_address,
-    verifier_init_code,
 )
-from queries.config.routes import Chain, Routes, read_registry
-from queries.management.base import (
-    OperatorCommand,
-    add_wait_argument,
-    configured_routes,
-    configured_signer,
-)
-from queries.management.light_client_check import LOOK_UP, add_beacon_advice, check_configuration
-from queries.management.sending import TransactionFailedError, send_and_wait
-from queries.management.setup_check import add_advice
-from queries.planning.dry_runs import GasEstimate
-from queries.proving.beacon import MAX_COMMITTEE_AGE
-from queries.proving.registry_calls import HORIZON
+from queries.sources.routes import Routes, read_registry
 from queries.transactions.lane import stopped_lanes
 
-DELEGATION_PREFIX = bytes.fromhex("ef0100")  # an EOA with a contract's code (EIP-7702) can sign
 REQUIRED_OPTIONS = ("source", "destination", "kind")
 
 
@@ -71,10 +68,9 @@ class Command(OperatorCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        kinds = [kind.value for kind in RegistryKind]
         parser.add_argument("--source", type=int, help="a new registry's source chain id")
         parser.add_argument("--destination", type=int, help="destination chain id")
-        parser.add_argument("--kind", choices=kinds, help="how it learns block hashes")
+        parser.add_argument("--kind", choices=list(KINDS), help="how it learns block hashes")
         parser.add_argument("--signers", help="0x…,0x… (attested)")
         parser.add_argument("--threshold", type=int, help="how many signers must agree (attested)")
         parser.add_argument(
@@ -210,7 +206,7 @@ class Command(OperatorCommand):
 
     def _check_forks(self, registry: Registry, source: Chain) -> None:
         """Compare the forks of a beacon registry, which can never change, with those of nodes."""
-        if registry.kind is not RegistryKind.BEACON:
+        if not isinstance(registry, BeaconRegistry):
             return
         for node in source.beacon:
             for result in check_configuration(source, node):
@@ -234,47 +230,10 @@ class Command(OperatorCommand):
 
 def _check_deployable(registry: Registry, source: Chain, destination: ChainClient) -> None:
     """Check that a registry with these arguments would work on the chain."""
-    if registry.kind is RegistryKind.ATTESTED and registry.valid_until <= time.time():
-        raise CommandError("`valid_until` is past: the registry would accept no attestation.")
-    check_chain(destination, registry.kind)
-    if registry.kind is RegistryKind.BEACON and not destination.code(registry.address):
-        _check_checkpoint(registry, source)
-    if registry.is_of_rollup:
-        newest_claim(registry, destination)
-    for signer in registry.signers:
-        code = destination.code(signer)
-        if code and not code.startswith(DELEGATION_PREFIX):
-            raise CommandError(
-                f"The signer {signer} is a contract on {destination.chain.name}, and cannot sign."
-            )
-
-
-def _check_checkpoint(registry: Registry, source: Chain) -> None:
-    """Check that the registry can begin with its checkpoint and take the newest update, by a light
-    client that does the same.
-    """
-    fork = source.beacon_chain and next_unknown_fork(registry, source.beacon_chain)
-    if fork and fork.time <= time.time():
-        raise CommandError(fork.sentence)
-    source = replace(
-        source, beacon_checkpoint=registry.checkpoint, custom_beacon_chain=registry.beacon_chain
-    )
-    max_age = min(registry.max_age, MAX_COMMITTEE_AGE)
-    with closing(BeaconNodes(source)) as nodes, closing(ChainClient(source)) as client:
-        try:
-            state = advance(begin(nodes, max_age), nodes, client)
-        except CheckpointTooOldError:
-            raise CommandError(
-                f"The checkpoint is older than {format_duration(max_age)}: the registry would take "
-                f"no update. {LOOK_UP}"
-            ) from None
-        except BeaconError as error:
-            raise CommandError(add_beacon_advice(error)) from None
-    if state.block_number is None:
-        raise CommandError(
-            f"The beacon nodes of {source.name} have no update about the checkpoint or a later "
-            "block, so its chain cannot be checked. Try again in some minutes."
-        )
+    try:
+        registry.check_deployable(source, destination)
+    except BeaconError as error:
+        raise CommandError(add_beacon_advice(error)) from None
 
 
 def estimate_deployment(destination: ChainClient, sender: str, data: bytes) -> GasEstimate:
@@ -290,7 +249,7 @@ def add_transaction_arguments(parser: ArgumentParser) -> None:
 
 def _registry_table(options: Mapping[str, Any]) -> dict[str, object]:
     """Return the options of a new registry as a table of the routes file."""
-    keys = {member.name for member in fields(Registry)}
+    keys = {"kind", *(member.name for kind in KINDS.values() for member in fields(kind))}
     table = {key: value for key, value in options.items() if key in keys and value is not None}
     for key in {"signers", "lookup_urls"} & table.keys():
         table[key] = [entry.strip() for entry in options[key].split(",")]

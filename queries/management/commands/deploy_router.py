@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from queries.chain.client import ChainClient
 from queries.compat.routers import events_router, facts_router
-from queries.config.registries import SALT, create2_address
+from queries.contracts.create2 import SALT, create2_address
 from queries.management.base import configured_routes
 from queries.management.commands.deploy_registry import Command as DeployRegistry
 from queries.management.commands.deploy_registry import add_transaction_arguments

@@ -27,20 +27,16 @@ from queries.chain.errors import (
 from queries.chain.light_client import begin
 from queries.chain.signer import SignerUnusableError
 from queries.config.beacon_chains import BEACON_EXPLORERS
-from queries.config.networks import (
-    NETWORKS,
-    Network,
-    chain_lines,
-    has_route,
-    network_registry,
-    provable_after,
-    route_kind,
-)
-from queries.config.registries import Registry, RegistryKind, format_time, route_lines
-from queries.config.routes import Chain, NodeAddress, Routes, read_routes
+from queries.config.chains import Chain, NodeAddress
+from queries.config.networks import NETWORKS, Network, chain_lines
 from queries.management.base import OperatorCommand, configured_signer, node_chain, whole_number
 from queries.management.light_client_check import ADVICE
 from queries.proving.beacon_chains import BEACON_CHAINS
+from queries.sources import has_route, network_registry, route_kind
+from queries.sources.attested import AttestedRegistry
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.registry import Registry, route_lines
+from queries.sources.routes import Routes, read_routes
 
 NETWORK_NAMES = ", ".join(NETWORKS)
 NetworkPair = tuple[Network, Network]
@@ -75,7 +71,7 @@ class InitArguments:
                 signers=self.signers,
                 threshold=self.threshold,
             )
-            if pair in self.pairs or registry.kind is not RegistryKind.ATTESTED or self.signers:
+            if pair in self.pairs or not isinstance(registry, AttestedRegistry) or self.signers:
                 yield pair, registry
 
     def left_out(self) -> Iterator[NetworkPair]:
@@ -104,7 +100,7 @@ def _checkpoint_hint(name: str) -> str:
 
 
 def _way_without_signers(pair: NetworkPair) -> str:
-    if route_kind(*pair) is not RegistryKind.BEACON:
+    if route_kind(*pair) is not BeaconRegistry:
         return THROUGH_L1
     name = pair[0].name
     options = f"--beacon {name}=URL --checkpoint {name}=0x…"
@@ -186,7 +182,7 @@ class Command(OperatorCommand):
                 write(f"  {line}")
         for source, destination in arguments.left_out():
             needed = "--signers"
-            if route_kind(source, destination) is RegistryKind.BEACON:
+            if route_kind(source, destination) is BeaconRegistry:
                 needed = f"--beacon and --checkpoint of {source.title}, or --signers"
             write(f"{source.title} → {destination.title}: left out, because it needs {needed}.")
         if any(arguments.left_out()):
@@ -223,12 +219,8 @@ class Command(OperatorCommand):
 
 def _remarks(source: Network, registry: Registry) -> Iterator[str]:
     """What an operator has to know of a route."""
-    yield f"A block can be proven {provable_after(source, registry.kind)} after it was made."
-    if registry.kind is RegistryKind.BEACON:
-        yield "Its checkpoint is a part of its address: compare it with two explorers."
-    if registry.kind is RegistryKind.ATTESTED:
-        until = format_time(registry.valid_until)
-        yield f"Its signers can attest until {until}: each runs manage.py attest."
+    yield f"A block can be proven {registry.provable_after(source)} after it was made."
+    yield from registry.remarks()
 
 
 # Parsing
@@ -323,7 +315,7 @@ def _check_arguments(arguments: InitArguments) -> None:
 
 def _check_signers(arguments: InitArguments) -> None:
     for pair, registry in arguments.registries():
-        if registry.kind is RegistryKind.ATTESTED and not arguments.signers:
+        if isinstance(registry, AttestedRegistry) and not arguments.signers:
             source, destination = (network.title for network in pair)
             raise CommandError(
                 f"Tacitus cannot read block hashes of {source} on {destination}, so this route "

@@ -12,9 +12,7 @@ from accounts.wording import format_count
 from queries.amounts import short_amount
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError
-from queries.chain.registry import RegistryReader
-from queries.config.registries import Registry, format_time, has_derived_address
-from queries.config.routes import GWEI, NodeAddress
+from queries.config.chains import GWEI, NodeAddress
 from queries.management.base import (
     OperatorCommand,
     add_bundle_arguments,
@@ -29,12 +27,14 @@ from queries.management.base import (
 from queries.management.publishing import (
     NotPublishedError,
     PublishContext,
-    check_l1,
+    check_source,
     identify_registry,
     publish_block,
 )
 from queries.proving.beacon_chains import COMPARE_YOURSELF
 from queries.proving.bundles import BlockProof
+from queries.sources.reader import RegistryReader
+from queries.sources.registry import Registry, format_time, has_derived_address
 
 DEFAULT_MAX_GAS_PRICE = 100  # gwei
 
@@ -137,7 +137,7 @@ class Command(OperatorCommand):
                 )
             self.report("It is unverifiable: do not trust the facts that it already holds.")
         self._check_beacon_chain(registry, is_confirmed=options["unverifiable"])
-        check_l1(registry, context)
+        check_source(registry, context)
         cost = publish_block(block, registry, context)
         facts = f"{format_count(len(block.words), 'fact')} of {block_name}"
         if cost:
@@ -148,7 +148,7 @@ class Command(OperatorCommand):
 
     def _check_beacon_chain(self, registry: Registry, *, is_confirmed: bool) -> None:
         """Refuse a beacon registry that could record false hashes, unless that is confirmed."""
-        differences = registry.beacon_differences
+        differences = registry.differences
         if differences is None:
             self.report(f"Not compared: {COMPARE_YOURSELF}.")
         elif differences:

@@ -2,7 +2,6 @@
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,13 +12,7 @@ from queries.chain.client import ChainClient
 from queries.chain.errors import BlockUnknownError, ChainError
 from queries.client.python.errors import NotProvenError, TacitusError
 from queries.client.python.proofs import block_name, report_lines, trust_reasons
-from queries.config.registries import (
-    Registry,
-    RegistryKind,
-    has_derived_address,
-    registry_with_arguments,
-    verifier_address,
-)
+from queries.contracts.create2 import verifier_address
 from queries.management.base import (
     add_bundle_arguments,
     add_url_argument,
@@ -27,8 +20,9 @@ from queries.management.base import (
     read_bundle,
     url_host,
 )
-from queries.proving.beacon_chains import COMPARE_YOURSELF
 from queries.proving.bundles import BlockProof, Bundle
+from queries.sources import KINDS
+from queries.sources.registry import has_derived_address, registry_with_arguments
 
 
 class Command(BaseCommand):
@@ -94,31 +88,20 @@ def _node_origins(block: BlockProof, nodes: SourceNodes) -> Iterator[str]:
 
 
 def _registry_assumption(block: BlockProof) -> str:
-    kind, address = RegistryKind(block.registry.kind), to_checksum_address(block.registry.address)
-    claimed_registry = Registry(kind, block.chain, block.destination, address)
+    claim, address = block.registry, to_checksum_address(block.registry.address)
+    subject = f"the {claim.kind} registry {address}"
     try:
-        registry = registry_with_arguments(claimed_registry, block.registry.arguments)
+        registry = registry_with_arguments(
+            KINDS[claim.kind], block.chain, block.destination, address, claim.arguments
+        )
     except ValueError:
-        registry = replace(claimed_registry, address="")
-    if not has_derived_address(registry) or registry.source != block.chain:
-        return f"  that the {kind} registry {address} has no planted facts: it is unverifiable"
-    if differences := "; ".join(registry.beacon_differences or ()):
-        line = f"  that the {kind} registry {address} has no false facts"
-        return f"{line}: it is not genuine, because {differences}"
-    line = f"  whether the {kind} registry {address} is deployed; its address proves its code"
-    signers = f"{registry.threshold} of {', '.join(registry.signers)}"
-    checkpoint = f"its checkpoint 0x{registry.checkpoint.hex()} is a block of the true beacon chain"
-    comparison = "its genesis, slot length, forks and maximum age are those of the known one"
-    if registry.beacon_differences is None:
-        comparison = COMPARE_YOURSELF
-    further = {
-        RegistryKind.OPTIMISM: f"that the L1 of chain {block.destination} is chain {block.chain}",
-        RegistryKind.OUTPUT: f"that it asks the portal {registry.portal} about valid games",
-        RegistryKind.ARBITRUM: f"that it asks the outbox {registry.outbox} for confirmed blocks",
-        RegistryKind.BEACON: f"that {checkpoint}\n    ({comparison})",
-        RegistryKind.ATTESTED: f"that these must sign: {signers}",
-    }
-    return f"{line},\n    and {further[kind]}" if kind in further else line
+        registry = None
+    if registry is None or not has_derived_address(registry) or registry.source != block.chain:
+        return f"  that {subject} has no planted facts: it is unverifiable"
+    if differences := "; ".join(registry.differences or ()):
+        return f"  that {subject} has no false facts: it is not genuine, because {differences}"
+    line = f"  whether {subject} is deployed; its address proves its code"
+    return f"{line},\n    and {registry.assumption}" if registry.assumption else line
 
 
 def _caveats(bundle: Bundle) -> Iterator[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.config.registries import courier_init_code, delivery_calldata
+from queries.contracts.create2 import courier_init_code, delivery_calldata
 
 STORES_A_WORD = bytes.fromhex("645f355f5500") + bytes.fromhex("5f526005601bf3")
 GAS_LIMIT = 200_000

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from queries.config.routes import Routes
 from queries.database.statistics import route_facts_key
 from queries.models import (
     Batch,
@@ -16,6 +15,7 @@ from queries.models import (
     NodeRecord,
     SentTransaction,
 )
+from queries.sources.routes import Routes
 from tests.queries.api.batch_states import send_transaction
 from tests.queries.api.served_api import ROUTES, SEPOLIA, WALLET, make_key, record_head, submitted
 

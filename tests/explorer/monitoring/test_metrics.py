@@ -8,10 +8,10 @@ from django.utils import timezone
 from accounts.wording import DAY
 from explorer.http import probes
 from queries import transitions
-from queries.config.registries import Registry, RegistryKind
-from queries.config.routes import Routes
 from queries.database.leases import claim_one
 from queries.models import Batch, BlockJob, ChainRecord, Feed, RegistryRecord, SentTransaction
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.routes import Routes
 from queries.statuses import FeedState
 from queries.transactions.costs import close_and_charge, count_final_cost
 from queries.wait_reasons import Reason
@@ -105,7 +105,7 @@ def test_jobs_and_transactions_are_counted_by_stage() -> None:
 
 def test_a_registry_that_misses_its_update_raises_an_alert(monkeypatch: pytest.MonkeyPatch) -> None:
     """`TacitusRegistryWillStop` compares what is left with what a working prover leaves."""
-    beacon = Registry(RegistryKind.BEACON, SEPOLIA, OPTIMISM, WALLET)
+    beacon = BeaconRegistry(SEPOLIA, OPTIMISM, WALLET, checkpoint=bytes(32))
     routes = Routes(ROUTES.chains, {(SEPOLIA, OPTIMISM): beacon})
     monkeypatch.setattr(probes, "ROUTES", routes)
     assert "tacitus_registry_awake_seconds" not in metric_samples()

@@ -13,11 +13,12 @@ from schemathesis import Case
 
 from explorer.demo.local_node import LocalNode
 from queries.api.lookups import ARGUMENT_TYPES, SELECTOR
-from queries.config.routes import NodeAddress, Routes
+from queries.config.chains import NodeAddress
 from queries.engines import POST
 from queries.models import Query, WebhookPost
 from queries.prover.handlers import work_once
 from queries.schema.feed_bodies import DUE_TIME
+from queries.sources.routes import Routes
 from tests.queries.api.example_attestations import BLOCK, attestation, make_waiting_queries
 from tests.queries.api.served_api import LIMITS, OTHER_WALLET, ROUTES, SEPOLIA, made_feed, submitted
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, ended_batch, running_service

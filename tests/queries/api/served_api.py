@@ -15,10 +15,13 @@ from accounts.wallets import Wallet
 from explorer import endpoints as api
 from explorer import urls
 from queries.chain.signer import Signer
-from queries.config.registries import Registry, RegistryKind
-from queries.config.routes import Chain, NodeAddress, Routes
+from queries.config.chains import Chain, NodeAddress
 from queries.models import ChainRecord
 from queries.schema.batch_checks import BatchLimits
+from queries.sources import KINDS
+from queries.sources.attested import AttestedRegistry
+from queries.sources.registry import Registry, RegistryKind
+from queries.sources.routes import Routes
 
 HERE = __name__
 SEPOLIA, OPTIMISM, LONELY = 11155111, 10, 137
@@ -35,8 +38,7 @@ LIMITS = BatchLimits(
 )
 
 SIGNERS = [Signer(32 * f"{n:02x}") for n in (1, 2)]
-ATTESTED = Registry(
-    RegistryKind.ATTESTED,
+ATTESTED = AttestedRegistry(
     OPTIMISM,
     SEPOLIA,
     "0x5FbDB2315678afecb367f032d93F642f64180aa3",
@@ -49,7 +51,7 @@ def _registry(kind: RegistryKind, source: int, destination: int) -> tuple[Any, R
     address = (
         f"0x{source + destination * 10**9:040}"  # no letters, so its checksum is right in any case
     )
-    return (source, destination), Registry(kind, source, destination, address)
+    return (source, destination), KINDS[kind](source, destination, address)
 
 
 NODES = (NodeAddress("http://127.0.0.1:1"),)  # asked for estimates only

@@ -8,11 +8,11 @@ import pytest
 
 from queries.attestations.post import AttestationClient, AttestationPostError
 from queries.config.limits import Limits
-from queries.config.registries import Registry, RegistryKind
+from queries.sources.attested import AttestedRegistry
 from tests.rigs.stub_node import INVALID_ANSWERS, stub_node
 
 pytestmark = pytest.mark.no_database
-REGISTRY = Registry(RegistryKind.ATTESTED, 1, 2, f"0x{1:040x}")
+REGISTRY = AttestedRegistry(1, 2, f"0x{1:040x}", signers=(), threshold=0)
 ROUTE: dict[str, object] = {
     "originChainId": "1", "destinationChainId": "2", "registry": REGISTRY.address,
 }  # fmt: skip

@@ -8,8 +8,8 @@ import pytest
 
 from queries.chain.errors import ChainError
 from queries.chain.node_pool import NodePool
+from queries.config.chains import Chain
 from queries.config.limits import Limits
-from queries.config.routes import Chain
 from queries.proving.errors import AnswerMalformedError
 
 FORBIDDEN = ("{", "hunter2", "http", "127.0.0.1")

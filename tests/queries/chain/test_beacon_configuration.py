@@ -10,7 +10,7 @@ import pytest
 from explorer.demo.beacon_server import FORK_SCHEDULE, SPEC, Answer, Content, beacon_server
 from queries.chain.beacon_configuration import Comparison, compare_configuration
 from queries.chain.errors import BeaconAnswersInvalidError, BeaconObjectUnknownError, NodeError
-from queries.config.routes import Chain, NodeAddress
+from queries.config.chains import Chain, NodeAddress
 from queries.proving.beacon import BeaconChain, gloas
 from queries.proving.beacon_chains import BEACON_CHAINS
 from tests.rigs.beacon_node import ANSWERS

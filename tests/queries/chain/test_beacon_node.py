@@ -18,8 +18,8 @@ from queries.chain.errors import (
     BeaconObjectUnknownError,
     ChainError,
 )
+from queries.config.chains import Chain, NodeAddress
 from queries.config.limits import Limits
-from queries.config.routes import Chain, NodeAddress
 from queries.proving.beacon import SLOTS_PER_PERIOD, Update, UpdateError, check_update
 from tests.rigs.beacon_node import BeaconNode, BeaconRig, Fault, client_answer
 from tests.scenarios.fixtures import NewChain

@@ -8,7 +8,7 @@ from eth_account import Account
 from accounts.wallets import WalletAnswer
 from explorer.demo.local_node import LocalNode
 from queries.chain.contract_wallets import ask_wallet
-from queries.config.routes import Chain, NodeAddress
+from queries.config.chains import Chain, NodeAddress
 from tests.queries.contracts.wallets import (
     MAGIC,
     WRAPPER_END,

@@ -10,8 +10,8 @@ from explorer.demo.local_node import LocalNode
 from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError, StateNotAvailableError, WrongChainIdError
 from queries.chain.node_pool import NodePool
+from queries.config.chains import Chain
 from queries.config.limits import Limits
-from queries.config.routes import Chain
 from tests.queries.chain.node_requests import ask, block_number, failure, number, quick_pool
 from tests.rigs.faulty_node import NotHandledError, RequestLog, chain_with_nodes, refusal, relay
 from tests.rigs.stub_node import StubNode, json_bytes, result

@@ -9,8 +9,8 @@ import pytest
 
 from accounts.wallets import WalletAnswer
 from queries.chain.contract_wallets import ask_wallet
+from queries.config.chains import Chain, NodeAddress
 from queries.config.limits import Limits
-from queries.config.routes import Chain, NodeAddress
 from tests.rigs.stub_node import INVALID_ANSWERS, Responder, StubNode, result, stub_node
 
 pytestmark = pytest.mark.no_database

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from eth_abi.abi import encode
 
-from queries.config.registries import constructor_arguments, create2_address, verifier_address
 from queries.contracts.abi import load_artifact
+from queries.contracts.create2 import create2_address, verifier_address
+from queries.sources.registry import constructor_arguments
 from tests.rigs.forged_beacon import FORGED, OTHER_TRUE, TRUE, UNKNOWN_SOURCE
 
 Members = dict[str, str | None]

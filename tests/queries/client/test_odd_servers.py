@@ -25,8 +25,8 @@ from queries.client.python import (
     service,
 )
 from queries.client.python.service import MAX_ATTEMPTS
-from queries.config.registries import constructor_arguments
 from queries.contracts.abi import load_artifact
+from queries.sources.registry import constructor_arguments
 from tests.commands import free_port, run_program
 from tests.queries.client.checked_routes import checked_route, checked_routes
 from tests.rigs.forged_beacon import FORGED, TO_COMPARE, TRUE, UNKNOWN_SOURCE

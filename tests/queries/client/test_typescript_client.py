@@ -21,8 +21,8 @@ from standardwebhooks import Webhook
 
 from explorer.demo.local_node import LocalNode
 from queries.client import python as tacitus
-from queries.config.registries import verifier_address
 from queries.contracts.abi import load_artifact
+from queries.contracts.create2 import verifier_address
 from queries.proving.event_witness import prove_events_call
 from queries.proving.facts import LogFilter
 from queries.proving.headers import HeaderField

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from queries.config.routes import NodeAddress, read_routes
+from queries.config.chains import NodeAddress
 from queries.config.routes_file import RoutesFileError
 from queries.proving.beacon import (
     BeaconChain,
@@ -18,6 +18,7 @@ from queries.proving.beacon import (
     gloas,
 )
 from queries.proving.beacon_chains import BEACON_CHAINS
+from queries.sources.routes import read_routes
 
 pytestmark = pytest.mark.no_database
 

@@ -7,9 +7,9 @@ from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode
 from queries.config.measured_costs import MEASUREMENTS
-from queries.config.registries import VALID_UNTIL
 from queries.contracts.abi import selector
 from queries.proving.registry_calls import HORIZON
+from queries.sources.attested import VALID_UNTIL
 from tests.queries.attacks.hash_sources import (
     OUTPUT,
     SIGNERS,

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from queries.config.routes import Chain, NodeAddress, Routes, read_routes
+from queries.config.chains import Chain, NodeAddress
 from queries.config.routes_file import RoutesFileError
+from queries.sources.routes import Routes, read_routes
 
 pytestmark = pytest.mark.no_database
 
@@ -233,6 +234,7 @@ WRONG_OPTIONS = [
     (_with_line('ens_registry = "0x1"'), "chains.1.ens_registry: it must be an address with its"),
 ]
 PLACE = "registries, entry 1"
+SIGNER = f'signers = ["{ADDRESS}"]\nthreshold = 1'
 CHECKSUM = "it must be an address with its checksum (EIP-55)"
 WRONG_REGISTRIES = [
     (f"registries = 1\n{CHAIN}", "registries: each registry is a table that begins"),
@@ -240,7 +242,7 @@ WRONG_REGISTRIES = [
     (_registries(_registry(source=5)), f"{PLACE}.source: it must be the id of a chain in the fi"),
     (_registries(_registry(destination=5)), "the id of a chain in the file (1, 10)"),
     (_registries(_registry(source=10)), f"{PLACE}: source and destination are equal"),
-    (_registries(_registry(kind='"attested"')), "are equal for native registries only"),
+    (_registries(_registry(SIGNER, kind='"attested"')), "are equal for native registries only"),
     (_registries(_registry(address=f'"{ADDRESS.lower()}"')), f"{PLACE}.address: {CHECKSUM}"),
     (_registries(_registry("range = 1")), f"{PLACE}: range is unknown; the keys are address, "),
     (_registries(_attested("")), "registries, entry 1.signers: it must be set, because the"),

@@ -5,16 +5,7 @@ import json
 import pytest
 
 from queries.client.python import routes
-from queries.config.networks import NETWORK_HORIZON, NETWORKS, network_registry
-from queries.config.registries import (
-    FACTORY,
-    Registry,
-    RegistryKind,
-    constructor_arguments,
-    courier_address,
-    derived_address,
-    format_time,
-)
+from queries.config.networks import NETWORK_HORIZON, NETWORKS
 from queries.contracts.abi import BUILD, load_artifact
 from queries.contracts.compiler import (
     OUTPUTS,
@@ -24,8 +15,17 @@ from queries.contracts.compiler import (
     read_sources,
     standard_json_input,
 )
+from queries.contracts.create2 import FACTORY, courier_address
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON
+from queries.sources import KINDS, network_registry
+from queries.sources.attested import AttestedRegistry
+from queries.sources.registry import (
+    RegistryKind,
+    constructor_arguments,
+    derived_address,
+    format_time,
+)
 from tests.builds import compile_cached
 
 pytestmark = pytest.mark.no_database
@@ -68,12 +68,12 @@ def test_the_published_addresses_are_those_of_the_code() -> None:
     for moment, horizon in horizons.items():
         addresses = published["horizons"][moment]
         for kind in (RegistryKind.NATIVE, RegistryKind.OPTIMISM):
-            assert addresses[kind] == derived_address(Registry(kind, 1, 1, horizon=horizon))
+            assert addresses[kind] == derived_address(KINDS[kind](1, 1, horizon=horizon))
         for kind, name in ((RegistryKind.OUTPUT, "portal"), (RegistryKind.ARBITRUM, "outbox")):
             contracts = {net.chain: getattr(net, name) for net in NETWORKS.values()}
             assert addresses[kind] == {
                 str(chain): derived_address(
-                    Registry(kind, chain, 1, horizon=horizon, **{name: contract})
+                    KINDS[kind](chain, 1, horizon=horizon, **{name: contract})
                 )
                 for chain, contract in contracts.items()
                 if contract
@@ -86,7 +86,7 @@ def test_the_published_addresses_are_those_of_the_code() -> None:
     for name, code_hash in routes.CODE_HASHES.items():
         code = load_artifact(name).bytecode
         assert keccak256(code).hex() == code_hash
-    attested = Registry(RegistryKind.ATTESTED, 5, 1, signers=(FACTORY,), threshold=1)
+    attested = AttestedRegistry(5, 1, signers=(FACTORY,), threshold=1)
     code = load_artifact("AttestedRegistry").bytecode + constructor_arguments(attested)
     assert routes.create2_address(code) == derived_address(attested).lower()
 

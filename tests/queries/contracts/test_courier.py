@@ -7,7 +7,9 @@ import pytest
 from eth_abi.abi import encode
 
 from explorer.demo.local_node import GAS_LIMIT, LocalNode
-from queries.config.registries import (
+from queries.contracts.abi import load_artifact, selector
+from queries.contracts.compiler import CONTRACTS, SETTINGS
+from queries.contracts.create2 import (
     FACTORY,
     SALT,
     courier_address,
@@ -15,8 +17,6 @@ from queries.config.registries import (
     create2_address,
     delivery_calldata,
 )
-from queries.contracts.abi import load_artifact, selector
-from queries.contracts.compiler import CONTRACTS, SETTINGS
 from queries.proving.registry_calls import prove_call
 from tests.builds import compile_cached, contract_for_tests
 from tests.queries.attacks.switched_checks import Check

@@ -15,20 +15,17 @@ from trie.hexary import HexaryTrie
 
 from explorer.demo.local_node import LocalNode
 from queries.chain.client import ChainClient
-from queries.chain.registry import accumulated_slot
-from queries.chain.registry_checks import deployed_registry, has_built_code
-from queries.config.registries import (
-    Registry,
-    RegistryKind,
-    constructor_arguments,
-    has_derived_address,
-)
-from queries.config.routes import Chain, NodeAddress
+from queries.config.chains import Chain, NodeAddress
 from queries.contracts.abi import call_data
 from queries.proving.accounts import AccountState, check_account_proof, encode_account
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
+from queries.sources.attested import AttestedRegistry
+from queries.sources.deployment import deployed_registry, has_built_code
+from queries.sources.native import NativeRegistry
+from queries.sources.reader import accumulated_slot
+from queries.sources.registry import Registry, constructor_arguments, has_derived_address
 from tests.rigs.deployed_contracts import CHAIN_ID, HOLDER, HORIZON_WORD, DeployedContract
 from tests.rigs.forged_code import code_that_stores
 
@@ -60,8 +57,9 @@ def check(forged: DeployedContract, registry: Registry) -> None:
     """A node's answers look genuine; the address does not."""
     configured = replace(registry, address=forged.address)
     with closing(ChainClient(Chain(CHAIN_ID, "Local", (NodeAddress(forged.node.url),)))) as chain:
-        assert has_built_code(registry.kind, chain.code(forged.address))
-        assert deployed_registry(chain, configured) == configured
+        assert has_built_code(type(registry), chain.code(forged.address))
+        forged_registry = deployed_registry(type(registry), registry.source, chain, forged.address)
+        assert forged_registry == configured
     assert not has_derived_address(configured)
 
 
@@ -83,7 +81,7 @@ def test_an_invented_balance_is_proven_under_a_planted_block(shared_node: LocalN
         check_account_proof(answer, root, account), frozenset({AccountField.BALANCE})
     )
     leaf = keccak256(BLOCK.to_bytes(32, "big") + TIME.to_bytes(32, "big") + HASH + root)
-    native = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID)
+    native = NativeRegistry(CHAIN_ID, CHAIN_ID)
     forged = forge(
         shared_node, native, {accumulated_slot(BLOCK): leaf, STATE_HORIZON: HORIZON_WORD}
     )
@@ -95,7 +93,7 @@ def test_an_invented_balance_is_proven_under_a_planted_block(shared_node: LocalN
 
 def test_hidden_signers_attest_in_a_registry_that_lists_others(shared_node: LocalNode) -> None:
     listed = tuple(key.address for key in LISTED)
-    attested = Registry(RegistryKind.ATTESTED, 1, CHAIN_ID, signers=listed, threshold=2)
+    attested = AttestedRegistry(1, CHAIN_ID, signers=listed, threshold=2)
     words = {SIGNERS: len(listed).to_bytes(32, "big")}
     for index, key in enumerate(LISTED):
         slot = int.from_bytes(keccak256(SIGNERS), "big") + index

@@ -9,11 +9,11 @@ import pytest
 from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode, TransactionRevertedError
-from queries.config.registries import RegistryKind
 from queries.contracts.abi import call_data
 from queries.proving.keccak import keccak256
 from queries.proving.outputs import encode_super_root
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
+from queries.sources.registry import RegistryKind
 from tests.queries.attacks.beacon_sources import DENEB, chain_at, checkpoint_at, deploy_registry
 from tests.queries.attacks.hash_sources import (
     DESTINATION_CHAIN,

@@ -10,12 +10,8 @@ import pytest
 import rlp
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.assertions import Assertions
 from queries.chain.client import ChainClient
 from queries.chain.errors import BlockUnknownError
-from queries.chain.hash_claims import HashClaim
-from queries.chain.registry import RegistryReader
-from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data
 from queries.proving.accounts import AccountProof, check_account_proof, decode_account
 from queries.proving.headers import (
@@ -35,6 +31,9 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
+from queries.sources.arbitrum import ArbitrumHashes, ArbitrumRegistry
+from queries.sources.hashes import HashClaim, KnownBlocks
+from queries.sources.reader import RegistryReader
 from tests.queries.attacks.hash_sources import Games, Output, Rollup, record_output
 from tests.rigs.deployed_contracts import DeployedContract
 from tests.rigs.faulty_node import chain_with_nodes
@@ -188,13 +187,13 @@ def test_the_assertion_of_a_recorded_block_is_found(
     for root, block_hash in ((b"\1" * 32, b"\2" * 32), (send_root, header.hash)):
         rollup.create(root, block_hash)
         rollup.confirm(root, block_hash)
-    kind, chain = RegistryKind.ARBITRUM, shared_node.chain_id
-    address = rollup.registry(ARBITRUM_SEPOLIA).address
-    registry = Registry(kind, ARBITRUM_SEPOLIA, chain, address, outbox=rollup.address)
+    chain, address = shared_node.chain_id, rollup.registry(ARBITRUM_SEPOLIA).address
+    registry = ArbitrumRegistry(ARBITRUM_SEPOLIA, chain, address, outbox=rollup.address)
     destination = ChainClient(chain_with_nodes(shared_node.url, chain_id=chain))
     reader = RegistryReader(destination, registry)
     source: Any = OneHeader(header)
-    claims = Assertions(registry, destination, source, header, header.number, reader.is_known)
+    known_blocks = KnownBlocks(registry, reader)
+    claims = ArbitrumHashes(registry, destination, source, header, header.number, known_blocks)
     assert claims.covering_claim == HashClaim(header)
 
 

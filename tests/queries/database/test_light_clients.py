@@ -7,7 +7,7 @@ import pytest
 from explorer.demo.beacon_stand_in import members
 from queries.chain.answers import CheckedFinality
 from queries.chain.light_client import LightClientState
-from queries.config.routes import Chain, NodeAddress
+from queries.config.chains import Chain, NodeAddress
 from queries.database.light_clients import (
     checked_finality,
     light_client_row,

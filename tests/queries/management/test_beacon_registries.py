@@ -15,11 +15,12 @@ from accounts.wording import DAY
 from explorer.demo.beacon_server import Content
 from explorer.demo.beacon_stand_in import BeaconStandIn
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.registry_checks import has_built_code
-from queries.config.registries import RegistryKind, has_derived_address
-from queries.config.routes import read_routes
 from queries.config.routes_file import RoutesFileError
 from queries.proving.beacon_chains import BEACON_CHAINS
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.deployment import has_built_code
+from queries.sources.registry import has_derived_address
+from queries.sources.routes import read_routes
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
 from tests.rigs.anvil import Chain
 from tests.rigs.beacon_node import SLOT_SECONDS, BeaconNode, Fault, KnownChainRig
@@ -85,11 +86,12 @@ def test_a_beacon_registry_is_deployed_with_the_known_forks(
         setup.add(f"[[registries]]{printed.partition('[[registries]]')[2]}")
         (registry,) = read_routes(setup.file).registries.values()
         forks = BEACON_CHAINS[ETHEREUM].forks
+        assert isinstance(registry, BeaconRegistry)
         assert registry.fork_versions == tuple(fork.version for fork in forks)
         assert f"0x{registry.checkpoint.hex()}" == root
         assert has_derived_address(registry)
         code = node.rpc.ask("eth_getCode", registry.address, "latest")
-        assert has_built_code(RegistryKind.BEACON, bytes.fromhex(code[2:]))
+        assert has_built_code(BeaconRegistry, bytes.fromhex(code[2:]))
         assert "already, and nothing was sent" in setup.run("deploy_registry")
         cost = setup.run("cost", "--gas-price-gwei", "1")
         assert "The registry and its events verifier are deployed." in cost

@@ -13,21 +13,20 @@ from eth_abi.abi import encode
 from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.registry import HASH_HISTORY, accumulated_slot
-from queries.config.registries import (
+from queries.contracts.abi import call_data, load_artifact
+from queries.contracts.create2 import (
     FACTORY,
     SALT,
-    Registry,
-    RegistryKind,
     courier_address,
     courier_init_code,
-    deployment_calldata,
-    derived_address,
     verifier_address,
     verifier_init_code,
 )
-from queries.config.routes import read_routes
-from queries.contracts.abi import call_data, load_artifact
+from queries.sources import KINDS
+from queries.sources.native import NativeRegistry
+from queries.sources.reader import HASH_HISTORY, accumulated_slot
+from queries.sources.registry import RegistryKind, deployment_calldata, derived_address
+from queries.sources.routes import read_routes
 from tests.commands import Manage
 from tests.queries.attacks.hash_sources import SIGNERS
 from tests.queries.attacks.registry_attacks import L1_BLOCK, put_predeploy, set_l1_block
@@ -46,7 +45,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
 SOURCE = 900
 LENGTH = 10_000
-NATIVE = derived_address(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
+NATIVE = derived_address(NativeRegistry(CHAIN_ID, CHAIN_ID))
 Response = dict[str, Any]
 
 
@@ -99,7 +98,7 @@ def two_chains(setup: LocalSetup, node: LocalNode, source: LocalNode) -> LocalSe
 def deploy_by_factory(
     node: LocalNode, kind: RegistryKind, source: int, *, is_alone: bool = False, **arguments: Any
 ) -> str:
-    registry = Registry(kind, source, CHAIN_ID, **arguments)
+    registry = KINDS[kind](source, CHAIN_ID, **arguments)
     address = derived_address(registry)
     if node.rpc.ask("eth_getCode", address, "latest") == "0x":
         node.send(FACTORY, deployment_calldata(registry))

@@ -9,15 +9,9 @@ from django.conf import LazySettings
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.client import GAS_PRICE_ORACLE
-from queries.config.registries import (
-    FACTORY,
-    SALT,
-    Registry,
-    RegistryKind,
-    deployment_calldata,
-    derived_address,
-    verifier_init_code,
-)
+from queries.contracts.create2 import FACTORY, SALT, verifier_init_code
+from queries.sources.native import NativeRegistry
+from queries.sources.registry import deployment_calldata, derived_address
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
 from tests.rigs.deployed_contracts import reverted_at_end
 
@@ -66,7 +60,7 @@ def test_cost_includes_contracts_that_are_not_deployed_yet(
     setup: LocalSetup, node: LocalNode
 ) -> None:
     setup.add_registry("native", CHAIN_ID, CHAIN_ID)
-    native = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID)
+    native = NativeRegistry(CHAIN_ID, CHAIN_ID)
     deployments = deployment_calldata(native), SALT + verifier_init_code(derived_address(native))
     costs = {}
     with reverted_at_end(node):

@@ -11,22 +11,30 @@ from django.conf import LazySettings
 from eth_abi.abi import decode
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.registry_checks import has_built_code
-from queries.config.registries import (
+from queries.contracts.abi import call_data, load_artifact
+from queries.contracts.create2 import (
     FACTORY,
     SALT,
-    Registry,
-    RegistryKind,
     courier_address,
     courier_init_code,
+    verifier_address,
+)
+from queries.proving.registry_calls import HORIZON
+from queries.sources import KINDS
+from queries.sources.arbitrum import ArbitrumRegistry
+from queries.sources.attested import AttestedRegistry
+from queries.sources.deployment import has_built_code
+from queries.sources.native import NativeRegistry
+from queries.sources.optimism import OptimismRegistry
+from queries.sources.output import OutputRegistry
+from queries.sources.registry import (
+    Registry,
+    RegistryKind,
     deployment_calldata,
     derived_address,
     lookup_address,
-    verifier_address,
 )
-from queries.config.routes import read_routes
-from queries.contracts.abi import call_data, load_artifact
-from queries.proving.registry_calls import HORIZON
+from queries.sources.routes import read_routes
 from tests.queries.attacks.hash_sources import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, LocalSetup
@@ -73,7 +81,7 @@ def add_deployed(setup: LocalSetup, printed: str) -> str:
     return registry.address
 
 
-def has_genuine_code(node: LocalNode, kind: RegistryKind, address: str) -> bool:
+def has_genuine_code(node: LocalNode, kind: type[Registry], address: str) -> bool:
     return has_built_code(kind, bytes.fromhex(node.rpc.ask("eth_getCode", address, "latest")[2:]))
 
 
@@ -85,7 +93,7 @@ def test_an_optimism_registry_needs_the_predeploy(setup: LocalSetup, node: Local
     )
     put_predeploy(node)
     address = add_deployed(setup, setup.run("deploy_registry", *OPTIMISM))
-    assert has_genuine_code(node, RegistryKind.OPTIMISM, address)
+    assert has_genuine_code(node, OptimismRegistry, address)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +137,7 @@ def test_an_output_registry_needs_the_rollups_portal(setup: LocalSetup, node: Lo
     )
     node.rpc.ask("anvil_setStorageAt", GAMES, "0x0", f"0x{SOURCE:064x}")
     address = add_deployed(setup, setup.run("deploy_registry", *OUTPUT))
-    assert has_genuine_code(node, RegistryKind.OUTPUT, address)
+    assert has_genuine_code(node, OutputRegistry, address)
     assert node.call(address, call_data("sourceChainId()")) == SOURCE.to_bytes(32, "big")
     portal = node.call(address, call_data("portal()"))
     assert portal[12:] == bytes.fromhex(GAMES[2:])
@@ -156,14 +164,14 @@ def test_a_deployed_registry_costs_nothing_and_needs_no_key(
 
 def test_every_constructor_argument_changes_the_address() -> None:
     signers = tuple(signer.address for signer in SIGNERS[:3])
-    attested = Registry(RegistryKind.ATTESTED, SOURCE, CHAIN_ID, signers=signers, threshold=2)
-    output = Registry(RegistryKind.OUTPUT, SOURCE, CHAIN_ID, portal=signers[0])
+    attested = AttestedRegistry(SOURCE, CHAIN_ID, signers=signers, threshold=2)
+    output = OutputRegistry(SOURCE, CHAIN_ID, portal=signers[0])
     registries = [
         attested, replace(attested, source=SOURCE + 1), replace(attested, threshold=3),
         replace(attested, signers=signers[:2]), replace(attested, valid_until=HORIZON - 1),
         replace(attested, horizon=HORIZON - 1), output, replace(output, source=SOURCE + 1),
         replace(output, portal=signers[1]),
-        replace(output, kind=RegistryKind.ARBITRUM, outbox=signers[0]),
+        ArbitrumRegistry(SOURCE, CHAIN_ID, outbox=signers[0]),
     ]  # fmt: skip
     assert len(set(map(derived_address, registries))) == len(registries)
     assert derived_address(replace(attested, signers=signers[::-1])) == derived_address(attested)
@@ -211,7 +219,7 @@ def test_a_missing_courier_is_deployed_once(
 
 def test_a_missing_events_verifier_is_deployed(setup: LocalSetup, node: LocalNode) -> None:
     """Its registry was deployed before, by anyone."""
-    registry = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID)
+    registry = NativeRegistry(CHAIN_ID, CHAIN_ID)
     node.send(FACTORY, deployment_calldata(registry))
     node.send(FACTORY, SALT + courier_init_code())
     setup.add_registry("native", CHAIN_ID, CHAIN_ID)
@@ -251,12 +259,12 @@ def test_all_registries_of_the_routes_file_are_deployed(setup: LocalSetup, node:
     progress, ending = setup.run_apart("deploy_registry")
     assert ending == "FAILED: Not deployed: 1 of 2."
     assert "Deployed in block" in progress
-    native, optimism = (Registry(RegistryKind(kind), 1, 1) for kind in ("native", "optimism"))
+    native, optimism = (KINDS[RegistryKind(kind)](1, 1) for kind in ("native", "optimism"))
     subject = "The optimism registry of Elsewhere's facts on Local"
     assert f"{subject}: ROUTES_FILE has the address {GAMES}, but " in progress
     assert f"this version's registry would be at {derived_address(optimism)}." in progress
     assert "remove `address` to deploy another registry, or restore the key." in progress
-    assert has_genuine_code(node, RegistryKind.NATIVE, derived_address(native))
+    assert has_genuine_code(node, NativeRegistry, derived_address(native))
 
 
 def test_the_cost_is_shown_before_anything_is_sent(setup: LocalSetup) -> None:
@@ -281,7 +289,7 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
         setup = LocalSetup(settings, tmp_path)
         setup.add_chain(CHAIN_ID, "Local", [url], "gas_cap = 30000000", "finality = 0")
         address = add_deployed(setup, setup.run("deploy_registry", *NATIVE))
-        assert has_genuine_code(node, RegistryKind.NATIVE, address)
+        assert has_genuine_code(node, NativeRegistry, address)
         blocks = (node.rpc.ask("eth_getBlockByNumber", hex(n), True) for n in range(3, 6))
         limits = [int(sent["gas"], 16) for block in blocks for sent in block["transactions"]]
         assert max(limits) > 2**24
@@ -365,7 +373,7 @@ def test_a_router_has_all_registries_of_its_destination(setup: LocalSetup, node:
     command = ("deploy_router", "--destination", str(CHAIN_ID))
     assert f"FAILED: ROUTES_FILE has no registry on chain {CHAIN_ID}." in setup.run(*command)
     setup.add(setup.run_apart("deploy_registry", *ATTESTED, *SIGNER_OPTIONS)[1])
-    native = derived_address(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
+    native = derived_address(NativeRegistry(CHAIN_ID, CHAIN_ID))
     setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
     assert f"FAILED: The registry of chain {CHAIN_ID} is not deployed." in setup.run(*command)
     setup.run("deploy_registry")

@@ -10,9 +10,10 @@ from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.config.registries import FACTORY, Registry, constructor_arguments, deployment_calldata
+from queries.contracts.create2 import FACTORY
 from queries.proving.bundles import BlockProof, ClaimedRegistry
 from queries.proving.headers import HeaderField, header_from_json
+from queries.sources.registry import Registry, constructor_arguments, deployment_calldata
 from tests.queries.management.local_setup import KEY
 from tests.queries.proving.bundle_parts import SENT, file_of
 from tests.rigs.forged_beacon import (

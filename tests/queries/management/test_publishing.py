@@ -15,9 +15,8 @@ from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.attestations.records import attest_call, store_attestation
-from queries.chain.registry import accumulated_slot
-from queries.config.registries import constructor_arguments, verifier_address
 from queries.contracts.abi import load_artifact
+from queries.contracts.create2 import verifier_address
 from queries.proving.attestations import BlockAttestation
 from queries.proving.block_items import bloom_excludes
 from queries.proving.bundles import BlockProof, ClaimedRegistry
@@ -25,6 +24,8 @@ from queries.proving.event_witness import encode_event_groups, read_event_witnes
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
+from queries.sources.reader import accumulated_slot
+from queries.sources.registry import constructor_arguments
 from tests.queries.attacks.registry_attacks import put_predeploy
 from tests.queries.events.groups import BloomGroup, build_group_witness
 from tests.queries.prover.bundles import proof_file

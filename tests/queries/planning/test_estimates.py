@@ -16,12 +16,12 @@ from accounts.keys.text import parse_key_id
 from accounts.models import Account, ApiKey
 from accounts.wallets import Wallet
 from explorer.demo.local_node import LocalNode
-from queries.config.registries import VALID_UNTIL, Registry, RegistryKind
-from queries.config.routes import NodeAddress
+from queries.config.chains import NodeAddress
 from queries.contracts.abi import load_artifact
 from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
 from queries.planning import on_request
 from queries.proving.registry_calls import HORIZON
+from queries.sources.attested import VALID_UNTIL, AttestedRegistry
 from tests.accounts.concurrency import all_at_once
 from tests.queries.api.json_schema import Schemas
 from tests.queries.prover.service import CHAIN_ID, Service, running_service
@@ -110,7 +110,7 @@ def test_a_block_that_the_destination_does_not_know_waits(service: Service) -> N
     arguments = encode(["uint256", "uint256", "address[]", "uint256", "uint256"], words)
     code = load_artifact("AttestedRegistry").bytecode
     address = to_checksum_address(service.node.deploy(code, arguments))
-    attested = Registry(RegistryKind.ATTESTED, CHAIN_ID, CHAIN_ID, address)
+    attested = AttestedRegistry(CHAIN_ID, CHAIN_ID, address, signers=(HOLDER,), threshold=1)
     service.routes.registries[CHAIN_ID, CHAIN_ID] = attested  # type: ignore[index]
     block = _estimate_block(service, f"block:{service.head()}")
     assert (block["readiness"], block["price"], block["code"]) == ("NOT_KNOWN", None, None)

@@ -14,17 +14,10 @@ from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import LocalNode
 from queries.chain.signer import Signer
+from queries.config.chains import Chain, NodeAddress
 from queries.config.limits import Limits
-from queries.config.registries import (
-    FACTORY,
-    SALT,
-    Registry,
-    RegistryKind,
-    courier_address,
-    courier_init_code,
-)
-from queries.config.routes import Chain, NodeAddress, Routes
 from queries.contracts.abi import call_data
+from queries.contracts.create2 import FACTORY, SALT, courier_address, courier_init_code
 from queries.database.clock import shared_now
 from queries.database.handler import Handler
 from queries.deliveries.send import DeliveryHandler
@@ -47,6 +40,9 @@ from queries.prover.chains import ChainHandler
 from queries.prover.jobs import JobHandler
 from queries.prover.upkeep import UpkeepHandler
 from queries.proving.beacon import SLOTS_PER_PERIOD
+from queries.sources.beacon import BeaconRegistry
+from queries.sources.registry import Registry
+from queries.sources.routes import Routes
 from queries.statuses import DeliveryState
 from queries.transactions.context import ProverContext
 from queries.webhooks.posts import PostHandler
@@ -323,8 +319,7 @@ class UpkeepCase(HandlerCase):
             by_factory=True,
         )  # fmt: skip
         facts = rig.facts
-        registry = Registry(
-            RegistryKind.BEACON,
+        registry = BeaconRegistry(
             l1.id,
             other.id,
             address,

@@ -20,15 +20,18 @@ from explorer import endpoints as api
 from explorer import urls, wiring
 from explorer.demo.local_node import LocalNode
 from queries.chain.signer import Signer
+from queries.config.chains import Chain, NodeAddress
 from queries.config.limits import Limits
-from queries.config.registries import FACTORY, SALT, Registry, RegistryKind, verifier_init_code
-from queries.config.routes import Chain, NodeAddress, Routes
 from queries.contracts.abi import load_artifact
+from queries.contracts.create2 import FACTORY, SALT, verifier_init_code
 from queries.database.clock import shared_now
 from queries.engines import POST, PROVE, WATCH
 from queries.models import Batch, BlockJob, ChainRecord, WebhookPost
 from queries.prover.handlers import HANDLERS, seconds_until_due, work_once
 from queries.schema.batch_checks import BatchLimits
+from queries.sources.native import NativeRegistry
+from queries.sources.registry import Registry
+from queries.sources.routes import Routes
 from queries.transactions.context import ProverContext
 from tests.rigs.deployed_contracts import CHAIN_ID, ETHER, HOLDER, HORIZON_WORD, SIGNER_KEY
 from tests.rigs.registry_reads import RegistryReads
@@ -231,7 +234,7 @@ def running_service(
     node.send(FACTORY, SALT + verifier_init_code(address))
     settings = {"finality": 0, "free": True, **chain}
     here = Chain(CHAIN_ID, "Local", (NodeAddress(node.url),), **settings)
-    registry = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID, address)
+    registry = NativeRegistry(CHAIN_ID, CHAIN_ID, address)
     routes = Routes(
         {**other_routes.chains, CHAIN_ID: here},
         {**other_routes.registries, (CHAIN_ID, CHAIN_ID): registry},

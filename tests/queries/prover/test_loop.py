@@ -9,10 +9,10 @@ import pytest
 from django.db import OperationalError
 
 from queries.chain.signer import Signer
-from queries.config.routes import Routes
 from queries.engines import POST, PROVE
 from queries.engines.alarm import Alarm
 from queries.prover import loop
+from queries.sources.routes import Routes
 from queries.transactions.context import ProverContext
 from tests.rigs.deployed_contracts import SIGNER_KEY
 

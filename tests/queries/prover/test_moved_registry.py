@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from eth_utils.address import to_checksum_address
 
-from queries.config.routes import Routes
 from queries.contracts.abi import load_artifact
 from queries.models import Fact, SentTransaction
+from queries.sources.routes import Routes
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, serving
 from tests.rigs.deployed_contracts import HORIZON_WORD
 

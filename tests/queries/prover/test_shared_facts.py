@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from explorer.demo.local_node import LocalNode
 from queries.chain.signer import decode_transaction
-from queries.config.registries import verifier_address
+from queries.contracts.create2 import verifier_address
 from queries.database.clock import shared_now
 from queries.models import (
     Batch,

@@ -13,10 +13,10 @@ from eth_account import Account as Key
 from explorer.demo.local_node import LocalNode, local_node
 from explorer.http import probes
 from queries.chain.signer import Signer
-from queries.config.routes import Routes
 from queries.database.chain_records import measure_again
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
+from queries.sources.routes import Routes
 from queries.transactions.context import ProverContext
 from tests.explorer.monitoring.exposition import Samples, metric_samples
 from tests.explorer.page_text import visible_text

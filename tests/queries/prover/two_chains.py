@@ -10,13 +10,16 @@ from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.attestations.body import SignedAttestation
-from queries.chain.registry import L1_BLOCK
 from queries.chain.signer import Signer
-from queries.config.registries import VALID_UNTIL, Registry, RegistryKind
-from queries.config.routes import Chain, NodeAddress, Routes
+from queries.config.chains import Chain, NodeAddress
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.attestations import BlockAttestation
 from queries.proving.registry_calls import HORIZON
+from queries.sources.attested import VALID_UNTIL, AttestedRegistry
+from queries.sources.optimism import OptimismRegistry
+from queries.sources.reader import L1_BLOCK
+from queries.sources.registry import Registry
+from queries.sources.routes import Routes
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY, Service, serving
 from tests.rigs.deployed_contracts import HORIZON_WORD
 from tests.rigs.registry_reads import RegistryReads
@@ -68,7 +71,7 @@ class TwoChains:
         code = load_artifact("L1BlockStandIn").deployed_bytecode
         self.destination.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{code.hex()}")
         address = self.deploy("OptimismRegistry")
-        registry = Registry(RegistryKind.OPTIMISM, SOURCE, CHAIN_ID, address)
+        registry = OptimismRegistry(SOURCE, CHAIN_ID, address)
         with serving(self.destination, self.routes(registry)) as running:
             yield running
 
@@ -76,8 +79,7 @@ class TwoChains:
         addresses = [signer.address for signer in SIGNERS]
         words = [HORIZON, SOURCE, addresses, 2, VALID_UNTIL]
         arguments = encode(["uint256", "uint256", "address[]", "uint256", "uint256"], words)
-        return Registry(
-            RegistryKind.ATTESTED,
+        return AttestedRegistry(
             SOURCE,
             CHAIN_ID,
             self.deploy("AttestedRegistry", arguments),

@@ -3,10 +3,11 @@
 import copy
 from collections.abc import Mapping
 
-from queries.config.registries import Registry, RegistryKind
-from queries.config.routes import Chain, Routes
+from queries.config.chains import Chain
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.checked_batch import CheckedBatch
+from queries.sources.native import NativeRegistry
+from queries.sources.routes import Routes
 
 SEPOLIA = 11155111
 OTHER = 10
@@ -28,7 +29,7 @@ ROUTES = Routes(
         LONELY: Chain(LONELY, "Lonely", ()),
     },
     {
-        (source, to): Registry(RegistryKind.NATIVE, source, to)
+        (source, to): NativeRegistry(source, to)
         for source, to in ((SEPOLIA, SEPOLIA), (SEPOLIA, OTHER), (OTHER, SEPOLIA))
     },
 )

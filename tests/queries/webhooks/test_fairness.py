@@ -13,13 +13,13 @@ from ulid import ULID
 from accounts.models import Account
 from accounts.wallets import Wallet
 from queries.chain.signer import Signer
-from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.engines import POST
 from queries.engines.alarm import Alarm
 from queries.models import Batch, WebhookPost
 from queries.prover import loop
 from queries.prover.handlers import THREADS
+from queries.sources.routes import Routes
 from queries.statuses import BatchStatus
 from queries.transactions.context import ProverContext
 from queries.webhooks.posts import PostHandler, claim_post, make_attempt

@@ -1,8 +1,8 @@
-"""Read the file at ROUTES_FILE: chains, their nodes, and registries by route."""
+"""Chains and their nodes, as the file at ROUTES_FILE describes them."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -12,34 +12,22 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt
 
 from accounts.secret_files import read_secret_file
-from accounts.wallets import MAX_CHAIN_ID
 from queries.config.beacon_chains import read_beacon_chain
-from queries.config.limits import Limits, read_limits
-from queries.config.registries import (
-    CONSTRUCTORS,
-    Registry,
-    RegistryKind,
-    derived_address,
-    with_beacon_chain,
-)
+from queries.config.limits import Limits
 from queries.config.routes_file import (
     ContractAddress,
     Name,
     Root,
     bounded,
-    check_keys,
     matching,
-    parse_toml,
     raise_routes_error,
     read_table,
     redact_key,
 )
-from queries.proving.beacon import SLOTS_PER_PERIOD, BeaconChain
+from queries.proving.beacon import BeaconChain
 from queries.proving.beacon_chains import BEACON_CHAINS
 from queries.proving.packing import OSAKA, GasRules
 
-MAX_FORKS = 4  # that a beacon registry knows
-MIN_PERIODS = 4  # of `max_age`: an update may be a period old when the next one is due
 MAX_BLOCKS = 100_000  # of finality or confirmations
 GWEI, COIN = 10**9, 10**18
 MAX_AMOUNT = 10**6  # of gwei, and of coins
@@ -182,39 +170,7 @@ class Chain:
         return GasRules(self.gas_cap, self.new_slot_gas, self.floor_byte_gas)
 
 
-@dataclass(frozen=True, slots=True)
-class Routes:
-    """The installation's chains by id, and its registries by (source, destination)."""
-
-    chains: Mapping[int, Chain]
-    registries: Mapping[tuple[int, int], Registry] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
-
-    def between(self, source: int, destination: int) -> list[int]:
-        """The chains through which two routes lead from one chain to another."""
-        middles = (chain for origin, chain in self.registries if origin == source)
-        return [chain for chain in middles if (chain, destination) in self.registries]
-
-
-def read_routes(path: Path | None) -> Routes:
-    """Read the file; without a file there are no chains."""
-    if path is None:
-        return Routes({})
-    content = check_keys("the file", parse_toml(path), {"chains", "limits", "registries"})
-    limits = read_limits(content.get("limits", {}))
-    tables = content.get("chains", {})
-    chains = {}
-    for key, table in check_keys("chains", tables, tables).items():
-        if not re.fullmatch("[1-9][0-9]{0,18}", key) or int(key) > MAX_CHAIN_ID:
-            hint = f"use an id from 1 to {MAX_CHAIN_ID}, such as [chains.1]"
-            raise_routes_error("chains", f"{redact_key(key)} is not a chain id; {hint}")
-        chain = _read_chain(int(key), table, path.parent, limits)
-        chains[chain.id] = chain
-    _check_unique_names(chains)
-    return Routes(chains, _read_registries(content.get("registries", []), chains), limits)
-
-
-def _read_chain(chain_id: int, table: object, folder: Path, limits: Limits) -> Chain:
+def read_chain(chain_id: int, table: object, folder: Path, limits: Limits) -> Chain:
     location = f"chains.{chain_id}"
     if isinstance(table, dict) and "beacon_chain" in table:
         beacon_chain = read_beacon_chain(f"{location}.beacon_chain", table["beacon_chain"])
@@ -241,7 +197,7 @@ def _read_chain(chain_id: int, table: object, folder: Path, limits: Limits) -> C
     return chain
 
 
-def _check_unique_names(chains: Mapping[int, Chain]) -> None:
+def check_unique_names(chains: Mapping[int, Chain]) -> None:
     names = [chain.name.casefold() for chain in chains.values()]
     aliases = [alias for chain in chains.values() for alias in chain.aliases]
     for chain in chains.values():
@@ -252,82 +208,3 @@ def _check_unique_names(chains: Mapping[int, Chain]) -> None:
                 raise_routes_error(
                     f"chains.{chain.id}.aliases", f"{redact_key(alias)} is used twice"
                 )
-
-
-def _read_registries(
-    tables: object, chains: Mapping[int, Chain]
-) -> dict[tuple[int, int], Registry]:
-    if not isinstance(tables, list):
-        raise_routes_error("registries", "each registry is a table that begins with [[registries]]")
-    registries: dict[tuple[int, int], Registry] = {}
-    for number, table in enumerate(tables, 1):
-        location = f"registries, entry {number}"
-        registry = read_registry(location, table, chains)
-        for other in registries.values():
-            if (other.source, other.destination) == (registry.source, registry.destination):
-                raise_routes_error(location, "another registry has the same source and destination")
-            if (other.destination, other.address) == (registry.destination, registry.address):
-                raise_routes_error(
-                    f"{location}.address", "another registry has the same one on this chain"
-                )
-        registries[registry.source, registry.destination] = registry
-    return registries
-
-
-def read_registry(location: str, table: object, chains: Mapping[int, Chain]) -> Registry:
-    """Read a table of the file's `[[registries]]`."""
-    registry = read_table(Registry, location, table)
-    arguments = {name for name, *_ in CONSTRUCTORS[registry.kind]}
-    if registry.kind is RegistryKind.BEACON:
-        arguments = {"horizon", "checkpoint", "max_age", "forks"}
-    keys = {"kind", "source", "destination", "address", "lookup_urls", *arguments}
-    table = check_keys(location, table, keys)
-    for end in ("source", "destination"):
-        if getattr(registry, end) not in chains:
-            ids = ", ".join(map(str, chains)) or "none"
-            raise_routes_error(
-                f"{location}.{end}", f"it must be the id of a chain in the file ({ids})"
-            )
-    if (registry.kind is RegistryKind.NATIVE) != (registry.source == registry.destination):
-        raise_routes_error(location, "source and destination are equal for native registries only")
-    for key in ("signers", "threshold", "portal", "outbox", "checkpoint"):
-        if key in arguments - table.keys():
-            raise_routes_error(
-                f"{location}.{key}", f"it must be set, because the kind is {registry.kind}"
-            )
-    if registry.kind is RegistryKind.ATTESTED:
-        _check_signers(location, registry)
-    if registry.kind is RegistryKind.BEACON:
-        registry = _add_beacon_chain(location, registry, chains[registry.source])
-    return registry if registry.address else replace(registry, address=derived_address(registry))
-
-
-def _check_signers(location: str, registry: Registry) -> None:
-    count = len(registry.signers)
-    if len(set(registry.signers)) < count:
-        raise_routes_error(f"{location}.signers", "an address is listed twice")
-    if not 1 <= registry.threshold <= count:
-        raise_routes_error(f"{location}.threshold", f"it must be a whole number from 1 to {count}")
-
-
-def _add_beacon_chain(location: str, registry: Registry, source: Chain) -> Registry:
-    if source.beacon_chain is None:
-        table = f"[chains.{source.id}.beacon_chain]"
-        sentence = f"this version does not know the beacon chain of {source.name}; add {table}"
-        raise_routes_error(f"{location}.source", sentence)
-    if not source.beacon:
-        sentence = f"set `beacon` of {source.name}: the nodes that have its sync committees"
-        raise_routes_error(f"{location}.source", sentence)
-    known = [fork.version for fork in source.beacon_chain.forks]
-    if unknown := [version for version in registry.fork_versions if version not in known]:
-        sentence = f"the beacon chain of {source.name} has no fork 0x{unknown[0].hex()}"
-        raise_routes_error(f"{location}.forks", sentence)
-    registry = with_beacon_chain(registry, source.beacon_chain)
-    least = MIN_PERIODS * SLOTS_PER_PERIOD * registry.seconds_per_slot
-    if registry.max_age < least:
-        sentence = f"it must be at least {least}, which are {MIN_PERIODS} periods of a committee"
-        raise_routes_error(f"{location}.max_age", sentence)
-    if len(registry.fork_table) > MAX_FORKS:
-        sentence = f"a registry knows at most {MAX_FORKS} forks: name the newest ones"
-        raise_routes_error(f"{location}.forks", sentence)
-    return registry

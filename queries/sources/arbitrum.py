@@ -1,18 +1,32 @@
-"""Find the confirmed assertion of an Arbitrum chain that covers a block, or when to expect one."""
+"""An Arbitrum chain on its L1, by the outbox that has the blocks of confirmed assertions."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
 from eth_utils.address import to_checksum_address
 
 from accounts.wording import format_timestamp
 from queries.chain.answers import ChainHead
+from queries.chain.client import ChainClient
 from queries.chain.errors import BlockUnknownError, StateNotAvailableError
-from queries.chain.hash_claims import HashClaim, HashClaims
-from queries.proving.headers import Header
+from queries.config.networks import Network
+from queries.config.routes_file import ContractAddress
+from queries.contracts.abi import call_data
+from queries.proving.headers import ARBOS_WITH_HISTORY, Header, HeaderField, arbos_version
 from queries.proving.keccak import HASH_BYTES, keccak256
+from queries.proving.registry_calls import ARBITRUM_HISTORY_RING
+from queries.sources.hashes import HashClaim
+from queries.sources.registry import (
+    HORIZON_ARGUMENT,
+    SOURCE_ARGUMENT,
+    Argument,
+    RegistryKind,
+    SetupError,
+)
+from queries.sources.rollups import RollupHashes, RollupReader, RollupRegistry, check_named_chain
 from queries.wait_reasons import Reason, WaitCode
 
 _STATE = "((bytes32[2],uint64[2]),uint8,bytes32)"
@@ -34,24 +48,104 @@ class ConfirmedBlock:
     asserted_in: int  # the destination's block
 
 
-class Assertions(HashClaims):
-    """The assertions that cover a block, for an Arbitrum registry."""
+@dataclass(frozen=True, kw_only=True)
+class ArbitrumRegistry(RollupRegistry):
+    kind = RegistryKind.ARBITRUM
+    arguments = (HORIZON_ARGUMENT, SOURCE_ARGUMENT, Argument("outbox", "address", "outbox()"))
+    history_ring = ARBITRUM_HISTORY_RING
+    details = "registries/arbitrum.html"
+    block_work = ("outbox", "hop")  # nothing is recorded; the registry asks the outbox
+    claim = "An assertion"
+    trusted = "its assertions, its security council, and who may upgrade them"
+    trust = "trusts its assertions"
+
+    outbox: ContractAddress  # of the source, which has the hashes of confirmed blocks
+
+    @classmethod
+    def connects(cls, source: Network, destination: Network) -> bool:
+        return source.l1 == destination.chain and bool(source.outbox)
+
+    @classmethod
+    def for_networks(cls, source: Network, destination: Network, **options: Any) -> Self:
+        del options
+        return cls(source.chain, destination.chain, outbox=source.outbox)
+
+    def own_lines(self, *, with_defaults: bool) -> Iterator[str]:
+        del with_defaults
+        yield f'outbox = "{self.outbox}"'
+
+    def check_setup(self, source: ChainClient, destination: ChainClient) -> str:
+        del source
+        newest = self.newest_claim(destination)
+        return f"asks the outbox {self.outbox} for confirmed blocks; {newest}"
+
+    def newest_claim(self, destination: ChainClient) -> str:
+        problem = f"{self.outbox} on {{chain}} is not the outbox of a chain"
+        reader = RollupReader(destination, problem)
+        rollup = reader.address(self.outbox, "rollup()")
+        check_named_chain(self, reader.number(rollup, "chainId()"), "outbox", self.outbox)
+        if (outbox := reader.address(rollup, "outbox()")) != self.outbox:
+            raise SetupError(
+                f"The rollup uses another outbox now, {outbox}. Deploy a new registry."
+            )
+        assertion = reader.number(rollup, "latestConfirmed()")
+        reader.number(rollup, "getAssertion(bytes32)", assertion.to_bytes(32))  # none before BoLD
+        reader.number(rollup, "confirmPeriodBlocks()")
+        if not assertion:
+            return "no assertion is confirmed yet"
+        return f"the newest confirmed assertion is 0x{assertion:064x}"
+
+    def has_history(self, header: Header) -> bool:
+        return arbos_version(header) >= ARBOS_WITH_HISTORY or super().has_history(header)
+
+    def trust_sentence(self, source: str, destination: str) -> str:
+        del destination
+        return (
+            f"What withdrawals from {source} rest on: its confirmed assertions, its security "
+            "council, and those who may upgrade its contracts."
+        )
+
+    def reach_sentence(self, source: str) -> str:
+        del source
+        return (
+            f"The contract knows the blocks of confirmed assertions: one an hour, "
+            f"{self.claims_after} later."
+        )
+
+    @property
+    def assumption(self) -> str:
+        return f"that it asks the outbox {self.outbox} for confirmed blocks"
+
+    def hash_origin(self, age: int) -> tuple[str, str]:
+        del age
+        sentence = (
+            "The rollup's outbox holds it, because an assertion about the block is confirmed."
+        )
+        return "known by the outbox", sentence
+
+
+class ArbitrumHashes(RollupHashes[ArbitrumRegistry]):
+    """The assertions that cover a block."""
+
+    def is_known(self, header: Header) -> bool:
+        call = call_data("roots(bytes32)", header.word(HeaderField.EXTRA_DATA))
+        return self.call(self.registry.outbox, [call]) == [header.hash]
 
     @cached_property
     def _rollup(self) -> str:
-        (address,) = self._ask(self.registry.outbox, "rollup()", ["address"])
+        (address,) = self.ask(self.registry.outbox, "rollup()", ["address"])
         return to_checksum_address(address)
 
     @cached_property
     def _newest(self) -> ConfirmedBlock | None:
         """None if no assertion has been confirmed, or if no node of the source has its block."""
-        (assertion,) = self._ask(self._rollup, "latestConfirmed()", ["bytes32"])
+        (assertion,) = self.ask(self._rollup, "latestConfirmed()", ["bytes32"])
         types = ["uint64", "uint64", "uint64", "bool", "uint8", "bytes32"]
-        created_at = self._ask(self._rollup, "getAssertion(bytes32)", types, assertion)[2]
+        created_at = self.ask(self._rollup, "getAssertion(bytes32)", types, assertion)[2]
         headers = self._asserted_headers(created_at, created_at, assertion)
         return next((ConfirmedBlock(header, created_at) for header in headers), None)
 
-    def _find_claim(self) -> HashClaim | None:
+    def find_claim(self) -> HashClaim | None:
         """The first confirmed assertion that covers the block."""
         newest = self._newest
         if newest is None or newest.header.number < self.header.number:
@@ -89,7 +183,7 @@ class Assertions(HashClaims):
                 if len(words) <= _SEND_ROOT_WORD:
                     continue
                 types = ["bytes32"]
-                (confirmed_hash,) = self._ask(
+                (confirmed_hash,) = self.ask(
                     self.registry.outbox, "roots(bytes32)", types, words[_SEND_ROOT_WORD]
                 )
                 if not any(confirmed_hash):
@@ -126,7 +220,7 @@ class Assertions(HashClaims):
 
     def _confirm_seconds(self, head: ChainHead) -> int:
         """For how long an assertion can be challenged, at the recent pace of the destination."""
-        (period,) = self._ask(self._rollup, "confirmPeriodBlocks()", ["uint64"])
+        (period,) = self.ask(self._rollup, "confirmPeriodBlocks()", ["uint64"])
         blocks = min(period, head.number)
         first = self.destination.header(head.number - blocks)
         return int((head.timestamp - first.timestamp) * period // max(blocks, 1))

@@ -1,4 +1,4 @@
-"""Find the valid dispute game of an OP-stack chain that covers a block, or when to expect one.
+"""An OP-stack chain on its L1, by the dispute games that the chain's portal calls valid.
 
 A game claims an output (the hash of a block and its state), or since Upgrade 20 a super root: the
 outputs of several chains at a time. Which types of games count is decided by the chain's contracts.
@@ -8,16 +8,28 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Self
 
 from eth_utils.address import to_checksum_address
 
 from accounts.wording import HOUR, format_timestamp
+from queries.chain.client import ChainClient
 from queries.chain.errors import BlockUnknownError
-from queries.chain.hash_claims import HashClaim, HashClaims
+from queries.config.networks import Network
+from queries.config.routes_file import ContractAddress
 from queries.contracts.abi import call_data
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import HASH_BYTES, keccak256
 from queries.proving.outputs import output_in_super_root, output_root, super_root_time
+from queries.sources.hashes import HashClaim
+from queries.sources.registry import (
+    HORIZON_ARGUMENT,
+    SOURCE_ARGUMENT,
+    Argument,
+    RegistryKind,
+    SetupError,
+)
+from queries.sources.rollups import RollupHashes, RollupReader, RollupRegistry, check_named_chain
 from queries.wait_reasons import Reason, WaitCode
 
 VALID, BLACKLISTED, RETIRED = "isGameClaimValid", "isGameBlacklisted", "isGameRetired"
@@ -57,9 +69,90 @@ class Game:
         return self.block >= header.number
 
 
+@dataclass(frozen=True, kw_only=True)
+class OutputRegistry(RollupRegistry):
+    kind = RegistryKind.OUTPUT
+    arguments = (HORIZON_ARGUMENT, SOURCE_ARGUMENT, Argument("portal", "address", "portal()"))
+    details = "registries/output.html"
+    block_work = ("recordOutput", "hop")
+    claim = "A dispute game"
+    trusted = "its dispute games, its guardian, and who may upgrade them"
+    trust = "trusts its dispute games"
+
+    # The source's OptimismPortal, whose AnchorStateRegistry knows which games are valid.
+    portal: ContractAddress
+
+    @classmethod
+    def connects(cls, source: Network, destination: Network) -> bool:
+        return source.l1 == destination.chain and bool(source.portal)
+
+    @classmethod
+    def for_networks(cls, source: Network, destination: Network, **options: Any) -> Self:
+        del options
+        return cls(source.chain, destination.chain, portal=source.portal)
+
+    def own_lines(self, *, with_defaults: bool) -> Iterator[str]:
+        del with_defaults
+        yield f'portal = "{self.portal}"'
+
+    def check_setup(self, source: ChainClient, destination: ChainClient) -> str:
+        del source
+        newest = self.newest_claim(destination)
+        return f"asks the portal {self.portal} which games are valid; {newest}"
+
+    def newest_claim(self, destination: ChainClient) -> str:
+        problem = f"{self.portal} on {{chain}} is not the portal of a chain"
+        reader = RollupReader(destination, problem)
+        config = reader.address(self.portal, "systemConfig()")
+        check_named_chain(self, reader.number(config, "l2ChainId()"), "portal", self.portal)
+        anchors = reader.address(self.portal, "anchorStateRegistry()")
+        game = reader.address(anchors, "anchorGame()")
+        if not int(game, 16):
+            return "no game has been valid yet"
+        (paused,) = destination.call_contract(anchors, [call_data("paused()")])
+        if isinstance(paused, bytes) and any(paused):
+            raise SetupError(f"{anchors} is paused by its guardian. Blocks wait until it goes on.")
+        if not reader.number(anchors, f"{VALID}(address)", game):
+            reasons = [
+                f": it is {state}"
+                for name, state in ((BLACKLISTED, "blacklisted"), (RETIRED, "retired"))
+                if reader.number(anchors, f"{name}(address)", game)
+            ]
+            subject = f"The last game of {anchors}, {game}, is no longer valid"
+            raise SetupError(f"{subject}{''.join(reasons)}. Blocks wait for a newer one.")
+        return f"the newest valid game is {game}"
+
+    def trust_sentence(self, source: str, destination: str) -> str:
+        del destination
+        return (
+            f"What withdrawals from {source} rest on: its dispute games, its guardian, and those "
+            "who may upgrade its contracts."
+        )
+
+    def reach_sentence(self, source: str) -> str:
+        del source
+        return (
+            "The contract knows blocks that a dispute game covers, once it is won and its delay "
+            f"has passed: {self.claims_after} later."
+        )
+
+    @property
+    def assumption(self) -> str:
+        return f"that it asks the portal {self.portal} about valid games"
+
+    def hash_origin(self, age: int) -> tuple[str, str]:
+        del age
+        sentence = "It is part of the claim of a dispute game that the rollup accepts as valid."
+        return "known by a dispute game", sentence
+
+    def publish_hint(self, reason: Reason, block: int, source_hint: str) -> str:
+        del reason, source_hint
+        return f"The registry does not know block {block:,}. Have it recorded (recordOutput)."
+
+
 @dataclass(eq=False)
-class Games(HashClaims):
-    """The games that cover a block, for an output registry."""
+class OutputHashes(RollupHashes[OutputRegistry]):
+    """The games that cover a block."""
 
     _covering_games: list[Game] = field(default_factory=list, init=False)
     # Valid ones that do not claim the block's true output in a form that is known.
@@ -68,19 +161,19 @@ class Games(HashClaims):
     @cached_property
     def _anchors(self) -> str:
         """The AnchorStateRegistry that the portal asks now."""
-        (address,) = self._ask(self.registry.portal, "anchorStateRegistry()", ["address"])
+        (address,) = self.ask(self.registry.portal, "anchorStateRegistry()", ["address"])
         return to_checksum_address(address)
 
     @cached_property
     def _factory(self) -> str:
-        (address,) = self._ask(self._anchors, "disputeGameFactory()", ["address"])
+        (address,) = self.ask(self._anchors, "disputeGameFactory()", ["address"])
         return to_checksum_address(address)
 
     @cached_property
     def _count(self) -> int:
-        return int(self._ask(self._factory, "gameCount()", ["uint256"])[0])
+        return int(self.ask(self._factory, "gameCount()", ["uint256"])[0])
 
-    def _find_claim(self) -> HashClaim | None:
+    def find_claim(self) -> HashClaim | None:
         """The first valid game that covers the block."""
         retired_until = self._optional_number("retirementTimestamp()")
         for page in self._pages_from(max(self.header.timestamp, retired_until + 1)):
@@ -95,7 +188,7 @@ class Games(HashClaims):
     @cached_property
     def _needs_super_root(self) -> bool:
         """Whether the portal says that its games claim super roots; older ones say nothing."""
-        (answer,) = self._call(self.registry.portal, [call_data("superRootsActive()")])
+        (answer,) = self.call(self.registry.portal, [call_data("superRootsActive()")])
         return isinstance(answer, bytes) and len(answer) == HASH_BYTES and any(answer)
 
     def _read_claim(self, game: Game) -> HashClaim | None:
@@ -131,14 +224,14 @@ class Games(HashClaims):
         at its time.
         """
         if not game.super_root:
-            return self._source_header(game.block)
+            return self.source_header(game.block)
         blocks = range(self.header.number + 1, self.source_head + 1)
         count = bisect_right(
             blocks,
             super_root_time(game.super_root),
-            key=lambda number: self._source_header(number).timestamp,
+            key=lambda number: self.source_header(number).timestamp,
         )
-        return self._source_header(self.header.number + count)
+        return self.source_header(self.header.number + count)
 
     def wait_reason(self) -> Reason:
         """It is expected to be valid as long after its begin as recent games took at most, and to
@@ -176,15 +269,15 @@ class Games(HashClaims):
         """The longest time from the creation of a game until it was valid, of the last valid one
         and those before it; None if no game has been valid.
         """
-        (anchor,) = self._ask(self._anchors, "anchorGame()", ["address"])
+        (anchor,) = self.ask(self._anchors, "anchorGame()", ["address"])
         if not int(anchor, 16):
             return None
-        (created_at,) = self._ask(anchor, "createdAt()", ["uint64"])
+        (created_at,) = self.ask(anchor, "createdAt()", ["uint64"])
         last = min(self._first_index(created_at), self._count - 1)
         games = self._read_games(range(max(last - RECENT_GAMES + 1, 0), last + 1))
-        (delay,) = self._ask(self._anchors, "disputeGameFinalityDelaySeconds()", ["uint256"])
+        (delay,) = self.ask(self._anchors, "disputeGameFinalityDelaySeconds()", ["uint256"])
         durations = [
-            self._ask(game.address, "resolvedAt()", ["uint64"])[0] - game.created_at
+            self.ask(game.address, "resolvedAt()", ["uint64"])[0] - game.created_at
             for game in self._filter(VALID, games)
         ]
         return max(durations) + delay if durations else None
@@ -200,7 +293,7 @@ class Games(HashClaims):
         signature, types = _GAME_AT_INDEX
 
         def creation_time(index: int) -> int:
-            return int(self._ask(self._factory, signature, types, index)[1])
+            return int(self.ask(self._factory, signature, types, index)[1])
 
         return bisect_left(range(self._count), seconds, key=creation_time)
 
@@ -226,12 +319,12 @@ class Games(HashClaims):
 
     def _fetch_games(self, indices: Sequence[int]) -> list[Game]:
         signature, types = _GAME_AT_INDEX
-        answers = self._call(self._factory, [call_data(signature, index) for index in indices])
-        rows = [self._decode_answer(signature, types, answer) for answer in answers]
+        answers = self.call(self._factory, [call_data(signature, index) for index in indices])
+        rows = [self.decode_answer(signature, types, answer) for answer in answers]
         views = ("rootClaim()", "bytes32"), ("extraData()", "bytes")
         claims, extras = (
             [
-                self._decode_answer(view, [kind], answer)[0]
+                self.decode_answer(view, [kind], answer)[0]
                 for answer in self.destination.call_contracts(
                     [(address, call_data(view)) for *_, address in rows]
                 )
@@ -245,13 +338,13 @@ class Games(HashClaims):
 
     def _optional_number(self, signature: str) -> int:
         """What the AnchorStateRegistry answers; 0 if it has no such function."""
-        (answer,) = self._call(self._anchors, [call_data(signature)])
+        (answer,) = self.call(self._anchors, [call_data(signature)])
         return int.from_bytes(answer[:HASH_BYTES]) if isinstance(answer, bytes) else 0
 
     def _filter(self, name: str, games: Sequence[Game]) -> list[Game]:
         """The games for which this function of the AnchorStateRegistry returns true."""
         calls = [call_data(f"{name}(address)", game.address) for game in games]
-        answers = self._call(self._anchors, calls)
+        answers = self.call(self._anchors, calls)
         return [
             game
             for game, answer in zip(games, answers, strict=True)

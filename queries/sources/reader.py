@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
@@ -10,9 +11,9 @@ from eth_abi.exceptions import DecodingError
 from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError, RegistryAbsentError
-from queries.config.registries import Registry, RegistryKind, verifier_address
-from queries.config.routes import Chain
+from queries.config.chains import Chain
 from queries.contracts.abi import StateOverride, call_data
+from queries.contracts.create2 import verifier_address
 from queries.proving.accounts import AccountProof
 from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import Header, HeaderField
@@ -24,11 +25,7 @@ HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # of an OP-stack chain
 EMPTY_WORD = bytes(32)
 READS_PER_CALL = 500  # some 3 million gas; nodes allow 50 million
-# The views that return a block's hash by its number.
-HASH_VIEWS = {
-    RegistryKind.OPTIMISM: "recorded(uint256)",
-    RegistryKind.ATTESTED: "attested(uint256)",
-}
+BLOCKHASH_WINDOW = 256  # blocks that a contract can look back by BLOCKHASH
 ACCUMULATED_SLOT = 3  # the mapping's slot in FactsRegistry.sol
 
 
@@ -121,6 +118,17 @@ class RegistryBlock:
         return not self.has_conflict and all(self.words[fact] is not None for fact in facts)
 
 
+class DeployedRegistry(Protocol):
+    """What a reader needs to know of a registry."""
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def hash_view(self) -> str:
+        """The view that returns a block's hash by its number; empty if there is none."""
+
+
 class RegistryReader:
     """Reads from a registry, for one thread.
 
@@ -128,7 +136,7 @@ class RegistryReader:
     >>> reader.read_block(header, [BlockFact.parse("GAS_USED")]).is_complete
     """
 
-    def __init__(self, client: ChainClient, registry: Registry) -> None:
+    def __init__(self, client: ChainClient, registry: DeployedRegistry) -> None:
         self._client, self._registry = client, registry
         self.verifier = verifier_address(registry.address)
         self.chain = client.chain  # the destination
@@ -168,12 +176,9 @@ class RegistryReader:
         """The leaf of each source block; 32 zeros if it is not accumulated."""
         return self._read([_leaf_call(block) for block in blocks], destination_block)
 
-    def is_known(self, header: Header) -> bool:
-        """Whether the registry of a rollup knows the header's hash."""
-        if self._registry.kind is RegistryKind.ARBITRUM:
-            call = call_data("roots(bytes32)", header.word(HeaderField.EXTRA_DATA))
-            return self._client.call_contract(self._registry.outbox, [call]) == [header.hash]
-        (word,) = self._read([call_data("recorded(bytes32)", header.hash)])
+    def has_recorded(self, block_hash: bytes) -> bool:
+        """Whether a registry that records hashes without numbers has recorded this one."""
+        (word,) = self._read([call_data("recorded(bytes32)", block_hash)])
         return word != EMPTY_WORD
 
     def state_horizon(self) -> int:
@@ -196,7 +201,7 @@ class RegistryReader:
 
         Reads both mappings, because the registry's events cannot be filtered by a range of blocks.
         """
-        view = HASH_VIEWS.get(self._registry.kind)
+        view = self._registry.hash_view
         hash_calls = [call_data(view, block) for block in blocks] if view else []
         words = self._read([*map(_leaf_call, blocks), *hash_calls])
         words += [EMPTY_WORD] * (2 * len(blocks) - len(words))
@@ -247,7 +252,7 @@ def _leaf_call(block: int) -> bytes:
 
 
 def read_live_fact(
-    chain: Chain, registry: Registry, block: int, fact: BlockFact
+    chain: Chain, registry: DeployedRegistry, block: int, fact: BlockFact
 ) -> tuple[int, bytes | None]:
     """Return the newest block and the fact's word there, within `visitor_timeout`."""
     with ChainClient.open_for_visitor(chain) as destination:

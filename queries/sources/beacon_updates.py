@@ -1,38 +1,110 @@
-"""Find the finalized block of a beacon chain that covers a block, and the updates about it that a
-beacon registry takes.
-"""
+"""The calls by which a beacon registry learns a finalized block, and what makes it refuse them."""
 
-import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
-from math import isfinite
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
-from accounts.wording import format_duration, format_timestamp
+from pydantic import Field, StrictInt
+
+from accounts.wording import DAY, HOUR, format_duration, format_timestamp
 from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
 from queries.chain.committees import KnownCommittees, refuse_future
-from queries.chain.errors import BeaconAnswersInvalidError, BlockUnknownError, ChainError
-from queries.chain.hash_claims import HashClaim, HashClaims
-from queries.chain.registry import EMPTY_WORD
-from queries.config.registries import Registry
+from queries.chain.errors import BeaconAnswersInvalidError, ChainError
+from queries.config.routes_file import Root, Version
 from queries.contracts.abi import call_data
 from queries.proving.beacon import (
+    MAX_COMMITTEE_AGE,
     SLOTS_PER_PERIOD,
     BeaconChain,
+    Fork,
     Update,
     UpdateError,
     begin_call,
     update_call,
 )
 from queries.proving.sync_committees import SyncCommittee
-from queries.wait_reasons import Reason, WaitCode
+from queries.sources.reader import EMPTY_WORD
+from queries.sources.registry import Registry
 
 MAX_CALLS = 6  # in a transaction: some 2 million gas, and Linea takes eight in a block
 MAX_REMEMBERED = 100
 _committees: dict[bytes, SyncCommittee] = {}  # by their roots
-_best_updates: dict[bytes, Update] = {}  # by the root of the finalized block
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeaconMembers(Registry):
+    """The members of a beacon registry, and the times that follow from them."""
+
+    # The source's beacon block whose state has the first sync committee; from what age on updates
+    # are refused; and what tells the source's beacon chain apart, with its forks.
+    checkpoint: Root
+    max_age: Annotated[StrictInt, Field(ge=HOUR, description="seconds, an hour or more")] = (
+        MAX_COMMITTEE_AGE
+    )
+    fork_versions: Annotated[
+        tuple[Version, ...],
+        Field(alias="forks", description='a list of versions, such as ["0x06000000"]'),
+    ] = ()
+    genesis_time: int = 0
+    seconds_per_slot: int = 0
+    genesis_validators_root: bytes = b""
+    fork_table: tuple[Any, ...] = ()  # of these versions, as the constructor takes them
+
+    @property
+    def beacon_chain(self) -> BeaconChain:
+        """The source's beacon chain, as far as the registry knows it."""
+        forks = tuple(Fork(*row) for row in self.fork_table)
+        root = self.genesis_validators_root
+        return BeaconChain(self.genesis_time, self.seconds_per_slot, root, forks)
+
+    def with_beacon_chain(self, chain: BeaconChain) -> Self:
+        """The registry with its source's beacon chain, and the forks that it names or all."""
+        versions = self.fork_versions or [fork.version for fork in chain.forks]
+        return replace(
+            self,
+            genesis_time=chain.genesis_time,
+            seconds_per_slot=chain.seconds_per_slot,
+            genesis_validators_root=chain.genesis_validators_root,
+            fork_table=tuple(astuple(fork) for fork in chain.forks if fork.version in versions),
+        )
+
+    @property
+    def period_seconds(self) -> int:
+        """How long a sync committee of the source's beacon chain signs."""
+        return SLOTS_PER_PERIOD * self.seconds_per_slot
+
+    @property
+    def resend_after(self) -> int:
+        """After how many seconds a prover sends another update to keep the registry awake, if it
+        did not learn from the last one.
+        """
+        return self.max_age // 8
+
+    @property
+    def min_awake_seconds(self) -> int:
+        """If the registry surely stays awake for less, a prover should have sent an update, and did
+        not.
+        """
+        return self.max_age - self.max_age // 2 - self.resend_after - self.period_seconds
+
+    @property
+    def yearly_updates(self) -> int:
+        """The updates of a year that keep the registry awake."""
+        return round(365 * DAY / self.period_seconds)
+
+    def slot_time(self, slot: int) -> int:
+        """When a slot of the source's beacon chain began, in Unix seconds."""
+        return self.genesis_time + slot * self.seconds_per_slot
+
+    def slot_of_block(self, timestamp: int) -> int | None:
+        """The slot of the beacon block that has the hash of the source's block of this time. None
+        if that is a later one, as since the fork Gloas.
+        """
+        slot = (timestamp - self.genesis_time) // self.seconds_per_slot
+        forks = [fork for fork in self.beacon_chain.forks if fork.first_slot <= slot]
+        return slot if forks and not forks[-1].is_gloas else None
 
 
 class RegistryStoppedError(Exception):
@@ -56,7 +128,7 @@ class UnknownFork(NamedTuple):
         )
 
 
-def next_unknown_fork(registry: Registry, chain: BeaconChain) -> UnknownFork | None:
+def next_unknown_fork(registry: BeaconMembers, chain: BeaconChain) -> UnknownFork | None:
     first_slot, *_ = registry.fork_table[-1]
     later = (fork for fork in chain.forks if fork.first_slot > first_slot)
     fork = next(later, None)
@@ -74,7 +146,7 @@ class RegistryCall(NamedTuple):
 class UpdateCalls:
     """Makes the calls of a beacon registry that it needs to learn a finalized block."""
 
-    registry: Registry
+    registry: BeaconMembers
     destination: ChainClient
     nodes: BeaconNodes
     _calls: dict[Update, list[RegistryCall]] = field(default_factory=dict, init=False)
@@ -248,81 +320,3 @@ def joined_calls(calls: list[RegistryCall]) -> RegistryCall:
     joined = [call.data for call in calls[:MAX_CALLS]]
     data = joined[0] if len(joined) == 1 else call_data("multicall(bytes[])", joined)
     return RegistryCall(data, calls[:MAX_CALLS][-1].block_hash)
-
-
-@dataclass(eq=False)
-class BeaconUpdates(HashClaims):
-    """The newest finalized block, for a beacon registry."""
-
-    nodes: BeaconNodes | None  # None: only blocks that are known count
-
-    def _find_claim(self) -> HashClaim | None:
-        try:
-            update = self._newest_update
-            header = self.source.header_by_hash(update.finalized.block_hash) if update else None
-        except (BlockUnknownError, RegistryStoppedError):
-            return None
-        if not (self.nodes and update and header) or header.number < self.header.number:
-            return None
-        if self.is_known(header):
-            return HashClaim(header)
-        now = self.destination.latest_head().timestamp
-        if self._awaits_better or self.nodes.beacon_chain.start_of(update.signature_slot) > now:
-            return None
-        calls = self._calls.until(update)
-        return HashClaim(header, joined_calls(calls).data, max(len(calls) / MAX_CALLS, 1))
-
-    def wait_reason(self) -> Reason:
-        """Raises `RegistryStoppedError` if there is nothing to wait for."""
-        update = self._newest_update
-        if self.nodes is None or update is None:
-            return WaitCode.UPDATE_MISSING.reason
-        if self._awaits_better:
-            sentence = (
-                f"{len(update.absent)} validators have not signed the newest update. One with more "
-                "signatures costs less, so it is waited for."
-            )
-            return Reason(WaitCode.UPDATE_PENDING, sentence)
-        time_ = self.nodes.beacon_chain.start_of(update.finalized.beacon.slot)
-        sentence = (
-            "The newest block that its sync committee has shown to be final is of "
-            f"{format_timestamp(time_)}."
-        )
-        return Reason(WaitCode.UPDATE_PENDING, sentence)
-
-    @cached_property
-    def _calls(self) -> UpdateCalls:
-        if self.nodes is None:
-            raise ValueError("without beacon nodes there are no updates")
-        return UpdateCalls(self.registry, self.destination, self.nodes)
-
-    @cached_property
-    def _newest_update(self) -> Update | None:
-        """Of the updates about the newest finalized block that were seen, the one that most members
-        have signed. Of several nodes the first one counts whose update the registry would take.
-        """
-        if self.nodes is None:
-            return None
-        update = self.nodes.finality_update(self._calls.until)
-        root = update.finalized.beacon.root
-        best = min(_best_updates.get(root, update), update, key=lambda update: len(update.absent))
-        if len(_best_updates) > MAX_REMEMBERED:
-            _best_updates.clear()
-        _best_updates[root] = best
-        return best
-
-    @property
-    def _awaits_better(self) -> bool:
-        """Whether an update with more signatures may still come in time.
-
-        Counted from the first slot whose committee could sign that the block is final: a block
-        becomes final when an epoch begins, and its first block is signed in the next slot.
-        """
-        update = self._newest_update
-        if update is None or not update.absent or isfinite(self.destination.deadline):
-            return False  # a request cannot wait
-        chain = self._calls.nodes.beacon_chain
-        first_slot = update.attested.slot // chain.slots_per_epoch * chain.slots_per_epoch + 1
-        half_epoch = chain.slots_per_epoch * chain.seconds_per_slot / 2
-        wait = min(self.destination.chain.limits.update_wait, half_epoch)
-        return time.time() < chain.start_of(first_slot) + wait
