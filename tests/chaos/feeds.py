@@ -15,7 +15,7 @@ import requests
 from tests.builds import contract_for_tests
 from tests.chaos.clients import FEE, MAX_IDLE_SECONDS, Batch, Fact
 from tests.chaos.installation import EXISTING, FINALITY, A, B, Installation, send
-from tests.rigs.anvil import call_data
+from tests.rigs.anvil import RpcError, call_data
 from tests.rigs.service import accounts, request, wait_until
 from tests.scenarios.deliveries import ON_BALANCE, OPEN, Target, deploy
 
@@ -155,7 +155,10 @@ class Feeds:
                     for sender in VOTING_SENDERS:
                         send(chain, sender, {"to": self._votes[chain_id], "data": data})
             for feed in self._feeds:
-                is_refused = bool(feed.target.read("refuses()"))
+                try:
+                    is_refused = bool(feed.target.read("refuses()"))
+                except RpcError:  # a reorg has just taken back the newest block
+                    continue
                 if feed.plan.can_refuse and is_refused != self.are_refused:
                     data = call_data("setRefuses(bool)", self.are_refused)
                     send(feed.target.chain, 3, {"to": feed.target.address, "data": data})
