@@ -10,7 +10,7 @@ const client = import.meta.dirname;
 const compiler = join(client, "../../../tests/js/node_modules/typescript/bin/tsc");
 
 // In the order in which they are joined, after the generated ones.
-const names = ["errors", "keccak", "positions", "layouts", "batches", "facts", "onchain", "webhooks", "service"];
+const names = ["hex", "errors", "keccak", "positions", "layouts", "batches", "facts", "onchain", "webhooks", "service"];
 const sources = names.map((name) => readFileSync(join(client, "source", `${name}.ts`), "utf8"));
 
 /** A schema as a type of TypeScript. */
@@ -67,7 +67,7 @@ const types = usedTypes().map((name) => {
   return `export type ${name} = ${type};\n`;
 });
 const generated = {
-  "api.ts": ['import type { Hex } from "./keccak.ts";\n', ...types].join("\n"),
+  "api.ts": ['import type { Hex } from "./hex.ts";\n', ...types].join("\n"),
   "constants.ts": Object.entries(constants)
     .map(([name, value]) => `export const ${name} = ${literal(value)} as const;\n`)
     .join("\n"),

@@ -2563,6 +2563,8 @@ export declare const beaconChains: {
 };
 export declare const maxCommitteeAge: 604800;
 export declare const create2Prefix: "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000";
+/** Bytes in hex, as viem and ethers write them. */
+export type Hex = `0x${string}`;
 /** What not all errors have: `path` is of an invalid value, `step` of a rejection, and `retryAfter` in seconds. */
 export interface ErrorDetails {
     code?: string;
@@ -2641,7 +2643,6 @@ export declare class UsageError extends TacitusError {
 export type AnyTacitusError = RequestRefusedError | BatchRejectedError | DeliveryFailedError | BatchNotDoneError | FactsLostError | ServerUnreachableError | ResponseLostError | WaitTimeoutError | UnreadableResponseError | WebhookNotGenuineError | UsageError;
 /** Whether the error is one of this client, and not an abort or a bug. */
 export declare function isTacitusError(error: unknown): error is AnyTacitusError;
-export type Hex = `0x${string}`;
 /** Ethereum's hash. Web Crypto has no SHA-3, whose padding differs anyway. */
 export declare function keccak256(content: Uint8Array): Uint8Array;
 /**

@@ -1,4 +1,4 @@
-import type { Hex } from "./keccak.ts";
+import type { Hex } from "./hex.ts";
 
 export type AbsenceBody = {
   /** Without `address`: an index at or beyond the end of the block's transactions. */

@@ -1,6 +1,6 @@
 import type { AccountBody, BatchRequest, BlockBody, DeliveryBody, WebhookBody } from "./api.ts";
 import { UsageError } from "./errors.ts";
-import type { Hex } from "./keccak.ts";
+import type { Hex } from "./hex.ts";
 import { Position } from "./positions.ts";
 
 /** A chain in a request: its id, or an alias. In responses an id is always text. */

@@ -2,7 +2,7 @@ import type { ConnectionResponse, EventResponse, QueryResponse, StatusResponse }
 import type { ReceiptFact, WithdrawalFact } from "./api.ts";
 import type { accountFields, headerFields } from "./constants.ts";
 import { FactsLostError, UnreadableResponseError } from "./errors.ts";
-import type { Hex } from "./keccak.ts";
+import type { Hex } from "./hex.ts";
 
 export type AccountField = keyof typeof accountFields;
 export type HeaderField = keyof typeof headerFields;

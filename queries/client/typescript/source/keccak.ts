@@ -1,6 +1,5 @@
 import { UsageError } from "./errors.ts";
-
-export type Hex = `0x${string}`;
+import type { Hex } from "./hex.ts";
 
 const RATE = 136; // of Keccak-256: bytes a block
 const LANE = 2n ** 64n - 1n;

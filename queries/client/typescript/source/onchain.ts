@@ -3,7 +3,8 @@ import { accountFields, headerFields, eventsVerifierAbi, factsRegistryAbi } from
 import { UnreadableResponseError, UsageError } from "./errors.ts";
 import type { AccountField, EventFactOf, EventKind, HeaderField, NumberOf, ProvenEvents } from "./facts.ts";
 import { numberOf } from "./facts.ts";
-import { hashHex, type Hex, toHex, toWord } from "./keccak.ts";
+import type { Hex } from "./hex.ts";
+import { hashHex, toHex, toWord } from "./keccak.ts";
 
 type ViewCall = { to: Hex; data: Hex };
 

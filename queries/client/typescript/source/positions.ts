@@ -1,5 +1,6 @@
 import { UsageError } from "./errors.ts";
-import { hashHex, type Hex, keccak256, parseHex, toHex, toWord } from "./keccak.ts";
+import type { Hex } from "./hex.ts";
+import { hashHex, keccak256, parseHex, toHex, toWord } from "./keccak.ts";
 
 const WORD = 32; // bytes
 

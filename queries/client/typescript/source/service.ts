@@ -9,7 +9,8 @@ import {
   ServerUnreachableError, TacitusError, UnreadableResponseError, UsageError, WaitTimeoutError,
 } from "./errors.ts";
 import { type Fact, type FactKind, type FactOf, factsOfQuery } from "./facts.ts";
-import { hashHex, type Hex, toWord } from "./keccak.ts";
+import type { Hex } from "./hex.ts";
+import { hashHex, toWord } from "./keccak.ts";
 
 export interface CallOptions {
   /** Ends requests and waiting; its reason is thrown. */
