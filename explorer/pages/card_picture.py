@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from io import BytesIO
 from itertools import pairwise
+from typing import NamedTuple
 
 from django.conf import settings
 from PIL import Image, ImageDraw, ImageFont
-
-from explorer.pages.cards import CARD_SIZE, Card
 
 FONTS = settings.BASE_DIR / "static" / "fonts"
 SANS, MONO = "plex-sans", "plex-mono-600"
@@ -18,6 +17,7 @@ REGULAR, SEMIBOLD = 400, 600
 # As in static/tacitus.css.
 PAPER, INK, FADED, LINE, ACCENT = "#fbf9f4", "#1d1b18", "#5f5a52", "#dcd6ca", "#2c6257"
 MARK_COLOURS = {"proven": ACCENT, "moving": "#8a5a00", "waiting": "#6c675f", "rejected": "#9c3322"}
+CARD_SIZE = 1200, 630  # also in templates/base.html
 MARGIN, LOGO_TOP, SENTENCE_TOP, RULE_TOP, LAST_LINE = 80, 60, 164, 532, 573
 TEXT_WIDTH = CARD_SIZE[0] - 2 * MARGIN
 MAX_LINES = 3
@@ -33,6 +33,18 @@ MAX_CARDS = 64  # kept in memory, of about 20 kB each
 
 Place = tuple[float, float]
 Font = ImageFont.FreeTypeFont
+
+
+class Card(NamedTuple):
+    """The texts of a card."""
+
+    subject: str
+    block: str
+    values: tuple[str, ...]  # of one fact, the most exact first; empty: the status is large
+    mark: str  # CSS class
+    status: str
+    remark: str
+    host: str
 
 
 @lru_cache(MAX_CARDS)

@@ -1,6 +1,6 @@
 """The pictures that link previews show of a batch or a fact."""
 
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -8,6 +8,7 @@ from django.utils.cache import patch_cache_control
 
 from accounts.http.site_address import site_address
 from accounts.wording import DAY
+from explorer.pages.card_picture import Card, draw_card
 from explorer.pages.decoding import decode_fact
 from explorer.pages.facts import parse_path, requested_match
 from explorer.pages.formatting import status_mark
@@ -18,20 +19,7 @@ from queries.reading.batches import batch_view
 from queries.reading.facts import FactView, find_fact
 from queries.statuses import ENDED_STATUSES, BatchStatus
 
-CARD_SIZE = 1200, 630  # also in templates/base.html
 OPEN_SECONDS, ENDED_SECONDS = 30, DAY  # that caches keep a card
-
-
-class Card(NamedTuple):
-    """The texts of a card."""
-
-    subject: str
-    block: str
-    values: tuple[str, ...]  # of one fact, the most exact first; empty: the status is large
-    mark: str  # CSS class
-    status: str
-    remark: str
-    host: str
 
 
 def batch_card(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
@@ -79,9 +67,6 @@ def _host(request: HttpRequest) -> str:
 
 
 def _picture(card: Card, cache_seconds: int) -> HttpResponse:
-    # Imported with the first card, because Pillow loads slowly and commands draw none.
-    from explorer.pages.card_picture import draw_card  # noqa: PLC0415
-
     response = HttpResponse(draw_card(card), content_type="image/png")
     patch_cache_control(response, public=True, max_age=cache_seconds)
     return response
