@@ -16,9 +16,15 @@ def contract(shared_service: Service) -> str:
 
 
 @pytest.fixture(scope="session")
-def target(shared_service: Service) -> str:
-    """The address of a contract for deliveries, on a chain with a courier."""
+def courier(shared_service: Service) -> None:
     shared_service.chain.deploy("Courier", by_factory=True)
+
+
+@pytest.fixture
+def target(shared_service: Service, courier: None) -> str:
+    """The address of a contract for deliveries. Not shared, because another test's feed may call it
+    late.
+    """
     code = contract_for_tests("Receiver").hex()
     return to_checksum_address(shared_service.chain.send(None, f"0x{code}")["contractAddress"])
 
