@@ -5,6 +5,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -36,7 +37,8 @@ from queries.planning import on_request
 from queries.prover.handlers import THREADS
 from queries.proving.packing import OSAKA
 from queries.schema.strict_json import MAX_DEPTH
-from queries.sources.registry import Registry, RegistryKind
+from queries.sources import KINDS
+from queries.sources.native import NativeRegistry
 from queries.statuses import BatchStatus
 from queries.webhooks import post, posts
 from tests.bench.__main__ import NAMES as ROWS
@@ -98,7 +100,8 @@ def test_every_code_and_every_key_of_the_routes_file_is_documented(code_words: s
     assert [entry.code for entry in batch_codes() if f"| `{entry.code}` |" not in table] == []
     assert list(STATUS_MEANINGS) == list(BatchStatus)
     derived = {"id", "fork_table"}  # no keys of the file
-    for form in (Chain, Registry, BeaconTable, ForkTable):
+    forms: tuple[Any, ...] = (Chain, *KINDS.values(), BeaconTable, ForkTable)
+    for form in forms:
         assert TypeAdapter(form).json_schema()["properties"].keys() - code_words <= derived
 
 
@@ -129,7 +132,7 @@ def test_every_command_exists(repository: Path, text: str) -> None:
 
 
 BOUNDS, MAX_DIGITS = Limits(), sys.int_info.default_max_str_digits
-BALANCE_GAS = round(account_cost(RegistryKind.NATIVE, 1).gas)
+BALANCE_GAS = round(account_cost(NativeRegistry.block_work, 1).gas)
 # Of limits, settings and costs; other guides explain.
 FIGURES = {
     "SECURITY.md": (

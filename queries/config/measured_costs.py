@@ -4,7 +4,6 @@ Gas is of recorded proofs of mainnet (`make gas`), JSON-RPC calls are of a local
 """
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -36,7 +35,7 @@ def _measured_gas(name: str) -> MeasuredCost:
     return MeasuredCost(**MEASUREMENTS["gas"][name])
 
 
-def block_cost(work: Iterable[str]) -> MeasuredCost:
+def block_cost(work: tuple[str, ...]) -> MeasuredCost:
     """The cost of a block without its accounts: the sum of these measurements."""
     return sum(map(_measured_gas, work), MeasuredCost(0, 0))
 
@@ -46,7 +45,7 @@ def update_cost() -> MeasuredCost:
     return _measured_gas("update") + _measured_gas("next-committee")
 
 
-def account_cost(work: Iterable[str], together: int) -> MeasuredCost:
+def account_cost(work: tuple[str, ...], together: int) -> MeasuredCost:
     """The cost per account, if this many of a block are proven together. `work`: what the block
     takes, the `block_work` of the registry.
     """
