@@ -24,7 +24,10 @@ PROVING, WEBHOOKS = QUEUES = "tacitus-proving", "tacitus-webhooks"
 
 # Seconds.
 SWEEP_SECONDS = 2.0
-MESSAGE_LIFETIME = 60  # more than a few sweeps are of no use to a worker that was away
+# A message that has waited for longer is dropped: where workers are always busy, sweeps would
+# lengthen the queue without end, and no chain would be polled in time.
+MESSAGE_LIFETIME = 3 * SWEEP_SECONDS
+QUEUE_LIFETIME = 60  # of messages in a broker whose workers are away; an argument of the queues
 MAX_TASK_SECONDS, GRACE_SECONDS = 600, 60
 
 # Check the broker's certificate and host name, which neither library does by default.
@@ -64,7 +67,7 @@ def create_app(broker: str) -> Celery:
             # and puts them back, by a connection that is closed.
             "ack_emulation": False,
         },
-        task_queues={name: {"message_ttl": MESSAGE_LIFETIME} for name in QUEUES},
+        task_queues={name: {"message_ttl": QUEUE_LIFETIME} for name in QUEUES},
         task_default_queue=PROVING,
         task_default_delivery_mode="transient",
         task_routes={POST: {"queue": WEBHOOKS}},

@@ -80,9 +80,12 @@ def _context() -> ProverContext:
 def _work(task: str, context: WorkContext) -> None:
     """Work on due rows until there are none, or another task may go on."""
     end, next_task_at = time.monotonic() + TASK_SECONDS, math.inf
+    busy_tasks: set[str] | None = None  # when the first row was claimed
 
     def send_next_task() -> None:
-        nonlocal next_task_at
+        nonlocal next_task_at, busy_tasks
+        if busy_tasks is None:
+            busy_tasks = {task, *_due_tasks(context)}
         next_task_at = _send_if_earlier(next_task_at, task, context)
 
     has_worked = is_over = False
@@ -90,11 +93,17 @@ def _work(task: str, context: WorkContext) -> None:
         while not is_over and work_once(task, context, send_next_task):
             has_worked, is_over = True, time.monotonic() > end
         if has_worked:
-            # While rows are due, one message a task: they would multiply.
+            # While rows are due, one message a task: they would multiply. Another task is sent
+            # only if this one has made the first of its rows due.
             _send_if_earlier(next_task_at if is_over else math.inf, task, context)
-            for other in HANDLERS.keys() - {task}:
-                if (seconds := seconds_until_due(other, context)) is not None and seconds <= 0:
-                    send(other)
+            for other in set(_due_tasks(context)) - (busy_tasks or set()):
+                send(other)
+
+
+def _due_tasks(context: WorkContext) -> list[str]:
+    """The tasks that have rows due now."""
+    times = {task: seconds_until_due(task, context) for task in HANDLERS}
+    return [task for task, seconds in times.items() if seconds is not None and seconds <= 0]
 
 
 def _send_again(task: str, seconds: float) -> None:
