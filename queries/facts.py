@@ -7,9 +7,15 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from django.db.models import F, QuerySet, TextField
+from django.db.models.functions import Cast
 from eth_utils.address import to_checksum_address
 
-from queries.proving.facts import ACCOUNT_KINDS, BlockFact, FactKind
+from queries.models import Query
+from queries.proving.facts import parse_fact
+from queries.proving.facts.accounts import AccountFieldFact, SlotFact
+from queries.proving.facts.fact import BlockFact
+from queries.proving.facts.headers import BlockAtTimeFact, HeaderFieldFact
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 
@@ -52,17 +58,17 @@ def requested_facts(query: Any) -> Iterator[tuple[str, BlockFact]]:
     no address until its ENS name is resolved.
     """
     if query.timestamp is not None:
-        yield BLOCK_AT_TIME, BlockFact(FactKind.BLOCK_AT_TIME, query.timestamp)
+        yield BLOCK_AT_TIME, BlockAtTimeFact(query.timestamp)
     for name in header_names(query.header_fields):
-        yield name, BlockFact(FactKind.HEADER_FIELD, HeaderField[name])
+        yield name, HeaderFieldFact(HeaderField[name])
     for name in query.event_names:
-        if fact := BlockFact.parse(name):
+        if fact := parse_fact(name):
             yield name, fact
     account = bytes.fromhex(query.account[2:])
     for field in account_fields(query.props):
-        yield field.name, BlockFact(FactKind.ACCOUNT_FIELD, field, account)
+        yield field.name, AccountFieldFact(field, account)
     for slot in query.slots:
-        yield f"0x{slot}", BlockFact(FactKind.STORAGE_SLOT, int(slot, 16), account)
+        yield f"0x{slot}", SlotFact(int(slot, 16), account)
 
 
 def facts_of(query: Any) -> dict[str, BlockFact]:
@@ -73,10 +79,26 @@ def facts_of(query: Any) -> dict[str, BlockFact]:
     if query.block is None:
         raise ValueError("the query's block is not resolved yet")
     return {
-        name: fact
-        for name, fact in requested_facts(query)
-        if fact.account or fact.kind not in ACCOUNT_KINDS
+        name: fact for name, fact in requested_facts(query) if fact.account or not fact.has_account
     }
+
+
+def queries_for_fact(fact: BlockFact, queries: QuerySet[Query], account: str) -> QuerySet[Query]:
+    """Those of the queries of the fact's block that ask for it; `account`: as rows have it."""
+    if isinstance(fact, BlockAtTimeFact):
+        return queries.filter(timestamp=fact.key)
+    queries = queries.filter(account=account)
+    if fact.is_event:
+        names = queries.filter(event_count__gt=0).annotate(text=Cast("event_names", TextField()))
+        return names.filter(text__contains=f'"{fact.name}"')
+    if isinstance(fact, SlotFact):
+        slots = queries.filter(slot_count__gt=0).annotate(text=Cast("slots", TextField()))
+        return slots.filter(text__contains=fact.name[2:])
+    if isinstance(fact, AccountFieldFact):
+        column, bits = "props", 1 << fact.key
+    else:
+        column, bits = "header_fields", header_bits(spellings(fact))
+    return queries.annotate(requested=F(column).bitand(bits)).filter(requested__gt=0)
 
 
 @lru_cache(1 << 13)  # each pass names thousands of accounts of a block several times
@@ -87,4 +109,4 @@ def row_account(account: bytes | None) -> str:
 
 def subject(query: Any, fact: BlockFact) -> str:
     """The account of a query's fact; empty for facts of the block."""
-    return query.account if fact.kind in ACCOUNT_KINDS else ""
+    return query.account if fact.has_account else ""

@@ -36,7 +36,7 @@ from queries.models import (
     SentTransaction,
     WebhookPost,
 )
-from queries.proving.facts import BlockFact
+from queries.proving.facts.fact import BlockFact
 from queries.statuses import (
     ENDED_STATUSES,
     OPEN_DELIVERIES,

@@ -8,17 +8,16 @@ from hashlib import blake2s
 from django.utils import timezone
 
 from accounts.wording import datetime_from_unix
-from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
+from explorer.pages.decoding import DecodedValue, proves_no_account
 from explorer.pages.deliveries import DeliverySummary, summarize_deliveries
-from explorer.pages.events import requested_events
+from explorer.pages.fact_kinds import decode_fact, fact_picture, requested_events
 from explorer.pages.links import PageLinks
-from explorer.pages.proof_picture import ProofPicture, proof_picture
+from explorer.pages.proof_picture import ProofPicture
 from explorer.pages.sentences import Sentence, batch_sentence, field_name
 from explorer.pages.snippets import fact_call
 from explorer.pages.time_line import Stage, StepLine, batch_steps, query_steps, time_line
 from explorer.pages.wait_hints import WaitHint, wait_hint
 from queries.intake.cancel import CANCELLED
-from queries.proving.facts import FactKind
 from queries.reading import batches as reading
 from queries.reading.batch_details import (
     BatchSummary,
@@ -273,7 +272,7 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
             proof = read_fact_proof(key, table.first_fact, registry)
     if proof and table.first_fact and summary.fact_count == 1:
         value = decode_fact(table.first_fact, links.currency(summary.first.source)).short
-        picture = proof_picture(proof, table.first_fact, value, registry)
+        picture = fact_picture(proof, table.first_fact, value, registry)
     awaits_transaction = batch.proves and not (state.has_ended or state.shares)
     steps = query_steps(batch, linked_query) if linked_query else batch_steps(batch, progress)
     return BatchPage(
@@ -310,8 +309,7 @@ def _history(name: str, cells: Sequence[TableCell]) -> History:
     facts = [(cell.fact, cell) for cell in cells if cell.fact]
     facts.sort(key=lambda pair: pair[0].block)
     value_count = len({fact.word for fact, _ in facts})
-    kind = facts[0][0].kind
-    if is_number := kind is FactKind.ACCOUNT_FIELD and name in {"balance", "nonce"}:
+    if is_number := bool(facts[0][0].account) and name in {"balance", "nonce"}:
         facts.sort(key=lambda pair: pair[0].word)
     return History(name, value_count, facts[0][1], facts[-1][1], is_number=is_number)
 
@@ -394,7 +392,7 @@ def _cells(query: QueryView, links: PageLinks) -> tuple[tuple[TableCell, ...], b
     return tuple(
         TableCell(
             field_name(fact.name),
-            fact.name if fact.kind is FactKind.STORAGE_SLOT else "",
+            fact.name if fact.name.startswith("0x") else "",
             fact if fact.word else None,
             decode_fact(fact, currency) if fact.word else None,
         )

@@ -9,7 +9,7 @@ from django.utils.cache import patch_cache_control
 from accounts.http.site_address import site_address
 from accounts.wording import DAY
 from explorer.pages.card_picture import Card, draw_card
-from explorer.pages.decoding import decode_fact
+from explorer.pages.fact_kinds import decode_fact
 from explorer.pages.facts import parse_path, requested_match
 from explorer.pages.formatting import status_mark
 from explorer.pages.links import PageLinks

@@ -9,9 +9,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.wallets import short_hash
 from accounts.wording import datetime_from_unix, format_count, format_utc
-from explorer.pages.events import REMARKS, event_value, log_sentence
 from queries.amounts import exact_amount, gwei, short_amount
-from queries.proving.facts import FactKind
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
 from queries.reading.facts import FactView
 
@@ -55,55 +53,32 @@ class DecodedValue:
     is_title: bool = False  # the fact's sentence says it already
 
 
-def _same_text(text: str, unit_text: str = "", *, remark: str = "") -> DecodedValue:
+def same_text(text: str, unit_text: str = "", *, remark: str = "") -> DecodedValue:
     return DecodedValue(text, text, unit_text, remark)
-
-
-def decode_fact(fact: FactView, currency: str) -> DecodedValue:
-    if fact.kind is FactKind.BLOCK_AT_TIME:
-        text, requested_time = f"block {int(fact.word, 16):,}", _decode_time(fact.identity.key)
-        remark = f"The last block that is not later than {requested_time.exact}."
-        return DecodedValue(text, text, requested_time.unit_text, remark, requested_time.moment)
-    if event := fact.event:
-        short = event_value(fact, event, currency, is_short=True)
-        exact = event_value(fact, event, currency, is_short=False)
-        remark, is_title = REMARKS.get(fact.kind, ""), bool(log_sentence(fact))
-        return DecodedValue(short, exact, remark=remark, is_title=is_title)
-    if fact.kind is FactKind.STORAGE_SLOT:
-        return _decode_slot(int(fact.word, 16))
-    if fact.kind is FactKind.ACCOUNT_FIELD:
-        return _decode_account_field(fact.name, int(fact.word, 16), currency)
-    return decode_header_field(fact.name, fact.word)
 
 
 def proves_no_account(facts: Sequence[FactView]) -> bool:
     """Whether all four fields are proven and empty; some contracts have only code or storage."""
-    return is_absent(
-        {fact.name: fact.word for fact in facts if fact.kind is FactKind.ACCOUNT_FIELD}
-    )
+    return is_absent({fact.name: fact.word for fact in facts if fact.account})
 
 
-def is_absent(fields: Mapping[str, str]) -> bool:
-    """`fields`: words by the names of an account's fields."""
+def is_absent(words: Mapping[str, str]) -> bool:
+    """`words`: of an account, by the names of its facts."""
     zero = f"{0:064x}"
-    return {name: word.removeprefix("0x") for name, word in fields.items()} == {
-        "NONCE": zero,
-        "BALANCE": zero,
-        "STORAGE_ROOT": EMPTY_TRIE,
-        "CODE_HASH": EMPTY_CODE,
-    }
+    fields = {"NONCE": zero, "BALANCE": zero, "STORAGE_ROOT": EMPTY_TRIE, "CODE_HASH": EMPTY_CODE}
+    return all(words.get(name, "").removeprefix("0x") == word for name, word in fields.items())
 
 
-def _decode_account_field(name: str, number: int, currency: str) -> DecodedValue:
+def decode_account_field(name: str, number: int, currency: str) -> DecodedValue:
     if name == "BALANCE":
         return _decode_amount(number, currency)
     if name == "NONCE":
         return _decode_number(number)
     digits = f"{number:064x}"
     if name == "STORAGE_ROOT" and digits == EMPTY_TRIE:
-        return _same_text("empty storage")
+        return same_text("empty storage")
     if name == "CODE_HASH" and digits == EMPTY_CODE:
-        return _same_text("empty code", remark="A wallet without code, or no account at all.")
+        return same_text("empty code", remark="A wallet without code, or no account at all.")
     return _decode_hash(digits)
 
 
@@ -120,22 +95,22 @@ def decode_header_field(name: str, word: str) -> DecodedValue:
     number, digits = int(word, 16), word.removeprefix("0x")
     empty = EMPTY_HEADERS.get(name)
     if empty and digits == empty[0]:
-        return _same_text(empty[1], remark=HASH_REMARKS.get(name, ""))
+        return same_text(empty[1], remark=HASH_REMARKS.get(name, ""))
     decode = HEADER_FIELDS.get(name)
     return decode(number) if decode else _decode_hash(digits, HASH_REMARKS.get(name, ""))
 
 
 def _decode_number(number: int) -> DecodedValue:
-    return _same_text(f"{number:,}")
+    return same_text(f"{number:,}")
 
 
 def _decode_gas(number: int) -> DecodedValue:
-    return _same_text(f"{number:,} gas")
+    return same_text(f"{number:,} gas")
 
 
 def _decode_blob_gas(number: int) -> DecodedValue:
     blobs, rest = divmod(number, BLOB_GAS)
-    return _same_text(f"{number:,} gas", "" if rest else format_count(blobs, "blob"))
+    return same_text(f"{number:,} gas", "" if rest else format_count(blobs, "blob"))
 
 
 def _decode_base_fee(wei: int) -> DecodedValue:
@@ -150,7 +125,7 @@ def _decode_coinbase(number: int) -> DecodedValue:
     return DecodedValue(short_hash(address), address)
 
 
-def _decode_time(seconds: int) -> DecodedValue:
+def decode_time(seconds: int) -> DecodedValue:
     moment = datetime_from_unix(seconds)
     if moment is None:
         return _decode_number(seconds)
@@ -163,17 +138,17 @@ def _decode_block_nonce(number: int) -> DecodedValue:
     if number >= 2**64:
         return _decode_hash(f"{number:064x}")
     remark = "Zero since blocks are no longer mined." if number == 0 else ""
-    return _same_text(f"0x{number:016x}", remark=remark)
+    return same_text(f"0x{number:016x}", remark=remark)
 
 
 def _decode_extra_data(number: int) -> DecodedValue:
     remark = "Up to 32 bytes are stored as they are, longer data (on some chains) as its keccak256."
     if number == 0:
-        return _same_text("empty", remark=remark)
+        return same_text("empty", remark=remark)
     content = number.to_bytes((number.bit_length() + 7) // 8, "big")
     exact = f"0x{content.hex()}"
     if text := _printable(content):
-        return _same_text(f"“{text}”", f"bytes {exact}", remark=remark)
+        return same_text(f"“{text}”", f"bytes {exact}", remark=remark)
     return DecodedValue(short_hash(exact), exact, remark=remark)
 
 
@@ -183,7 +158,7 @@ HEADER_FIELDS: Mapping[str, Callable[[int], DecodedValue]] = {
     "BLOCK_NUMBER": _decode_number,
     "GAS_LIMIT": _decode_gas,
     "GAS_USED": _decode_gas,
-    "TIMESTAMP": _decode_time,
+    "TIMESTAMP": decode_time,
     "EXTRA_DATA": _decode_extra_data,
     "NONCE": _decode_block_nonce,
     "BASE_FEE_PER_GAS": _decode_base_fee,
@@ -197,33 +172,33 @@ HASH_REMARKS = {
 }
 
 
-def _decode_slot(number: int) -> DecodedValue:
+def decode_slot(number: int) -> DecodedValue:
     """The likeliest form; `word_forms` has the others."""
     if number == 0:
-        return _same_text("zero", remark="Nothing was ever stored, or it was cleared.")
+        return same_text("zero", remark="Nothing was ever stored, or it was cleared.")
     text, address = _slot_guesses(number)
     if text:
-        return _same_text(f"“{text}”", remark="If it is a short string.")
+        return same_text(f"“{text}”", remark="If it is a short string.")
     if address:
         return DecodedValue(short_hash(address), address, remark="If it is an address.")
     if number == MAX_WORD:
-        return _same_text("2^256 - 1", remark="The largest number that a slot can hold.")
+        return same_text("2^256 - 1", remark="The largest number that a slot can hold.")
     plain = f"0x{number:x}"
     if number >= MIN_HASH:
         return DecodedValue(short_hash(plain), f"0x{number:064x}")
-    return _same_text(f"{number:,}")
+    return same_text(f"{number:,}")
 
 
-def word_forms(fact: FactView) -> tuple[WordForm, ...]:
+def word_forms(word: str) -> tuple[WordForm, ...]:
     """A slot's word as a number, in hex, and as a text or an address if it may be one."""
-    number = int(fact.word, 16)
-    if fact.kind is not FactKind.STORAGE_SLOT or number == 0:
+    number = int(word, 16)
+    if number == 0:
         return ()
     text, address = _slot_guesses(number)
     is_long = len(str(number)) > MAX_SHOWN_DIGITS
     forms = [
         WordForm("Dec", f"{number:,}", str(number), not (is_long or text or address)),
-        WordForm("Hex", fact.word, fact.word, is_long and not text),
+        WordForm("Hex", word, word, is_long and not text),
     ]
     forms += [WordForm("Text", f"“{text}”", text, is_guess=True)] if text else []
     forms += [WordForm("Address", address, address, is_guess=True)] if address else []

@@ -15,7 +15,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.wallets import short_hash
 from explorer.pages.chain_objects import selected_chain
-from explorer.pages.decoding import decode_fact
+from explorer.pages.fact_kinds import decode_fact
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import OLDER_PARAMETER, cursor_of, number_parser
 from explorer.pages.registries import registry_or_404

@@ -6,12 +6,10 @@ from itertools import groupby
 
 from django.http import HttpRequest
 
-from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
-from explorer.pages.events import name_in_transaction
+from explorer.pages.decoding import DecodedValue, proves_no_account
+from explorer.pages.fact_kinds import decode_fact, fact_display, kind_display
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, number_parser
-from explorer.pages.sentences import field_name
-from queries.proving.facts import EVENT_KINDS
 from queries.reading.fact_lists import (
     CURSOR_COLUMNS,
     FactRows,
@@ -77,8 +75,7 @@ def groups_page(request: HttpRequest, facts: FactRows, links: PageLinks) -> Grou
 def _groups(listed: ListedGroup, links: PageLinks) -> Iterator[Group]:
     is_absent = proves_no_account([entry.fact for entry in listed.facts])
     more = tuple(
-        f"{count:,} more {'events' if kind in EVENT_KINDS else 'slots'}"
-        for kind, count in listed.unlisted.items()
+        f"{count:,} more {kind_display(kind).plural}" for kind, count in listed.unlisted.items()
     )
     parts = [(name, list(part)) for name, part in groupby(listed.facts, _subject)]
     for number, (subject, part) in enumerate(parts, 1):
@@ -101,5 +98,5 @@ def _subject(entry: ListEntry) -> str:
 def _cell(entry: ListEntry, links: PageLinks) -> FactCell:
     fact = entry.fact
     value = decode_fact(fact, links.currency(fact.source)) if fact.word else None
-    name = name_in_transaction(fact.event) if fact.event else field_name(fact.name)
+    name = fact_display(fact).name_in_transaction(fact.identity)
     return FactCell(entry, name, value)

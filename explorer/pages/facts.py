@@ -12,17 +12,17 @@ from django.shortcuts import redirect, render
 from eth_utils.address import to_checksum_address
 
 from accounts.http.rate_limits import client_network, use_quota
-from explorer.pages.decoding import decode_fact, proves_no_account, word_forms
-from explorer.pages.events import event_details
+from explorer.pages.decoding import proves_no_account
+from explorer.pages.fact_kinds import decode_fact, fact_details, fact_display, fact_picture
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
-from explorer.pages.proof_picture import proof_picture
 from explorer.pages.sentences import fact_sentence, unproven_sentence
 from explorer.pages.snippets import snippets
 from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
 from queries.contracts.create2 import verifier_address
 from queries.facts import BLOCK_AT_TIME
-from queries.proving.facts import BlockFact, FactKind
+from queries.proving.facts import parse_fact
+from queries.proving.facts.headers import BlockAtTimeFact
 from queries.proving.headers import HeaderField
 from queries.reading.fact_proof import read_fact_proof
 from queries.reading.facts import FactMatch, FactView, facts_mentioning, find_fact, open_batch
@@ -34,7 +34,7 @@ HEADER, EVENTS = "header", "events"  # the subjects of facts of a block in URLs
 def answer_context(fact: FactView, links: PageLinks) -> dict[str, Any]:
     """The context of `parts/fact_answer.html`."""
     value = decode_fact(fact, links.currency(fact.source))
-    return {"fact": fact, "value": value, "forms": word_forms(fact)}
+    return {"fact": fact, "value": value, "forms": fact_display(fact).word_forms(fact)}
 
 
 MAX_CHECKS, CHECK_SECONDS = 20, 60  # for each network of visitors
@@ -101,14 +101,14 @@ def parse_path(source: int, block: int, subject: str, name: str) -> FactView:
     if re.fullmatch(ADDRESS, subject):
         account, slot = to_checksum_address(subject), _slot_number(name)
         canonical_name = field if slot is None else f"0x{slot:064x}"
-        fact = BlockFact.parse(canonical_name, bytes.fromhex(account[2:]))
+        fact = parse_fact(canonical_name, bytes.fromhex(account[2:]))
     elif subject.lower() == EVENTS:
         kind, _, place = name.partition(":")
-        fact = BlockFact.parse(f"{kind.upper()}:{place.lower()}")
+        fact = parse_fact(f"{kind.upper()}:{place.lower()}")
     elif subject.lower() == HEADER and field in HeaderField.__members__:
-        fact = BlockFact.parse(field)
+        fact = parse_fact(field)
     if field == BLOCK_AT_TIME and (account or subject.lower() == HEADER):
-        account, fact = "", BlockFact(FactKind.BLOCK_AT_TIME)
+        account, fact = "", BlockAtTimeFact()
     if fact is None:
         raise Http404
     return FactView(fact, source, source, block, account)
@@ -125,9 +125,7 @@ def _slot_number(text: str) -> int | None:
 def _unknown_fact(request: HttpRequest, fact: FactView, links: PageLinks) -> HttpResponse:
     """Offer to prove it."""
     form = {"source": fact.source, "block": fact.block, "account": fact.account}
-    form |= {"slot" if fact.kind is FactKind.STORAGE_SLOT else "field": fact.name}
-    if fact.kind is FactKind.LOG:
-        form["logs"] = f"{fact.identity.key}:{fact.identity.log}"
+    form |= fact_display(fact).form_fields(fact)
     context = {
         "sentence": unproven_sentence(fact, links),
         "is_provable": fact.source in links.sources,
@@ -174,7 +172,7 @@ def _fact_context(
         "registry": registry,
         "reader": reader,
         "snippets": snippets(fact, reader) if reader else (),
-        "details": event_details(fact),
+        "details": fact_details(fact),
         "transaction": transaction,
         "mentions": [answer_context(other, links) for other in mentions if other.name != fact.name],
     }
@@ -190,5 +188,5 @@ def _fact_response(
     route, currency = links.registry(fact.source, fact.destination), links.currency(fact.source)
     if proof := read_fact_proof(match.query_id, fact, route):
         context["proves_absence"] = proof.proves_absence
-        context["picture"] = proof_picture(proof, fact, context["value"].short, route, currency)
+        context["picture"] = fact_picture(proof, fact, context["value"].short, route, currency)
     return render(request, "fact.html", context)

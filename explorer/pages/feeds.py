@@ -17,8 +17,9 @@ from accounts.views import signed_in_post
 from accounts.wallets import short_hash
 from accounts.wording import DAY, HOUR, MINUTE, datetime_from_unix, format_count, format_timestamp
 from explorer.pages.charts import Chart, value_chart
-from explorer.pages.decoding import PLAUSIBLE_ADDRESSES, DecodedValue, decode_fact
+from explorer.pages.decoding import PLAUSIBLE_ADDRESSES, DecodedValue
 from explorer.pages.deliveries import DeliverySummary, summarize_deliveries
+from explorer.pages.fact_kinds import decode_fact
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, parse_ulid
@@ -27,7 +28,6 @@ from explorer.pages.sentences import Sentence, batch_sentence, field_name
 from queries.feeds.budget import reserved_in_a_day
 from queries.feeds.manage import change_feed, end_feed, run_now
 from queries.feeds.outcomes import MAX_FAILED_RUNS
-from queries.proving.facts import FactKind
 from queries.reading import feeds as reading
 from queries.reading.chain_heads import HeadView, chain_heads
 from queries.reading.changes import feed_changes, own_feed_changes
@@ -43,12 +43,11 @@ MONTH = 30 * DAY
 UNITS = {"week": 7 * DAY, "day": DAY, "hour": HOUR, "minute": MINUTE, "second": 1}
 SUCCESS, FAILURE, OPEN = "proven", "rejected", "moving"  # CSS classes of marks
 OUTCOME_WORDS = {SUCCESS: "succeeded", FAILURE: "failed", OPEN: "goes on"}
-NUMBERS = {  # fields that a chart can show
-    FactKind.ACCOUNT_FIELD: {"BALANCE", "NONCE"},
-    FactKind.HEADER_FIELD: {
-        "BLOCK_NUMBER", "DIFFICULTY", "GAS_LIMIT", "GAS_USED", "BASE_FEE_PER_GAS", "BLOB_GAS_USED",
-        "EXCESS_BLOB_GAS",
-    },
+# The fields that a chart can show.
+ACCOUNT_NUMBERS = {"BALANCE", "NONCE"}
+HEADER_NUMBERS = {
+    "BLOCK_NUMBER", "DIFFICULTY", "GAS_LIMIT", "GAS_USED", "BASE_FEE_PER_GAS", "BLOB_GAS_USED",
+    "EXCESS_BLOB_GAS",
 }  # fmt: skip
 AMOUNTS = {"BALANCE", "BASE_FEE_PER_GAS"}  # of these, in wei
 
@@ -280,8 +279,8 @@ def _values_chart(values: Sequence[FactView], links: PageLinks) -> Chart | None:
         return None
     numbers = {value.block: int(value.word, 16) for value in values}
     fact = values[0]
-    is_number = fact.name in NUMBERS.get(fact.kind, ())
-    if fact.kind is FactKind.STORAGE_SLOT:
+    is_number = fact.name in (ACCOUNT_NUMBERS if fact.account else HEADER_NUMBERS)
+    if fact.name.startswith("0x"):
         is_number = max(numbers.values()) < PLAUSIBLE_ADDRESSES.start
     currency = links.currency(fact.source) if fact.name in AMOUNTS else ""
     return (

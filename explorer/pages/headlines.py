@@ -7,10 +7,10 @@ from accounts.wallets import short_hash
 from accounts.wording import format_count, join_names
 from explorer.pages.decoding import is_absent
 from explorer.pages.deliveries import function_name
+from explorer.pages.fact_kinds import kind_display
 from explorer.pages.formatting import format_wei
 from explorer.pages.links import PageLinks
 from queries.amounts import short_amount
-from queries.proving.facts import EVENT_KINDS, FactKind
 from queries.reading.chain_heads import HeadView
 from queries.reading.chain_objects import AccountView, BlockView, TransactionView
 from queries.reading.fact_lists import ListLine, ListSummary
@@ -50,9 +50,7 @@ def balance_change(facts: ListSummary, currency: str) -> str:
 def proves_absence(facts: ListSummary, block: int) -> bool:
     """Whether an account is proven not to exist at this block."""
     lines = [line for line in facts.facts if line.block == block]
-    return is_absent(
-        {line.name: line.word.hex() for line in lines if line.kind == FactKind.ACCOUNT_FIELD}
-    )
+    return is_absent({line.name: line.word.hex() for line in lines if line.account})
 
 
 def account_headline(
@@ -94,9 +92,9 @@ def _block_result(block: BlockView, facts: ListSummary) -> str:
     subjects = [format_count(len(accounts), "account")]
     if not accounts:
         subjects, article = [], "its"
-    block_kinds = {line.kind for line in facts.facts if not line.account}
-    subjects += [f"{article} header"] * bool(block_kinds - EVENT_KINDS)
-    subjects += ["its content"] * bool(block_kinds & EVENT_KINDS)
+    parts = {kind_display(line.kind).part for line in facts.facts if not line.account}
+    subjects += [f"{article} header"] * ("header" in parts)
+    subjects += ["its content"] * ("content" in parts)
     return f"{_fact_count_text(facts)} of {join_names(subjects)}"
 
 

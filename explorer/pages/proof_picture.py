@@ -1,6 +1,6 @@
 """A fact's proof, drawn from the known block hash down to the value."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.utils.html import format_html, format_html_join
@@ -9,11 +9,8 @@ from django.utils.safestring import SafeString
 from accounts.wallets import short_hash
 from accounts.wording import format_count
 from queries.amounts import short_amount
-from queries.facts import BLOCK_AT_TIME
 from queries.proving.accounts import AccountState
 from queries.proving.block_items import BLOOM_BYTES
-from queries.proving.facts import BlockFact, FactKind
-from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import HISTORY_RING
 from queries.proving.sync_committees import MEMBERS, MIN_SIGNERS
 from queries.reading.fact_proof import FactProof, ProofNode
@@ -25,17 +22,7 @@ BAR_HEIGHT, BAR_GAP, MAX_BAR_WIDTH, BARS_WIDTH = 12, 3, 40, 260
 MAX_NODE_SIZE = 532  # bytes of a branch with sixteen hashes
 MAX_DRAWN_NODES = 64
 KILOBYTE = 1_000
-VALUE_REASONS = {
-    FactKind.HEADER_FIELD: "The header holds it.",
-    FactKind.LOG: "The receipt holds it.",
-    FactKind.RECEIPT: "The trie holds it at its index.",
-    FactKind.TRANSACTION: "The trie holds the transaction at this index; this is its hash.",
-    FactKind.WITHDRAWAL: "The trie holds it at its index.",
-    FactKind.ABSENT_TRANSACTION: "The trie ends before this index.",
-    FactKind.ABSENT_WITHDRAWAL: "The trie ends before this index.",
-    FactKind.ABSENT_LOG: "All logs of the receipt are compared with it.",
-    FactKind.SILENT_BLOCK: "Each such log would set three bits of the bloom; they are not all set.",
-}
+_TRIE_REASON = "The {} has the hash of its root; each node has the hash of the next one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +63,11 @@ class ProofPicture:
 
 
 def proof_picture(
-    proof: FactProof, fact: FactView, value: str, registry: Registry | None, currency: str = "ETH"
+    proof: FactProof, fact: FactView, levels: Iterable[Level], registry: Registry | None
 ) -> ProofPicture:
-    levels = tuple(_levels(proof, fact, value, registry, currency))
-    first, *others = levels
+    """`levels`: from the header down to the value."""
+    all_levels = (*_header_levels(proof, fact, registry), *levels)
+    first, *others = all_levels
     parts = [f"{first.name}, {first.detail}"]
     parts += (f"{level.name}, {level.detail}" if level.nodes else level.name for level in others)
     remark = "A bar is a header or a trie node, as wide as its bytes."
@@ -88,16 +76,14 @@ def proof_picture(
         remark = f"The {nodes} not stored here: others had proven the fact before."
     elif fact.event:
         remark = ""
-    return ProofPicture(levels, " → ".join(parts), proof.is_stored, remark)
+    return ProofPicture(all_levels, " → ".join(parts), proof.is_stored, remark)
 
 
 def format_bytes(size: int) -> str:
     return f"{size:,} bytes" if size < KILOBYTE else f"{size / KILOBYTE:.1f} kB"
 
 
-def _levels(
-    proof: FactProof, fact: FactView, value: str, registry: Registry | None, currency: str
-) -> Iterator[Level]:
+def _header_levels(proof: FactProof, fact: FactView, registry: Registry | None) -> Iterator[Level]:
     headers = (proof.header, *proof.later_headers)
     number = fact.block + len(proof.later_headers)
     if isinstance(registry, BeaconRegistry) and _begins_with_record(proof):
@@ -113,11 +99,6 @@ def _levels(
         reason = "Hashed, it gives the parent hash in the header after it."
     size = format_bytes(proof.header.size)
     yield Level(f"header of block {fact.block:,}", size, reason, proof.header.hash)
-    if fact.kind in {FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT} and proof.is_stored:
-        yield from _account_levels(proof, fact, currency)
-    if fact.event:
-        yield from _event_levels(proof, fact.event)
-    yield Level("value", value, _why_value(proof, fact))
 
 
 def _begins_with_record(proof: FactProof) -> bool:
@@ -138,31 +119,42 @@ def _beacon_levels(
     yield Level(f"hash of execution block {number:,}", "in the beacon block", branch, block_hash)
 
 
-def _event_levels(proof: FactProof, event: BlockFact) -> Iterator[Level]:
+def bloom_level() -> Level:
+    return Level("bloom of its logs", format_bytes(BLOOM_BYTES), "The header holds it.")
+
+
+def trie_level(proof: FactProof, fact: FactView) -> Iterator[Level]:
     witness = f"{format_bytes(proof.witness_size)} of witness" if proof.witness_size else ""
-    if event.field is HeaderField.LOGS_BLOOM:
-        yield Level("bloom of its logs", format_bytes(BLOOM_BYTES), "The header holds it.")
-        return
-    trie = f"{event.field.name.removesuffix('_ROOT').lower()} trie"
+    name = fact.event.field.name.removesuffix("_ROOT").lower() if fact.event else ""
     reason = "Rebuilt from the witness, it has the root in the header."
-    yield Level(trie, witness, reason, proof.event_root)
-    if event.kind in {FactKind.LOG, FactKind.ABSENT_LOG}:
-        reason = VALUE_REASONS[FactKind.RECEIPT]
-        yield Level("receipt", f"of transaction {event.key}", reason)
+    yield Level(f"{name} trie", witness, reason, proof.event_root)
 
 
-def _account_levels(proof: FactProof, fact: FactView, currency: str) -> Iterator[Level]:
-    trie = "The {} has the hash of its root; each node has the hash of the next one."
+def receipt_levels(proof: FactProof, fact: FactView) -> Iterator[Level]:
+    yield from trie_level(proof, fact)
+    detail = f"of transaction {fact.identity.key}"
+    yield Level("receipt", detail, "The trie holds it at its index.")
+
+
+def account_levels(proof: FactProof, fact: FactView, currency: str) -> Iterator[Level]:
+    if not proof.is_stored:
+        return
     root = proof.state[0].hash if proof.state else ""
-    yield Level("state trie", _count(proof.state), trie.format("header"), root, proof.state)
+    reason = _TRIE_REASON.format("header")
+    yield Level("state trie", _count(proof.state), reason, root, proof.state)
     name = short_hash(fact.account)
     if not proof.account:
         yield Level("no such account", name, "Its place in the trie is empty.")
         return
     fields = _account_fields(proof.account, currency)
     yield Level("account", name, "The last node of the state trie holds it.", fields=fields)
-    if fact.kind is FactKind.STORAGE_SLOT:
-        reason = trie.format("account") if proof.storage else "Nothing is stored in any slot."
+
+
+def slot_levels(proof: FactProof, fact: FactView, currency: str) -> Iterator[Level]:
+    yield from account_levels(proof, fact, currency)
+    if proof.is_stored and proof.account:
+        reason = _TRIE_REASON.format("account")
+        reason = reason if proof.storage else "Nothing is stored in any slot."
         root = f"0x{proof.account.storage_root.hex()}"
         yield Level("storage trie", _count(proof.storage), reason, root, proof.storage)
 
@@ -174,19 +166,6 @@ def _account_fields(account: AccountState, currency: str) -> tuple[tuple[str, st
         ("storage root", short_hash(f"0x{account.storage_root.hex()}")),
         ("code hash", short_hash(f"0x{account.code_hash.hex()}")),
     )
-
-
-def _why_value(proof: FactProof, fact: FactView) -> str:
-    if fact.name == BLOCK_AT_TIME:
-        return "The header has this time or an earlier one, and the next header a later one."
-    if fact.kind in VALUE_REASONS:
-        return VALUE_REASONS[fact.kind]
-    if proof.proves_absence:
-        return "An account that does not exist has this value."
-    if fact.kind is FactKind.STORAGE_SLOT:
-        is_empty = int(fact.word, 16) == 0
-        return f"{'No' if is_empty else 'The last'} node of the storage trie holds it."
-    return "The account holds it."
 
 
 def _trust_reason(proof: FactProof, number: int, registry: Registry | None) -> tuple[str, str]:

@@ -14,17 +14,15 @@ from dataclasses import dataclass, replace
 
 from accounts.wallets import short_hash
 from accounts.wording import format_count, format_timestamp, join_names
-from explorer.pages.decoding import decode_fact
-from explorer.pages.events import event_name, event_subject, log_sentence
+from explorer.pages.fact_kinds import decode_fact, fact_display, fact_name, requested_events
 from explorer.pages.links import PageLinks
-from queries.proving.facts import BlockFact, FactKind
+from queries.proving.facts import EVENT_MEMBERS, parse_fact
 from queries.reading.batch_details import MAX_NAMED_FACTS, BatchSummary, batch_summaries
 from queries.reading.batches import QueryView
 from queries.reading.facts import FactView
 
 MAX_LISTED_FIELDS = 3  # with slots as one of them; more are counted
 ANY_ACCOUNT = bytes(20)  # names do not depend on it
-MAX_SHORT_SLOT = 2**32  # a larger one is abbreviated in hex
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,9 @@ def batch_sentences(batch_ids: Collection[str], links: PageLinks) -> Mapping[str
 
 def batch_sentence(summary: BatchSummary, links: PageLinks) -> Sentence:
     subject, block = _subject(summary), _blocks(summary, links)
-    if summary.fact_count == 1 and (text := "".join(map(log_sentence, summary.first.facts))):
+    if summary.fact_count == 1 and (
+        text := "".join(fact_display(fact).sentence(fact) for fact in summary.first.facts)
+    ):
         return Sentence(text, f"{block}, {subject}")
     return Sentence(subject, block, _result(summary, links))
 
@@ -60,7 +60,7 @@ def fact_sentence(fact: FactView, links: PageLinks) -> Sentence:
     if fact.is_time:
         subject = f"block at {format_timestamp(fact.identity.key)}"
         return Sentence(subject, links.chain_name(fact.source), f"block {fact.block:,}")
-    if text := log_sentence(fact):
+    if text := fact_display(fact).sentence(fact):
         block = block_name(fact.source, fact.block, None, links)
         return Sentence(text, f"{block}, {field_name(fact.name)}")
     result = decode_fact(fact, links.currency(fact.source)).short
@@ -80,7 +80,7 @@ def _subject(summary: BatchSummary) -> str:
     if summary.account_count <= 1:
         accounts = _account(summary.first) or (accounts if summary.account_count else "the header")
     if summary.first.event_request and (summary.is_uniform or summary.query_count == 1):
-        return event_subject(summary.first)
+        return _event_subject(summary.first)
     if summary.is_uniform:
         return f"{_fields(summary.first)} of {accounts}"
     if summary.fact_count <= MAX_NAMED_FACTS and not summary.event_count:
@@ -94,6 +94,23 @@ def _subject(summary: BatchSummary) -> str:
     if facts:
         parts.append(f"{format_count(facts, 'fact')} of {accounts}")
     return join_names(parts or ["events"])  # a filter may have found none
+
+
+def _event_subject(query: QueryView) -> str:
+    """Name what a query of a block's content asks for: `log 0 of transaction 3`, or `2 logs`."""
+    if len(query.events) == 1 and (event := parse_fact(query.events[0]["name"])):
+        return fact_name(event)
+    items = list(requested_events(query))
+    if len(items) == 1:
+        return items[0]
+    if query.event_count != len(items):  # filters may find several logs, or none
+        return format_count(query.event_count, "event")
+    counts = [
+        format_count(len(entries), "absence" if member == "absent" else member[:-1])
+        for member in EVENT_MEMBERS
+        if (entries := query.event_request.get(member))
+    ]
+    return join_names(counts)
 
 
 def _query_subject(query: QueryView) -> str:
@@ -117,12 +134,8 @@ def field_name(name: str) -> str:
     """
     if name.startswith("$"):
         return f"slot {name}"
-    fact = BlockFact.parse(name) or BlockFact.parse(name, ANY_ACCOUNT)
-    if fact and fact.is_event:
-        return event_name(fact)
-    if fact and fact.kind is FactKind.STORAGE_SLOT:
-        return f"slot {fact.key if fact.key < MAX_SHORT_SLOT else short_hash(name)}"
-    return name.lower().replace("_", " ")
+    fact = parse_fact(name) or parse_fact(name, ANY_ACCOUNT)
+    return fact_name(fact) if fact else name.lower().replace("_", " ")
 
 
 def block_name(source: int, block: int | None, timestamp: int | None, links: PageLinks) -> str:

@@ -7,22 +7,13 @@ from typing import Any
 from django.template.loader import render_to_string
 from eth_utils.address import to_checksum_address
 
+from explorer.pages.fact_kinds import fact_display
 from explorer.pages.sentences import field_name
 from queries.contracts.abi import load_artifact
-from queries.proving.facts import BlockFact, FactKind
-from queries.proving.keccak import HASH_BYTES
+from queries.proving.facts.fact import Argument
 from queries.reading.facts import FactView
 
 LANGUAGES = {"solidity": "Solidity", "cast": "cast", "web3py": "web3.py", "viem": "viem"}
-# Views that return the fact; if it is not proven, they revert or return false.
-VIEWS = {
-    FactKind.ACCOUNT_FIELD: "accountField", FactKind.STORAGE_SLOT: "accountStorageSlotValues",
-    FactKind.HEADER_FIELD: "headerField", FactKind.BLOCK_AT_TIME: "blockNumberAt",
-    FactKind.LOG: "isLog", FactKind.RECEIPT: "receiptOf",
-    FactKind.TRANSACTION: "transactionHash", FactKind.WITHDRAWAL: "withdrawalOf",
-    FactKind.ABSENT_TRANSACTION: "isIndexAbsent", FactKind.ABSENT_WITHDRAWAL: "isIndexAbsent",
-    FactKind.ABSENT_LOG: "isLogAbsent", FactKind.SILENT_BLOCK: "isBlockSilent",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,44 +73,32 @@ class Snippet:
 
 def fact_call(fact: FactView) -> ReadCall:
     abi = load_artifact("EventsVerifier" if fact.event else "NativeRegistry").abi
-    view = next(entry for entry in abi if entry.get("name") == VIEWS[fact.kind])
-    note, field = "", fact.identity.key
-    if fact.event:
-        values, field = _event_values(fact, fact.event), fact.event.field
-    elif fact.kind is FactKind.BLOCK_AT_TIME:
-        values = {"timestamp": fact.identity.key}
-    else:
-        values = {
-            "account": fact.account,
-            "field": fact.identity.key,
-            "slot": f"0x{fact.identity.key:064x}",
-        }
-    values |= {"blockNumber": fact.block}
-    inputs = view["inputs"]
+    name, arguments = fact_display(fact).view(fact)
+    view = next(entry for entry in abi if entry.get("name") == name)
+    note, inputs = "", view["inputs"]
     if "field" in [entry["name"] for entry in inputs]:
+        field = fact.event.field if fact.event else fact.identity.key
         note = f"{field} = {field_name(fact.event.field.name if fact.event else fact.name)}"
     outputs = view["outputs"][0].get("components", view["outputs"])
     return ReadCall(
         "EventsVerifier" if fact.event else "FactsRegistry",
-        view["name"],
+        name,
         tuple(
-            AbiParameter(entry["type"], entry["name"], values[entry["name"]]) for entry in inputs
+            AbiParameter(entry["type"], entry["name"], _abi_value(entry["type"], argument))
+            for entry, argument in zip(inputs, arguments, strict=True)
         ),
         tuple(AbiParameter(entry["type"], entry["name"]) for entry in outputs),
         note,
     )
 
 
-def _event_values(fact: FactView, event: BlockFact) -> dict[str, Any]:
-    """Arguments by their names, and more."""
-    values = {**fact.details, "emitter": fact.details.get("address"), "logIndex": event.log}
-    values |= {"transactionIndex": event.key, "position": event.key, "index": event.key}
-    values |= {"field": int(event.field), "isTopic": len(event.item) == HASH_BYTES}
-    if event.filter:
-        topics = [f"0x{topic.hex()}" for topic in event.filter.topics if topic]
-        emitter = to_checksum_address(event.filter.emitter)
-        values |= {"emitter": emitter, "topics": topics, "topicMask": event.filter.mask}
-    return values | {"item": f"0x{event.item.hex():0>64}"}
+def _abi_value(abi_type: str, argument: Argument) -> Any:
+    """Write bytes as hex."""
+    if isinstance(argument, list):
+        return [f"0x{entry.hex()}" for entry in argument]
+    if isinstance(argument, bytes):
+        return to_checksum_address(argument) if abi_type == "address" else f"0x{argument.hex()}"
+    return argument
 
 
 def snippets(fact: FactView, address: str) -> tuple[Snippet, ...]:

@@ -9,10 +9,10 @@ from django.db.models import QuerySet
 
 from queries.facts import facts_of, row_account, subject
 from queries.models import BlockJob, Fact, FactMention, Query, SentTransaction, Token
-from queries.proving.facts import EVENT_KINDS, BlockFact, FactKind
+from queries.proving.facts import KINDS, parse_fact
+from queries.proving.facts.fact import BlockFact
 
 MAX_LISTED = 10  # slots, or events of a kind, of a query in the lists of pages
-_MANY = EVENT_KINDS | {FactKind.STORAGE_SLOT}
 _KEY = ("job_id", "account", "name")
 
 
@@ -38,7 +38,7 @@ def add(
     Fact.objects.bulk_create(
         found, update_conflicts=True, unique_fields=_KEY, update_fields=["details", "token"]
     )
-    listed = [row for row in rows.values() if row.is_listed and row.kind in _MANY]
+    listed = [row for row in rows.values() if row.is_listed and KINDS[row.kind].is_unbounded]
     if listed:
         Fact.objects.filter(
             job__in={row.job_id for row in listed},
@@ -73,8 +73,8 @@ def stored_words(job: BlockJob) -> dict[tuple[str, str], bytes]:
 
 def event_words(job: BlockJob) -> dict[BlockFact, bytes]:
     """The words of facts about the content of the job's block, as found on the source."""
-    rows = Fact.objects.filter(job=job, kind__in=EVENT_KINDS)
-    facts = ((BlockFact.parse(row.name), row.details) for row in rows.only("name", "details"))
+    rows = Fact.objects.filter(job=job, details__isnull=False)
+    facts = ((parse_fact(row.name), row.details) for row in rows.only("name", "details"))
     return {fact: bytes.fromhex(details["word"]) for fact, details in facts if fact and details}
 
 
@@ -136,7 +136,7 @@ def _rows(
     """The query's facts, each with its row, unsaved."""
     if query.job_id is None or query.block is None:
         return
-    counts = Counter[FactKind]()
+    counts = Counter[str]()
     for fact in facts_of(query).values():
         counts[fact.kind] += 1
         row = Fact(
@@ -146,7 +146,7 @@ def _rows(
             account=subject(query, fact),
             name=fact.name,
             kind=fact.kind,
-            is_listed=fact.kind not in _MANY or counts[fact.kind] <= MAX_LISTED,
+            is_listed=not fact.is_unbounded or counts[fact.kind] <= MAX_LISTED,
             details=events.get(fact.name),
         )
         yield fact, row

@@ -22,7 +22,8 @@ from queries.proving.event_witness import (
     encode_event_groups,
     prove_events_call,
 )
-from queries.proving.facts import BlockFact
+from queries.proving.facts.fact import BlockFact
+from queries.proving.facts.groups import group_facts
 from queries.proving.headers import Header
 from queries.proving.packing import HEADERS_PER_HOP
 from queries.sources import KINDS
@@ -30,7 +31,7 @@ from queries.sources.beacon import BeaconRegistry
 from queries.sources.deployment import deployed_registry, has_built_code
 from queries.sources.hashes import HashNotKnown, HashUnknowable, KnownBlocks, Preparation
 from queries.sources.native import NativeRegistry
-from queries.sources.reader import RegistryBlock, RegistryReader, group_facts
+from queries.sources.reader import RegistryBlock, RegistryReader
 from queries.sources.registry import Registry, SetupError
 
 BLOCK_NOT_KNOWN = selector("BlockNotKnown(uint256,bytes32)")

@@ -16,7 +16,8 @@ from queries.chain.answers import BASE_GAS, BYTE_GAS
 from queries.facts import account_fields
 from queries.models import Query
 from queries.proving.accounts import AccountProof
-from queries.proving.facts import BlockFact, FactKind
+from queries.proving.facts.fact import BlockFact
+from queries.proving.facts.groups import FactGroups, registry_words
 from queries.proving.headers import Header, HeaderField
 from queries.proving.packing import (
     CALLDATA_BYTES,
@@ -34,7 +35,6 @@ from queries.proving.registry_calls import (
 )
 from queries.proving.witnesses import AccountToStore, build_witness
 from queries.sources.hashes import Preparation
-from queries.sources.reader import FactGroups
 from queries.wait_reasons import Reason, WaitCode
 
 LOOKUP_GAS = 18_000  # to look up both hashes, and costs that the table in proving/packing omits
@@ -218,14 +218,8 @@ class AccountPiece(Piece):
 
     @cached_property
     def facts(self) -> frozenset[BlockFact]:
-        facts = {BlockFact(FactKind.HEADER_FIELD, field) for field in self.fields}
-        facts |= {BlockFact(FactKind.BLOCK_AT_TIME, time) for time in self.timestamps}
-        for account in self.accounts:
-            address = account.proof.address or b""
-            facts |= {BlockFact(FactKind.ACCOUNT_FIELD, field, address) for field in account.fields}
-            slots = (proof.slot for proof in account.proof.slots)
-            facts |= {BlockFact(FactKind.STORAGE_SLOT, slot, address) for slot in slots}
-        return frozenset(facts)
+        words = registry_words(self.anchor.header, self.fields, self.timestamps, self.accounts)
+        return frozenset(fact for fact, _ in words)
 
     @property
     def facts_key(self) -> str:

@@ -10,7 +10,7 @@ from queries.chain.errors import (
     MethodMissingError,
     ParametersRejectedError,
 )
-from queries.facts import facts_of
+from queries.facts import BLOCK_AT_TIME, facts_of
 from queries.models import Query
 from queries.planning.anchors import OutOfReach
 from queries.planning.calls import (
@@ -25,11 +25,11 @@ from queries.planning.deliveries import delivery_estimates
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders
-from queries.proving.facts import FactKind
+from queries.proving.facts.groups import FactGroups
 from queries.proving.registry_calls import block_leaf
 from queries.schema.checked_batch import CheckedDelivery, selector_of
 from queries.sources.hashes import HashNotKnown, HashUnknowable, Preparation
-from queries.sources.reader import FactGroups, accumulated_override
+from queries.sources.reader import accumulated_override
 from queries.sources.registry import Registry
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
@@ -268,7 +268,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
             names := [
                 name
                 for name, fact in facts_of(query).items()
-                if words[fact] is not None and fact.kind is not FactKind.BLOCK_AT_TIME
+                if words[fact] is not None and name != BLOCK_AT_TIME
             ]
         )
     ]

@@ -14,8 +14,9 @@ from queries.planning.events import Event, cut_events, set_events
 from queries.planning.known_blocks import StoredBlocks
 from queries.planning.readers import ChainReaders
 from queries.proving.accounts import AccountProof
+from queries.proving.facts.groups import FactGroups, group_facts
 from queries.proving.headers import Header
-from queries.sources.reader import FactGroups, RegistryBlock, RegistryReader, group_facts
+from queries.sources.reader import RegistryBlock, RegistryReader
 from queries.sources.registry import Registry
 
 

@@ -23,7 +23,8 @@ from queries.planning.calls import (
 from queries.planning.events import EventPiece
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders
-from queries.proving.facts import BlockFact, FactKind
+from queries.proving.facts import KINDS
+from queries.proving.facts.fact import BlockFact
 from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES
 from queries.proving.registry_calls import PROVE_SELECTOR
@@ -144,25 +145,26 @@ def _prove_block(
         for name in query.event_names:
             words[facts[name]] = bytes.fromhex(plan.events[name]["word"])
         entries += [(fact, (query, name, words[fact])) for name, fact in facts.items()]
+    pieces: list[AccountPiece | EventPiece] = []
     if events := missing.events:
         verifier = verifier_address(registry.address)
-        event_piece = EventPiece(0, anchor, to=verifier, content=plan.content, events=events)
-        yield event_piece, [entry for entry in entries if entry[0].is_event]
+        pieces.append(EventPiece(0, anchor, to=verifier, content=plan.content, events=events))
     if missing.accounts or missing.header_fields or missing.timestamps:
         accounts = tuple(accounts_to_store(missing, proofs))
         fields, times = missing.header_fields, missing.timestamps
-        piece = AccountPiece(0, anchor, fields=fields, timestamps=times, accounts=accounts)
-        yield piece, [entry for entry in entries if not entry[0].is_event]
+        pieces.append(AccountPiece(0, anchor, fields=fields, timestamps=times, accounts=accounts))
+    for piece in pieces:
+        proven_facts = piece.facts
+        yield piece, [entry for entry in entries if entry[0] in proven_facts]
 
 
 def _fact_sort_key(piece: AccountPiece, fact: BlockFact) -> FactSortKey:
     """The sort key for the order in which `verify` returns facts: by list, section, then hash."""
-    anchor, key = piece.anchor, fact.key.to_bytes(32)
+    anchor, account = piece.anchor, keccak256(fact.account)
     # Pieces that share a section of headers come after those with a section of their own.
     shares_section = not (piece.uses_stored_header or anchor.hop)
-    sort_key = keccak256(key) if fact.kind is FactKind.STORAGE_SLOT else key
-    account = keccak256(fact.account)
-    return list(FactKind).index(fact.kind), shares_section, anchor.header.number, account, sort_key
+    kind, number = list(KINDS).index(fact.kind), anchor.header.number
+    return kind, shares_section, number, account, fact.witness_key
 
 
 def _find_witness_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:

@@ -21,7 +21,7 @@ from queries.database.leases import Lease, recheck_pause
 from queries.facts import facts_of
 from queries.models import Batch, BlockJob, Proof, Query, SentTransaction
 from queries.prover.outcomes import BlockWait, Reject
-from queries.proving.facts import BlockFact
+from queries.proving.facts.fact import BlockFact
 from queries.proving.headers import Header
 from queries.proving.witnesses import AccountField
 from queries.sources.registry import Registry

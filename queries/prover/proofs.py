@@ -9,7 +9,7 @@ from queries.planning.events import EventPiece
 from queries.prover.job_pass import JobPass
 from queries.proving.accounts import AccountProof
 from queries.proving.event_witness import select_groups
-from queries.proving.facts import BlockFact
+from queries.proving.facts.events import EventFact
 from queries.proving.headers import Header
 
 
@@ -31,7 +31,7 @@ def store_later_headers(job_pass: JobPass, find: Callable[[], Sequence[Header]])
         job_pass.findings.proofs.append(stored_proofs.headers_row(job_pass.job, headers))
 
 
-def unstored_events(job_pass: JobPass, events: Sequence[BlockFact]) -> list[BlockFact]:
+def unstored_events(job_pass: JobPass, events: Sequence[EventFact]) -> list[EventFact]:
     """Those of these facts about the block's content that no stored witness proves."""
     witnesses = stored_proofs.read_witnesses(job_pass.job) if events else []
     return select_groups(witnesses, job_pass.header, events)[1]

@@ -28,9 +28,10 @@ from queries.prover.outcomes import Reject
 from queries.prover.proofs import fetch_account_proofs, store_events, store_later_headers
 from queries.prover.readback import wait_for_effect
 from queries.proving.accounts import AccountProof
+from queries.proving.facts.groups import group_facts
 from queries.proving.headers import Header
 from queries.sources.hashes import Preparation
-from queries.sources.reader import RegistryReader, group_facts
+from queries.sources.reader import RegistryReader
 from queries.sources.registry import Registry
 from queries.statuses import StepName
 from queries.transactions.budget import (

@@ -30,10 +30,11 @@ from queries.prover.proofs import (
     store_later_headers,
     unstored_events,
 )
-from queries.proving.facts import BlockFact
+from queries.proving.facts.fact import BlockFact
+from queries.proving.facts.groups import group_facts
 from queries.proving.headers import Header
 from queries.proving.registry_calls import block_leaf
-from queries.sources.reader import EMPTY_WORD, RegistryBlock, RegistryReader, group_facts
+from queries.sources.reader import EMPTY_WORD, RegistryBlock, RegistryReader
 from queries.sources.registry import Registry
 from queries.transactions.destination_reorgs import has_left_its_block
 from queries.wait_reasons import Reason, WaitCode

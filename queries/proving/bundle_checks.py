@@ -6,8 +6,7 @@ from them again and compared, so every byte is checked.
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from itertools import pairwise
@@ -27,8 +26,10 @@ from queries.proving.bundles import (
 )
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError, ProofError
 from queries.proving.event_witness import EventGroups, read_event_witness
-from queries.proving.facts import BlockFact, FactKind
-from queries.proving.headers import MAX_HEADER_BYTES, Header, HeaderField, decode_header
+from queries.proving.facts import parse_fact
+from queries.proving.facts.fact import BlockFact
+from queries.proving.facts.groups import FactGroups, group_facts
+from queries.proving.headers import MAX_HEADER_BYTES, Header, decode_header
 from queries.proving.json_values import (
     describe,
     has_too_many_values,
@@ -39,7 +40,7 @@ from queries.proving.json_values import (
 )
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.tries import CheckedNodes
-from queries.proving.witnesses import AccountField, AccountToStore
+from queries.proving.witnesses import AccountToStore
 
 # The largest batch by default, of 1,000 accounts and 5,000 slots, has some 80 MiB and 150,000
 # values. A service that accepts larger batches makes larger files, so callers can raise the limit.
@@ -90,29 +91,29 @@ def _check_block(content: object, destination: int, path: str) -> BlockProof:
     members = _check_members(content, path, _BLOCK_KEYS + _EVENT_KEYS * has_events)
     block_hash = _read_fixed(members["blockHash"], HASH_BYTES, f"{path}.blockHash")
     header = _read_header(members["header"], f"{path}.header", block_hash)
-    fields, header_fields, timestamps, event_facts = _read_facts(members["facts"], f"{path}.facts")
+    facts = _read_facts(members["facts"], f"{path}.facts")
     registry = _read_registry(members["registry"], f"{path}.registry")
     next_header = None
-    if timestamps:
+    if facts.timestamps:
         next_header = _read_header(members["nextHeader"], f"{path}.nextHeader")
-        _check_times(header, next_header, timestamps, path)
+        _check_times(header, next_header, facts.timestamps, path)
     _check_horizon(registry, next_header or header, path)
-    accounts = _check_accounts(members["accounts"], header.state_root, fields, f"{path}.accounts")
-    events = _check_events(members.get("events", []), header, event_facts, f"{path}.events")
-    if not (accounts or header_fields or timestamps or event_facts):
+    accounts = _check_accounts(members["accounts"], header.state_root, facts, f"{path}.accounts")
+    events = _check_events(members.get("events", []), header, facts.events, f"{path}.events")
+    if not (accounts or facts.header_fields or facts.timestamps or facts.events):
         _refuse(f"{path}.facts", "is empty: nothing is proven")
     block = BlockProof(
         _read_number(members["originChainId"], f"{path}.originChainId"),
         destination,
         header,
         next_header,
-        header_fields,
-        timestamps,
+        facts.header_fields,
+        facts.timestamps,
         accounts,
         registry,
         _read_transactions(members["transactions"], f"{path}.transactions"),
         events,
-        event_facts,
+        frozenset(facts.events),
     )
     if block.registry.kind == "native" and block.chain != destination:
         _refuse(f"{path}.registry.kind", "is native, and the block is of another chain")
@@ -151,43 +152,28 @@ def _check_times(
             )
 
 
-RequestedFacts = tuple[
-    Mapping[bytes, frozenset[AccountField]],
-    frozenset[HeaderField],
-    tuple[int, ...],
-    frozenset[BlockFact],
-]
-
-
-def _read_facts(content: object, path: str) -> RequestedFacts:
+def _read_facts(content: object, path: str) -> FactGroups:
     """Read what is requested. Words and slots are compared with the proofs later."""
-    fields: dict[bytes, set[AccountField]] = defaultdict(set)
-    header_fields: set[HeaderField] = set()
-    timestamps: set[int] = set()
-    events: set[BlockFact] = set()
+    facts = list[BlockFact]()
     for index, item in enumerate(_read_list(content, path)):
         fact_path = f"{path}[{index}]"
-        fact = _check_members(item, fact_path, ("account", "kind", "name", "word"))
-        kind, name = fact["kind"], _read_text(fact["name"], f"{fact_path}.name")
-        if kind == FactKind.BLOCK_AT_TIME:
-            timestamps.add(_read_number(name, f"{fact_path}.name"))
-        elif kind == FactKind.HEADER_FIELD and name in HeaderField.__members__:
-            header_fields.add(HeaderField[name])
-        elif kind == FactKind.ACCOUNT_FIELD and name in AccountField.__members__:
-            account = _read_fixed(fact["account"], ADDRESS_BYTES, f"{fact_path}.account")
-            fields[account].add(AccountField[name])
-        elif (event := BlockFact.parse(name)) and kind == event.kind:
-            events.add(event)
-        elif kind != FactKind.STORAGE_SLOT:
+        members = _check_members(item, fact_path, ("account", "kind", "name", "word"))
+        kind, name = members["kind"], _read_text(members["name"], f"{fact_path}.name")
+        account = b""
+        if members["account"] is not None:
+            account = _read_fixed(members["account"], ADDRESS_BYTES, f"{fact_path}.account")
+        fact = parse_fact(name, account)
+        if fact is None or fact.kind != kind:
             _refuse(fact_path, f"is {describe(kind)} {describe(name)}, which no registry stores")
-    if len(timestamps) > _MAX_TIMESTAMPS:
-        _refuse(path, f"has {len(timestamps)} times; a call proves at most {_MAX_TIMESTAMPS}")
-    fields_by_account = {account: frozenset(names) for account, names in fields.items()}
-    return fields_by_account, frozenset(header_fields), tuple(sorted(timestamps)), frozenset(events)
+        facts.append(fact)
+    groups = group_facts(facts)
+    if (count := len(groups.timestamps)) > _MAX_TIMESTAMPS:
+        _refuse(path, f"has {count} times; a call proves at most {_MAX_TIMESTAMPS}")
+    return groups
 
 
 def _check_accounts(
-    content: object, state_root: bytes, fields: Mapping[bytes, frozenset[AccountField]], path: str
+    content: object, state_root: bytes, facts: FactGroups, path: str
 ) -> tuple[AccountToStore, ...]:
     checked_nodes = CheckedNodes()
     accounts = []
@@ -202,7 +188,8 @@ def _check_accounts(
             proof = check_account_proof(entry, state_root, address, slots, checked_nodes)
         _check_ascending(slots, f"{account_path}.storageProof")
         _check_equal(entry, account_members(proof), account_path)
-        accounts.append(AccountToStore(proof, fields.get(address, frozenset())))
+        fields, _ = facts.accounts.get(address, (frozenset(), ()))
+        accounts.append(AccountToStore(proof, fields))
         if not (accounts[-1].fields or slots):
             _refuse(account_path, "has no facts")
     _check_ascending([account.proof.address for account in accounts], path)
@@ -210,7 +197,7 @@ def _check_accounts(
 
 
 def _check_events(
-    content: object, header: Header, requested_events: frozenset[BlockFact], path: str
+    content: object, header: Header, requested_events: Sequence[BlockFact], path: str
 ) -> tuple[EventGroups, ...]:
     witnesses = []
     items = _read_list(content, path)
@@ -222,7 +209,7 @@ def _check_events(
         for group in groups:
             if not group.matches(header):
                 _refuse(item_path, f"does not match the header's {group.field.name}")
-            if requested_events.isdisjoint(group.words):
+            if group.words.keys().isdisjoint(requested_events):
                 _refuse(item_path, f"has no facts under the header's {group.field.name}")
         witnesses.append(groups)
     _check_ascending(items, path)

@@ -32,10 +32,12 @@ from operator import attrgetter
 from queries.proving.accounts import AccountProof
 from queries.proving.block_items import Log
 from queries.proving.event_witness import EventGroups, encode_event_groups, prove_events_call
-from queries.proving.facts import BlockFact, FactKind
+from queries.proving.facts.events import EventFact
+from queries.proving.facts.fact import BlockFact
+from queries.proving.facts.groups import registry_words
 from queries.proving.headers import Header, HeaderField
 from queries.proving.json_values import encode_hex
-from queries.proving.keccak import keccak256, number_word
+from queries.proving.keccak import checksum_address
 from queries.proving.packing import split_accounts
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.proving.witnesses import AccountToStore, build_witness
@@ -75,7 +77,7 @@ class BlockProof:
     registry: ClaimedRegistry
     transactions: tuple[ClaimedTransaction, ...]
     events: tuple[EventGroups, ...] = ()  # ascending
-    event_facts: frozenset[BlockFact] = frozenset()  # that these witnesses prove
+    event_facts: frozenset[EventFact] = frozenset()  # that these witnesses prove
 
     @property
     def trusted_header(self) -> Header:
@@ -85,7 +87,8 @@ class BlockProof:
     @property
     def words(self) -> dict[BlockFact, bytes]:
         """The facts and their words, in the order of the file."""
-        return dict(_words(self)) | self.event_words
+        facts = self.header_fields, self.timestamps, self.accounts
+        return dict(registry_words(self.header, *facts)) | self.event_words
 
     @property
     def event_words(self) -> dict[BlockFact, bytes]:
@@ -185,7 +188,7 @@ def block_members(block: BlockProof) -> dict[str, object]:
         "facts": [
             {
                 "account": checksum_address(fact.account) if fact.account else None,
-                "kind": fact.kind.value,
+                "kind": fact.kind,
                 "name": fact.name,
                 "word": encode_hex(word),
             }
@@ -221,26 +224,3 @@ def _pieces_before_digest(
             yield ("," if index else "") + canonical_json(account_members(account.proof))
         yield f"],{canonical_json(block_members(block))[1:]}"
     yield f'],"destinationChainId":"{destination}",'
-
-
-def _words(block: BlockProof) -> Iterator[tuple[BlockFact, bytes]]:
-    header = block.header
-    for field in sorted(block.header_fields):
-        yield BlockFact(FactKind.HEADER_FIELD, field), header.word(field)
-    for seconds in block.timestamps:
-        yield BlockFact(FactKind.BLOCK_AT_TIME, seconds), number_word(header.number)
-    for request in block.accounts:
-        proof, account = request.proof, request.proof.address or b""
-        for account_field in sorted(request.fields):
-            word = proof.state.words[account_field]
-            yield BlockFact(FactKind.ACCOUNT_FIELD, account_field, account), word
-        for slot in proof.slots:
-            yield BlockFact(FactKind.STORAGE_SLOT, slot.slot, account), number_word(slot.value)
-
-
-def checksum_address(address: bytes) -> str:
-    """The address in hex, in which capitals check the digits (EIP-55)."""
-    digits = address.hex()
-    checks = keccak256(digits.encode()).hex()
-    pairs = zip(digits, checks, strict=False)
-    return "0x" + "".join(digit.upper() if check > "7" else digit for digit, check in pairs)

@@ -1,7 +1,8 @@
 """Errors of proofs, a class for each kind.
 
 The message quotes values of a node's response. `summary` does not, so logs and users may see it.
-Except errors of arguments, calls and bundles, each means that a node's response is wrong.
+Except errors of arguments, calls, bundles and requested facts, each means that a node's response is
+wrong.
 """
 
 
@@ -94,7 +95,19 @@ class WitnessMalformedError(ProofError):
 
 
 class NotAbsentError(ProofError):
-    summary = "A log, emitter or topic that is stated as absent is present, or may be."
+    summary = "An item that is stated as absent is present, or may be."
+
+
+class BloomUndecidedError(NotAbsentError):
+    summary = "The block's bloom cannot show that no log has this address or topic."
+
+
+class ItemMissingError(ProofError):
+    summary = "The block has no such log, receipt, transaction or withdrawal."
+
+
+class ItemNotProvableError(ProofError):
+    summary = "The transaction's type is not known."
 
 
 class BundleRefusedError(ProofError):

@@ -1,4 +1,4 @@
-"""Keccak-256, and the hashes of the empty trie, code and uncle list."""
+"""Keccak-256, the hashes of the empty trie, code and uncle list, and checksummed addresses."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -81,6 +81,14 @@ keccak256 = _load_keccak()
 def number_word(number: int) -> bytes:
     """Encode a number as a 32-byte word."""
     return number.to_bytes(HASH_BYTES, "big")
+
+
+def checksum_address(address: bytes) -> str:
+    """The address in hex, in which capitals check the digits (EIP-55)."""
+    digits = address.hex()
+    checks = keccak256(digits.encode()).hex()
+    pairs = zip(digits, checks, strict=False)
+    return "0x" + "".join(digit.upper() if check > "7" else digit for digit, check in pairs)
 
 
 EMPTY_TRIE_ROOT = keccak256(b"\x80")  # the RLP of the empty string

@@ -14,13 +14,13 @@ from django.db.models.functions import RowNumber
 
 from queries.database.stored_facts import MAX_LISTED
 from queries.models import IS_UNRESOLVED, Fact, Query
-from queries.proving.facts import FactKind
+from queries.proving.facts import KINDS
+from queries.proving.facts.events import EventFact
 from queries.proving.witnesses import AccountField
 from queries.reading.facts import FactView, fact_view
 from queries.reading.pagination import Cursor, Page, read_page
 
 CURSOR_COLUMNS = ("block", "id")
-_KINDS = sorted(FactKind, key=FactKind.BLOCK_AT_TIME.__ne__)  # the time first
 FactRows = QuerySet[Fact]
 Place = tuple[int, int, str]  # a source, a block, and an account or empty
 MAX_REQUESTS = 3  # listed beside facts
@@ -66,7 +66,7 @@ class ListedGroup:
     """The facts of an account in a block, or those of the block itself."""
 
     facts: tuple[ListEntry, ...]
-    unlisted: Mapping[FactKind, int]  # how many more there are, by kind
+    unlisted: Mapping[str, int]  # how many more there are, by kind
     requests: tuple[QueryReference, ...]  # the newest queries for some of them, newest first
     more_requests: int  # how many older ones there are
 
@@ -97,7 +97,7 @@ def _place_order(place: Place, rows: Sequence[Fact]) -> tuple[object, ...]:
 
 
 def _group(
-    rows: Sequence[Fact], requests: Sequence[Any], unlisted: Mapping[FactKind, int]
+    rows: Sequence[Fact], requests: Sequence[Any], unlisted: Mapping[str, int]
 ) -> ListedGroup:
     ens_name = next((row.name for row in requests if row.name), "")
     by_name = dict[str, list[Fact]]()
@@ -127,11 +127,11 @@ def _listed_fact(rows: Sequence[Fact], ens_name: str, *, is_open: bool) -> ListE
 
 
 def _fact_order(entry: ListEntry) -> tuple[object, ...]:
-    """Facts of the header, each transaction's, the block's."""
+    """Facts of the header, its time first, each transaction's, the block's."""
     fact, group = entry.fact.identity, (0, 0)
-    if fact.is_event:
+    if isinstance(fact, EventFact):
         group = (2, 0) if fact.transaction is None else (1, fact.transaction)
-    return group, _KINDS.index(fact.kind), fact.key, fact.log
+    return group, not entry.fact.is_time, list(KINDS).index(fact.kind), fact.position
 
 
 def _requests(places: Iterable[Place]) -> Mapping[Place, list[Any]]:
@@ -158,19 +158,19 @@ def _requests(places: Iterable[Place]) -> Mapping[Place, list[Any]]:
 
 def _unlisted_counts(
     rows: FactRows, keys: Collection[tuple[int, int, str]]
-) -> Mapping[Place, Mapping[FactKind, int]]:
+) -> Mapping[Place, Mapping[str, int]]:
     """How many of the rows with these jobs, blocks and accounts lists do not show, by kind."""
     if not keys:
         return {}
     jobs, blocks, accounts = (set(column) for column in zip(*keys, strict=True))
     # With the block, SQLite reads a busy account by its index from there on.
     unlisted = rows.filter(job__in=jobs, block__in=blocks, account__in=accounts, is_listed=False)
-    counts = defaultdict[Place, dict[FactKind, int]](dict)
+    counts = defaultdict[Place, dict[str, int]](dict)
     columns = ("source", "block", "account", "kind", "job")
     counted = unlisted.values(*columns).annotate(total=Count("*")).order_by()
     for row in counted.values_list(*columns, "total", named=True):
-        kinds, kind = counts[_place(row)], FactKind(row.kind)
-        kinds[kind] = max(row.total, kinds.get(kind, 0))  # of the destination with most
+        kinds = counts[_place(row)]  # of the destination with most
+        kinds[row.kind] = max(row.total, kinds.get(row.kind, 0))
     return counts
 
 

@@ -7,7 +7,7 @@ from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.known_blocks import recorded_blocks
 from queries.proving.accounts import AccountState
 from queries.proving.event_witness import encode_event_groups, select_groups
-from queries.proving.facts import FactKind
+from queries.proving.facts.groups import group_facts
 from queries.proving.headers import decode_header
 from queries.proving.keccak import keccak256
 from queries.reading.facts import FactView
@@ -76,9 +76,7 @@ def read_fact_proof(
     )
     witnesses = stored_proofs.read_witnesses(job) if fact.event else []
     events, _ = select_groups(witnesses, header, [fact.event] if fact.event else [])
-    has_account = fact.kind in {FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT}
-    slots = [fact.identity.key] if fact.kind is FactKind.STORAGE_SLOT else []
-    requests = [(bytes.fromhex(fact.account[2:]), slots)] if has_account else []
+    requests = group_facts([fact.identity]).account_slots
     proofs, _ = stored_proofs.read_accounts(job, header, requests)
     state = [node for proof in proofs for node in proof.path.hashed_nodes]
     storage = [node for proof in proofs for slot in proof.slots for node in slot.path.hashed_nodes]
@@ -92,7 +90,7 @@ def read_fact_proof(
         tuple(map(_node, state)),
         tuple(map(_node, storage)),
         next((proof.state for proof in proofs if proof.exists), None),
-        is_stored=bool(proofs or events) or not (has_account or fact.event),
+        is_stored=bool(proofs or events) or not (requests or fact.event),
         event_root=f"0x{header.payload(fact.event.field).hex()}" if fact.event else "",
         witness_size=sum(len(encode_event_groups(groups)) for groups in events),
     )

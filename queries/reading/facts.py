@@ -9,12 +9,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import F, QuerySet, Subquery, TextField
-from django.db.models.functions import Cast
+from django.db.models import QuerySet, Subquery
 
-from queries.facts import BLOCK_AT_TIME, facts_of, header_bits, requested_facts, spellings, subject
+from queries.facts import BLOCK_AT_TIME, facts_of, queries_for_fact, requested_facts, subject
 from queries.models import HASH_LENGTH, IS_UNRESOLVED, BlockJob, Fact, Query, SentTransaction, Token
-from queries.proving.facts import ACCOUNT_KINDS, BlockFact, FactKind
+from queries.proving.facts import parse_fact
+from queries.proving.facts.accounts import AccountFieldFact
+from queries.proving.facts.events import EventFact
+from queries.proving.facts.fact import BlockFact
+from queries.proving.facts.headers import BlockAtTimeFact
 from queries.proving.headers import decode_header
 from queries.reading.pagination import Cursor, Page, key_chunks, read_page
 from queries.statuses import BatchStatus
@@ -46,12 +49,12 @@ class FactView:
     proven_at: datetime | None = None
 
     @property
-    def kind(self) -> FactKind:
+    def kind(self) -> str:
         return self.identity.kind
 
     @property
     def is_time(self) -> bool:
-        return self.kind is FactKind.BLOCK_AT_TIME
+        return isinstance(self.identity, BlockAtTimeFact)
 
     @property
     def name(self) -> str:
@@ -59,8 +62,8 @@ class FactView:
         return self.spelling or (BLOCK_AT_TIME if self.is_time else self.identity.name)
 
     @property
-    def event(self) -> BlockFact | None:
-        return self.identity if self.identity.is_event else None
+    def event(self) -> EventFact | None:
+        return self.identity if isinstance(self.identity, EventFact) else None
 
 
 RowKey = tuple[int, str, str]  # a fact's job, account and name
@@ -103,7 +106,7 @@ def query_facts(
             destination,
             query.block or 0,
             account,
-            query.name if fact.kind in ACCOUNT_KINDS else "",
+            query.name if fact.has_account else "",
             name,
             f"0x{word.hex()}" if word and is_proven else "",
             details or {},
@@ -167,12 +170,13 @@ def _stored_facts(**conditions: object) -> QuerySet[Fact]:
 
 def _match_fact(row: Fact) -> FactMatch:
     columns = ("pk", "name", "batch_id", "batch__status")
-    requests = list(_requesting_queries(row).values_list(*columns)[:MAX_MATCHES])
+    queries = queries_for_fact(_identity(row), Query.objects.filter(job=row.job), row.account)
+    requests = list(queries.order_by("-id").values_list(*columns)[:MAX_MATCHES])
     query_id, ens_name = requests[-1][:2] if requests else (None, "")
     statuses = {batch: status for *_, batch, status in requests}
     batches = tuple(statuses)
     done_batches = [batch for batch in statuses if statuses[batch] == BatchStatus.DONE]
-    fields = _stored_facts(job=row.job, account=row.account, kind=FactKind.ACCOUNT_FIELD)
+    fields = _stored_facts(job=row.job, account=row.account, kind=AccountFieldFact.kind)
     fields = fields.select_related("job").defer("job__header")
     mentions = row.mentions.values_list("address_or_hash", flat=True)
     header = row.job.header
@@ -229,7 +233,7 @@ def fact_view(row: Fact, ens_name: str = "") -> FactView:
 
 
 def _identity(row: Fact) -> BlockFact:
-    fact = BlockFact.parse(row.name, bytes.fromhex(row.account[2:]))
+    fact = parse_fact(row.name, bytes.fromhex(row.account[2:]))
     if fact is None:
         raise ValueError(f"{row} has no name of a fact")
     return fact
@@ -240,25 +244,6 @@ def open_batch(fact: FactView) -> str:
     rows = Query.objects.filter(source=fact.source, block=fact.block, account=fact.account)
     rows = rows.filter(has_ended=False).exclude(IS_UNRESOLVED).order_by("-id")
     return rows.values_list("batch_id", flat=True).first() or ""
-
-
-def _requesting_queries(row: Fact) -> QuerySet[Query]:
-    """The queries that ask for the fact, newest first."""
-    rows, fact = Query.objects.filter(job=row.job).order_by("-id"), _identity(row)
-    if fact.kind is FactKind.BLOCK_AT_TIME:
-        return rows.filter(timestamp=fact.key)
-    rows = rows.filter(account=row.account)
-    if fact.is_event:
-        names = rows.filter(event_count__gt=0).annotate(text=Cast("event_names", TextField()))
-        return names.filter(text__contains=f'"{fact.name}"')
-    if fact.kind is FactKind.STORAGE_SLOT:
-        slots = rows.filter(slot_count__gt=0).annotate(text=Cast("slots", TextField()))
-        return slots.filter(text__contains=fact.name[2:])
-    if fact.kind is FactKind.ACCOUNT_FIELD:
-        column, bits = "props", 1 << fact.key
-    else:
-        column, bits = "header_fields", header_bits(spellings(fact))
-    return rows.annotate(requested=F(column).bitand(bits)).filter(requested__gt=0)
 
 
 MAX_MENTIONING_FACTS = 100

@@ -17,11 +17,11 @@ from queries.http.thread_slots import thread_slot
 from queries.models import BlockJob, Query, SentTransaction
 from queries.proving.bundles import BlockProof, ClaimedRegistry, ClaimedTransaction, write_bundle
 from queries.proving.event_witness import select_groups
+from queries.proving.facts.groups import group_facts
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountToStore
 from queries.reading import batches
 from queries.reading.batches import BatchView
-from queries.sources.reader import group_facts
 from queries.sources.registry import Registry, constructor_arguments
 from queries.sources.routes import Routes
 from queries.statuses import BatchStatus

@@ -14,6 +14,7 @@ from eth_utils.address import to_checksum_address
 from accounts.http.errors import BodyCode, RefusalError
 from accounts.wording import format_count, join_names, quote_text
 from queries.error_codes import RequestCode
+from queries.proving.facts import EVENT_MEMBERS
 from queries.proving.witnesses import AccountField
 from queries.schema import bodies
 from queries.schema.bodies import slot_word
@@ -215,10 +216,10 @@ def _read_block(
 ) -> CheckedBlock:
     checker.count("block", path)
     selector = _read_selector(key, path)
-    items = block.model_dump(include={*bodies.EVENT_MEMBERS}, exclude_unset=True)
-    events = {name: items[name] for name in bodies.EVENT_MEMBERS if items.get(name)}
-    lists = ", ".join(("accounts", "header", *bodies.EVENT_MEMBERS[:-1]))
-    choices = f"one entry of its {lists} or {bodies.EVENT_MEMBERS[-1]}"
+    items = block.model_dump(include={*EVENT_MEMBERS}, exclude_unset=True)
+    events = {name: items[name] for name in EVENT_MEMBERS if items.get(name)}
+    lists = ", ".join(("accounts", "header", *EVENT_MEMBERS[:-1]))
+    choices = f"one entry of its {lists} or {EVENT_MEMBERS[-1]}"
     _check_not_empty(block.header or block.accounts or events, path, choices)
     for name, members in events.items():
         checker.count("event", path.child(name), len(members))

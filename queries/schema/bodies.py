@@ -27,7 +27,8 @@ from accounts.wording import join_names, json_kind, quote_text
 from queries.config.chains import ALIAS
 from queries.error_codes import RequestCode
 from queries.proving.block_items import MAX_TOPICS
-from queries.proving.facts import MAX_INDEX
+from queries.proving.facts import EVENT_FORMS
+from queries.proving.facts.events import MAX_INDEX
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.schema.functions import (
@@ -271,12 +272,7 @@ class LogBody(EventBody):
     logs of the block that match a filter.
     """
 
-    forms = (
-        frozenset({"transaction", "log"}),
-        frozenset({"logIndex"}),
-        frozenset({"address"}),
-        frozenset({"address", "topics"}),
-    )
+    forms = EVENT_FORMS["logs"]
     transaction: Transaction = optional("The transaction's hash, or its index in the block.")
     log: Index = optional("The log's index within its receipt.")
     logIndex: Index = optional("The log's index within the block, as JSON-RPC counts.")
@@ -289,14 +285,7 @@ class AbsenceBody(EventBody):
     in a receipt; or, if its bloom can show that, of any log by an address or with a topic.
     """
 
-    forms = (
-        frozenset({"transaction"}),
-        frozenset({"withdrawal"}),
-        frozenset({"transaction", "address"}),
-        frozenset({"transaction", "address", "topics"}),
-        frozenset({"address"}),
-        frozenset({"topic"}),
-    )
+    forms = EVENT_FORMS["absent"]
     transaction: Transaction = optional(
         "Without `address`: an index at or beyond the end of the block's transactions."
     )
@@ -342,7 +331,6 @@ class BlockBody(Body):
     )
 
 
-EVENT_MEMBERS = ("logs", "receipts", "transactions", "withdrawals", "absent")
 _LABEL = "[a-z0-9_-]{1,63}"
 _HOST = re.compile(rf"(?!.{{254}}){_LABEL}(\.{_LABEL})*\.?|[0-9a-f.]*:[0-9a-f:.]*")
 _URL_FORM = "must be a full http or https URL, such as https://example.org/hook"

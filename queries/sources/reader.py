@@ -1,6 +1,5 @@
 """Read facts, accumulated blocks and block hashes from a registry."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,18 +7,15 @@ from typing import Protocol
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 
-from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError, RegistryAbsentError
 from queries.config.chains import Chain
 from queries.contracts.abi import StateOverride, call_data
 from queries.contracts.create2 import verifier_address
-from queries.proving.accounts import AccountProof
-from queries.proving.facts import BlockFact, FactKind
-from queries.proving.headers import Header, HeaderField
+from queries.proving.facts.fact import BlockFact
+from queries.proving.headers import Header
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import block_leaf
-from queries.proving.witnesses import AccountField
 
 HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # of an OP-stack chain
@@ -27,56 +23,6 @@ EMPTY_WORD = bytes(32)
 READS_PER_CALL = 500  # some 3 million gas; nodes allow 50 million
 BLOCKHASH_WINDOW = 256  # blocks that a contract can look back by BLOCKHASH
 ACCUMULATED_SLOT = 3  # the mapping's slot in FactsRegistry.sol
-
-
-@dataclass(frozen=True, slots=True)
-class FactGroups:
-    """Distinct facts grouped by account and kind."""
-
-    accounts: Mapping[bytes, tuple[frozenset[AccountField], tuple[int, ...]]]
-    header_fields: frozenset[HeaderField]
-    timestamps: tuple[int, ...]
-    events: tuple[BlockFact, ...] = ()
-
-    @property
-    def account_slots(self) -> list[AccountSlots]:
-        """The accounts and slots to request proofs for."""
-        return [(account, slots) for account, (_, slots) in self.accounts.items()]
-
-    def words(self, header: Header, proofs: Iterable[AccountProof]) -> dict[BlockFact, bytes]:
-        """The facts' words according to the header and these proofs; none of events."""
-        words = {}
-        for field in self.header_fields:
-            words[BlockFact(FactKind.HEADER_FIELD, field)] = header.word(field)
-        for timestamp in self.timestamps:
-            words[BlockFact(FactKind.BLOCK_AT_TIME, timestamp)] = header.number.to_bytes(32)
-        for proof in proofs:
-            account = proof.address or b""
-            for account_field in self.accounts[account][0]:
-                fact = BlockFact(FactKind.ACCOUNT_FIELD, account_field, account)
-                words[fact] = proof.state.words[account_field]
-            for slot in proof.slots:
-                fact = BlockFact(FactKind.STORAGE_SLOT, slot.slot, account)
-                words[fact] = slot.value.to_bytes(32)
-        return words
-
-
-def group_facts(facts: Iterable[BlockFact]) -> FactGroups:
-    keys: dict[tuple[FactKind, bytes], set[int]] = defaultdict(set)
-    events: list[BlockFact] = []
-    for fact in facts:
-        keys[fact.kind, fact.account].add(fact.key)
-        events += [fact] if fact.is_event else []
-    accounts = {
-        account: (
-            frozenset(map(AccountField, keys[FactKind.ACCOUNT_FIELD, account])),
-            tuple(sorted(keys[FactKind.STORAGE_SLOT, account])),
-        )
-        for account in [account for _, account in keys if account]
-    }
-    header_fields = frozenset(map(HeaderField, keys[FactKind.HEADER_FIELD, b""]))
-    times = tuple(sorted(keys[FactKind.BLOCK_AT_TIME, b""]))
-    return FactGroups(accounts, header_fields, times, tuple(events))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +53,7 @@ class RegistryBlock:
     @property
     def needs_child(self) -> bool:
         """Whether the next header is needed, to prove a time."""
-        return any(fact.kind is FactKind.BLOCK_AT_TIME for fact in self.unproven_facts)
+        return any(fact.needs_child for fact in self.unproven_facts)
 
     @property
     def is_complete(self) -> bool:
@@ -133,7 +79,7 @@ class RegistryReader:
     """Reads from a registry, for one thread.
 
     >>> reader = RegistryReader(destination, registry)
-    >>> reader.read_block(header, [BlockFact.parse("GAS_USED")]).is_complete
+    >>> reader.read_block(header, [parse_fact("GAS_USED")]).is_complete
     """
 
     def __init__(self, client: ChainClient, registry: DeployedRegistry) -> None:

@@ -47,7 +47,7 @@ from queries.models import (
 )
 from queries.planning.calls import Piece, ProveCall
 from queries.planning.dry_runs import GasEstimate
-from queries.proving.facts import FactKind
+from queries.proving.facts.groups import group_facts
 from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import (
     PricedCall,
@@ -379,7 +379,7 @@ def _link_facts_and_queries(piece: Piece, row: SentTransaction) -> None:
         queries.exclude(account="").update(header_transaction=row)
     accounts = {fact.account for fact in piece.facts}
     names = list(map(row_account, accounts))
-    times = [fact.key for fact in piece.facts if fact.kind is FactKind.BLOCK_AT_TIME]
+    times = group_facts(piece.facts).timestamps
     asking = Q(account__in=names) | Q(timestamp__in=times)
     keys: dict[bool, list[int]] = {True: [], False: []}  # by whether the query has an account
     for query in queries.filter(asking):

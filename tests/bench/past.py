@@ -40,7 +40,7 @@ from queries.models import (
     SentHash,
     SentTransaction,
 )
-from queries.proving.facts import FactKind
+from queries.proving.facts.accounts import AccountFieldFact, SlotFact
 from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
 from queries.proving.keccak import keccak256, number_word
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
@@ -285,10 +285,7 @@ def _write_facts() -> None:
     job_keys = ("job_id", "account", "account_transaction_id")
     queries = Query.objects.filter(batch__status=BatchStatus.DONE).values_list(*job_keys).distinct()
     table = Table(Fact)
-    facts = (
-        ("BALANCE", FactKind.ACCOUNT_FIELD, PROVEN_BALANCE),
-        (f"0x{3:064x}", FactKind.STORAGE_SLOT, 1),
-    )
+    facts = (("BALANCE", AccountFieldFact.kind, PROVEN_BALANCE), (f"0x{3:064x}", SlotFact.kind, 1))
     rows = [
         table.row(
             Fact(

@@ -9,10 +9,10 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.config.measured_costs import MEASUREMENTS
 from queries.planning.calls import Anchor, cut_into_pieces, join_pieces
+from queries.proving.facts.groups import FactGroups
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.packing import OSAKA, GasRules
 from queries.proving.witnesses import AccountField
-from queries.sources.reader import FactGroups
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.beacon import (
     ABSENT_COUNTS,

@@ -9,7 +9,7 @@ from queries.database import stored_facts
 from queries.database.clock import shared_now
 from queries.facts import BLOCK_AT_TIME, facts_of
 from queries.models import Batch, BlockJob, Delivery, Fact, Query, SentHash, SentTransaction, Share
-from queries.proving.facts import BlockFact
+from queries.proving.facts.fact import BlockFact
 from queries.proving.headers import FIELD_RULES, FieldFormat, Header, HeaderField, decode_header
 from queries.proving.keccak import number_word
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string

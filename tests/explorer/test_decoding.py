@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.pages.decoding import decode_fact
+from explorer.pages.fact_kinds import decode_fact
 from queries.facts import BLOCK_AT_TIME
-from queries.proving.facts import BlockFact, FactKind
+from queries.proving.facts.accounts import AccountFieldFact, SlotFact
+from queries.proving.facts.headers import BlockAtTimeFact, HeaderFieldFact
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
 from queries.reading.facts import FactView
@@ -25,22 +26,22 @@ def word(number: int) -> str:
 
 def account_field(name: str, value: int, ens_name: str = "") -> FactView:
     key = NUMBERS[name]
-    fact = BlockFact(FactKind.ACCOUNT_FIELD, key, bytes.fromhex(ACCOUNT[2:]))
+    fact = AccountFieldFact(key, bytes.fromhex(ACCOUNT[2:]))
     return FactView(fact, 1, 10, 7, ACCOUNT, ens_name, name, word(value))
 
 
 def header_field(name: str, value: int, key: int = 11) -> FactView:
-    fact = BlockFact(FactKind.HEADER_FIELD, key)
+    fact = HeaderFieldFact(key)
     return FactView(fact, 1, 10, 7, "", "", name, word(value))
 
 
 def slot(value: int, key: int = 5) -> FactView:
-    fact = BlockFact(FactKind.STORAGE_SLOT, key, bytes.fromhex(ACCOUNT[2:]))
+    fact = SlotFact(key, bytes.fromhex(ACCOUNT[2:]))
     return FactView(fact, 1, 10, 7, ACCOUNT, "", word(key), word(value))
 
 
 def block_at_time(seconds: int, block: int = 7) -> FactView:
-    fact = BlockFact(FactKind.BLOCK_AT_TIME, seconds)
+    fact = BlockAtTimeFact(seconds)
     return FactView(fact, 1, 10, block, "", "", BLOCK_AT_TIME, word(block))
 
 

@@ -11,7 +11,8 @@ from eth_abi.abi import encode
 from explorer.pages.snippets import snippets
 from queries.contracts.abi import selector
 from queries.contracts.create2 import verifier_address
-from queries.proving.facts import FactKind
+from queries.proving.facts.receipts import ReceiptFact
+from queries.proving.facts.transactions import TransactionFact
 from queries.reading.facts import FactView
 from tests.builds import compile_cached
 from tests.explorer.proven_events import mine_transfer, prove_events
@@ -44,10 +45,10 @@ def test_all_snippets_read_all_kinds_of_events(service: Service) -> None:
         bytecode = compiled["contracts"][f"{index}.sol"]["Reader"]["evm"]["bytecode"]["object"]
         reader = service.node.deploy(bytes.fromhex(bytecode))
         answer = service.node.call(reader, selector("read()"))
-        if fact.kind is FactKind.RECEIPT:
+        if fact.kind == ReceiptFact.kind:
             assert answer[2 * 32 : 3 * 32][31] == 1  # its status
             assert printed.startswith(f"[{fact.block}, 0, 1, ")
-        elif fact.kind is FactKind.TRANSACTION:
+        elif fact.kind == TransactionFact.kind:
             assert f"0x{answer.hex()}" == fact.word == f"0x{int(printed):064x}"
         else:
             assert (int.from_bytes(answer), printed) == (1, "True")

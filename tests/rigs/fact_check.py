@@ -4,7 +4,6 @@ from itertools import groupby
 
 from queries.facts import facts_of, subject
 from queries.models import Fact, Query
-from queries.proving.facts import EVENT_KINDS
 from queries.statuses import BatchStatus
 
 
@@ -21,6 +20,6 @@ def check_stored_facts() -> None:
                 assert row.word is not None, row
                 assert row.proven_at, row
                 assert row.transaction is None or row.transaction.succeeded, row
-                assert (row.details is not None) is (fact.kind in EVENT_KINDS), row
+                assert (row.details is not None) is fact.is_event, row
                 if row.details:
                     assert row.word.hex() == row.details["word"], row

@@ -8,7 +8,8 @@ from typing import Any
 
 from queries.client.python.errors import FactsLostError, UnreadableResponseError, printable
 from queries.client.python.responses import member, number_member, text_member
-from queries.proving.facts import Argument, BlockFact, encode_view_call
+from queries.proving.facts import parse_fact
+from queries.proving.facts.fact import Argument, encode_view_call
 from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
 
 NUMERIC_FIELDS = {"NONCE", "BALANCE"} | {
@@ -62,7 +63,7 @@ class ProvenFact:
         """The call that reads it on the destination. While the fact is not proven, it reverts, or
         returns false if the fact is an absence.
         """
-        fact = BlockFact.parse(self.name, bytes.fromhex((self.account or "0x")[2:]))
+        fact = parse_fact(self.name, bytes.fromhex((self.account or "0x")[2:]))
         if fact is None:
             raise UnreadableResponseError(f"This client cannot read the fact {self.name}.")
         return ViewCall(self.contract, fact.view, fact.arguments(self.block))

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from queries.client.python.errors import UsageError
 from queries.proving.accounts import ADDRESS_BYTES
-from queries.proving.bundles import checksum_address
-from queries.proving.keccak import keccak256
+from queries.proving.keccak import checksum_address, keccak256
 
 WORD = 32  # bytes
 SLOT_LIMIT = 2**256

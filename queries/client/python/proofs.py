@@ -15,10 +15,14 @@ from queries.client.python.facts import ProvenFact
 from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.block_items import Log
 from queries.proving.bundle_checks import MAX_BUNDLE_MIB, check_bundle
-from queries.proving.bundles import BlockProof, Bundle, checksum_address
+from queries.proving.bundles import BlockProof, Bundle
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError
-from queries.proving.facts import BlockFact, FactKind
+from queries.proving.facts.accounts import SlotFact
+from queries.proving.facts.events import EventFact
+from queries.proving.facts.fact import BlockFact
+from queries.proving.facts.headers import BlockAtTimeFact
 from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
+from queries.proving.keccak import checksum_address
 
 BLOCK_HASH = re.compile("0x[0-9a-fA-F]{64}")
 MAX_ALIGNED_NAME = 24  # longer slot numbers do not widen the column
@@ -168,56 +172,26 @@ def _block_lines(block: BlockProof) -> Iterator[str]:
 
 def _owner_line(fact: BlockFact, absentees: Collection[bytes | None]) -> str:
     if not fact.account:
-        titles = {FactKind.HEADER_FIELD: "its header", FactKind.BLOCK_AT_TIME: "its time"}
-        return titles.get(fact.kind, "its events, kept by the events verifier beside the registry")
+        if fact.is_event:
+            return "its events, kept by the events verifier beside the registry"
+        return "its time" if isinstance(fact, BlockAtTimeFact) else "its header"
     remark = " (there was no such account)" if fact.account in absentees else ""
     return f"{checksum_address(fact.account)}{remark}"
 
 
 def _name_and_value(fact: BlockFact, word: bytes, logs: Mapping[str, Log]) -> tuple[str, str]:
-    if fact.is_event:
-        return _describe_event(fact, word, logs)
+    if isinstance(fact, EventFact):
+        return fact.report(word, logs.get(fact.name))
     number = int.from_bytes(word, "big")
-    if fact.kind is FactKind.BLOCK_AT_TIME:
+    if isinstance(fact, BlockAtTimeFact):
         return format_timestamp(fact.key), f"block {number:,} was the last one"
-    if fact.kind is FactKind.HEADER_FIELD:
+    if not fact.has_account:
         return fact.name, _header_value(HeaderField(fact.key), word)
-    if fact.kind is FactKind.STORAGE_SLOT:
+    if isinstance(fact, SlotFact):
         return f"slot 0x{fact.key:x}", f"0x{word.hex()} ({number})" if number else "0"
     if fact.name == "BALANCE":
         return fact.name, f"{format_units(number, UNIT_DIGITS)} ({number} wei)"
     return fact.name, str(number) if fact.name == "NONCE" else f"0x{word.hex()}"
-
-
-def _describe_event(event: BlockFact, word: bytes, logs: Mapping[str, Log]) -> tuple[str, str]:
-    name, value = f"{event.kind.lower()} {event.key}", f"hash 0x{word.hex()}"
-    match event.kind:
-        case FactKind.LOG:
-            name = f"log {event.log} of transaction {event.key}"
-            value = _log_text(logs[event.name])
-        case FactKind.RECEIPT:
-            name = f"receipt of transaction {event.key}"
-            status = {0: "failed", 1: "succeeded"}.get(word[30], "with a state root")
-            count = format_count(int.from_bytes(word[27:29]), "log")
-            value = f"{status}, {count}, type {word[29]}"
-        case FactKind.ABSENT_LOG if event.filter:
-            name = f"logs of transaction {event.key}"
-            value = f"none is by {checksum_address(event.filter.emitter)}"
-            if topics := [f"0x{topic.hex()}" if topic else "any" for topic in event.filter.topics]:
-                value += f" with the topics {', '.join(topics)}"
-        case FactKind.SILENT_BLOCK:
-            name, value = "logs of the block", f"none has the topic 0x{event.item.hex()}"
-            if len(event.item) == ADDRESS_BYTES:
-                value = f"none is by {checksum_address(event.item)}"
-        case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
-            items = event.kind.removeprefix("ABSENT_").lower()
-            name, value = f"{items}s", f"the block has at most {event.key}"
-    return name, value
-
-
-def _log_text(log: Log) -> str:
-    topics = ", ".join(f"0x{topic.hex()}" for topic in log.topics) or "none"
-    return f"by {checksum_address(log.emitter)}, topics {topics}, data 0x{log.data.hex()}"
 
 
 def _header_value(field: HeaderField, word: bytes) -> str:

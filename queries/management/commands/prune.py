@@ -27,7 +27,7 @@ from queries.models import (
     SentTransaction,
     Share,
 )
-from queries.proving.facts import FactKind
+from queries.proving.facts.headers import BlockAtTimeFact
 from queries.statuses import FeedState
 from queries.transactions.lane import NONCE_USED_ELSEWHERE
 
@@ -100,7 +100,7 @@ def _delete_unneeded(cutoff: datetime) -> Counter[str]:
     queries = Query.objects.filter(job=OuterRef("job"))
     facts = Fact.objects.exclude(Exists(queries.filter(account=OuterRef("account"))))
     has_time = Exists(queries.filter(timestamp__isnull=False))  # perhaps of an account's query
-    counts += delete_in_chunks(facts.exclude(Q(has_time, kind=FactKind.BLOCK_AT_TIME)))
+    counts += delete_in_chunks(facts.exclude(Q(has_time, kind=BlockAtTimeFact.kind)))
     proofs = Proof.objects.exclude(Exists(queries.filter(account=OuterRef("subject"))))
     counts += delete_in_chunks(proofs.exclude(subject__in=[HEADERS, EVENTS]))
     jobs = BlockJob.objects.filter(due_at=None).exclude(queries__isnull=False)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from queries.proving.block_items import Withdrawal, bloom_excludes
-from queries.proving.event_witness import EventList
-from queries.proving.facts import LogFilter
+from queries.proving.facts.events import EventList
+from queries.proving.facts.logs import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie, IndexTrieNode
 from queries.proving.tries import NO_CHILD, Branch

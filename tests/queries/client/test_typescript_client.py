@@ -24,7 +24,7 @@ from queries.client import python as tacitus
 from queries.contracts.abi import load_artifact
 from queries.contracts.create2 import verifier_address
 from queries.proving.event_witness import prove_events_call
-from queries.proving.facts import LogFilter
+from queries.proving.facts.logs import LogFilter
 from queries.proving.headers import HeaderField
 from tests.commands import Manage, run_program
 from tests.queries.client.checked_routes import checked_routes

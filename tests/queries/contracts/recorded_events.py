@@ -20,7 +20,19 @@ from queries.proving.block_items import (
     receipt_word,
     withdrawal_from_json,
 )
-from queries.proving.facts import ABSENCE_KINDS, ABSENCE_WORD, BlockFact, FactKind, canonical_filter
+from queries.proving.facts.absences import (
+    AbsenceFact,
+    AbsentLogFact,
+    AbsentTransactionFact,
+    AbsentWithdrawalFact,
+    SilentBlockFact,
+)
+from queries.proving.facts.events import ABSENCE_WORD
+from queries.proving.facts.fact import BlockFact
+from queries.proving.facts.logs import LogFact, canonical_filter
+from queries.proving.facts.receipts import ReceiptFact
+from queries.proving.facts.transactions import TransactionFact
+from queries.proving.facts.withdrawals import WithdrawalFact
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256
@@ -77,32 +89,31 @@ class RecordedBlock:
         """The words of all logs, receipts, transactions and withdrawals."""
         words = dict[BlockFact, bytes]()
         for index, envelope in enumerate(self.transactions):
-            words[BlockFact(FactKind.TRANSACTION, index)] = keccak256(envelope)
+            words[TransactionFact(index)] = keccak256(envelope)
         for index, encoded in enumerate(self.values(WITHDRAWALS)):
-            words[BlockFact(FactKind.WITHDRAWAL, index)] = keccak256(encoded)
+            words[WithdrawalFact(index)] = keccak256(encoded)
         for index, receipt in enumerate(self.receipts):
             status = receipt.status if isinstance(receipt.status, int) else 2
             parts = (
                 receipt.cumulative_gas.to_bytes(27), len(receipt.logs).to_bytes(2),
                 bytes((receipt.transaction_type, status, 1)),
             )  # fmt: skip
-            words[BlockFact(FactKind.RECEIPT, index)] = b"".join(parts)
+            words[ReceiptFact(index)] = b"".join(parts)
             for place, log in enumerate(receipt.logs):
-                words[BlockFact(FactKind.LOG, index, log=place)] = log_hash(log)
+                words[LogFact(index, log=place)] = log_hash(log)
         return words
 
     def truth(self, fact: BlockFact) -> bytes | None:
         """The word of a fact, or None if it is not true."""
-        if fact.kind in ABSENCE_KINDS:
+        if isinstance(fact, AbsenceFact):
             return ABSENCE_WORD if self._is_absent(fact) else None
         return self.items.get(fact)
 
-    def _is_absent(self, fact: BlockFact) -> bool:
-        if fact.kind is FactKind.ABSENT_LOG:
-            assert fact.filter
+    def _is_absent(self, fact: AbsenceFact) -> bool:
+        if isinstance(fact, AbsentLogFact):
             receipts = self.receipts[fact.key : fact.key + 1]
             return any(not any(map(fact.filter.matches, receipt.logs)) for receipt in receipts)
-        if fact.kind is FactKind.SILENT_BLOCK:
+        if isinstance(fact, SilentBlockFact):
             logs = (log for receipt in self.receipts for log in receipt.logs)
             return all(fact.item not in {log.emitter, *log.topics} for log in logs)
         return fact.key >= len(self.values(fact.field))
@@ -239,27 +250,28 @@ class Verifier(DeployedContract):
 def returned_facts(lists: tuple[Any, ...]) -> list[tuple[int, BlockFact, bytes]]:
     """The facts in the lists of `EventFacts`, with their blocks and words."""
     logs, receipts, transactions, withdrawals, indexes, absent_logs, silent = lists
-    facts = [(log[0], BlockFact(FactKind.LOG, log[1], log=log[2]), log[6]) for log in logs]
+    facts: list[tuple[int, BlockFact, bytes]]
+    facts = [(log[0], LogFact(log[1], log=log[2]), log[6]) for log in logs]
     for number, index, status, kind, gas, count in receipts:
         word = receipt_word(status, kind, gas, count)
-        facts.append((number, BlockFact(FactKind.RECEIPT, index), word))
+        facts.append((number, ReceiptFact(index), word))
     for number, index, _, digest in transactions:
-        facts.append((number, BlockFact(FactKind.TRANSACTION, index), digest))
+        facts.append((number, TransactionFact(index), digest))
     for number, position, index, validator, recipient, amount in withdrawals:
         item = Withdrawal(index, validator, bytes.fromhex(recipient[2:]), amount)
-        facts.append((number, BlockFact(FactKind.WITHDRAWAL, position), item.hash))
+        facts.append((number, WithdrawalFact(position), item.hash))
     for number, field, index in indexes:
         is_withdrawal = field == HeaderField.WITHDRAWALS_ROOT
-        absence = FactKind.ABSENT_WITHDRAWAL if is_withdrawal else FactKind.ABSENT_TRANSACTION
-        facts.append((number, BlockFact(absence, index), ABSENCE_WORD))
+        kind = AbsentWithdrawalFact if is_withdrawal else AbsentTransactionFact
+        facts.append((number, kind(index), ABSENCE_WORD))
     for number, index, emitter, mask, named in absent_logs:
         rest = iter(named)
         topics = [next(rest) if mask >> place & 1 else None for place in range(8)]
         filter_ = canonical_filter(bytes.fromhex(emitter[2:]), topics)
-        facts.append((number, BlockFact(FactKind.ABSENT_LOG, index, filter=filter_), ABSENCE_WORD))
+        facts.append((number, AbsentLogFact(index, filter=filter_), ABSENCE_WORD))
     for number, is_topic, item in silent:
         name = item if is_topic else item[12:]
-        facts.append((number, BlockFact(FactKind.SILENT_BLOCK, item=name), ABSENCE_WORD))
+        facts.append((number, SilentBlockFact(item=name), ABSENCE_WORD))
     return facts
 
 

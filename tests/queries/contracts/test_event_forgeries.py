@@ -11,7 +11,7 @@ from queries.contracts.compiler import SIZE_OPTIMISED_SOURCES
 from queries.proving.block_items import Log, Receipt, Withdrawal, bloom_excludes
 from queries.proving.errors import ProofError
 from queries.proving.event_witness import encode_event_groups, prove_events_call, read_event_witness
-from queries.proving.facts import BlockFact, LogFilter
+from queries.proving.facts.logs import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256
@@ -114,9 +114,6 @@ def test_the_facts_of_recorded_blocks_are_read(shared_node: LocalNode) -> None:
         assert assert_agreement(verifier, block, fields, [witness]) == 1
         read = read_event_witness(witness)
         kinds |= {fact.kind for group in read for fact, _ in group.facts}
-        for group in read:
-            for fact, _ in group.facts:
-                assert BlockFact.parse(fact.name) == fact
         # Groups that a call without a section has proven serve with one.
         named = build_group_witness(groups, [block.number] * len(groups))
         stored = read_event_witness(named, has_blocks=True)

@@ -7,7 +7,7 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
 from queries.proving.block_items import Withdrawal
-from queries.proving.event_witness import EventList
+from queries.proving.facts.events import EventList
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256, number_word

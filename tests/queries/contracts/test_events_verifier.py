@@ -13,8 +13,8 @@ from eth_abi.abi import decode
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.block_items import Receipt, bloom_excludes
-from queries.proving.event_witness import EventList
-from queries.proving.facts import LogFilter
+from queries.proving.facts.events import EventList
+from queries.proving.facts.logs import LogFilter
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import prove_call
 from tests.queries.contracts.recorded_events import (

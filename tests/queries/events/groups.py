@@ -7,14 +7,19 @@ from dataclasses import dataclass
 
 from queries.compat.peer_proofs import LogPosition
 from queries.proving.block_items import BlockItem, Receipt, Withdrawal
-from queries.proving.event_witness import (
-    EventList,
-    count_facts,
+from queries.proving.event_witness import count_facts, encode_list_group
+from queries.proving.facts import END_KINDS, ITEM_KINDS
+from queries.proving.facts.absences import (
+    AbsentLogFact,
+    AbsentTransactionFact,
+    SilentBlockFact,
     encode_bloom_group,
-    encode_leaf,
-    encode_list_group,
 )
-from queries.proving.facts import BlockFact, FactKind, LogFilter
+from queries.proving.facts.events import EventFact, EventList, ItemFact
+from queries.proving.facts.logs import LogFact, LogFilter
+from queries.proving.facts.receipts import ReceiptFact
+from queries.proving.facts.transactions import TransactionFact
+from queries.proving.facts.withdrawals import WithdrawalFact
 from queries.proving.headers import HeaderField
 
 
@@ -31,35 +36,39 @@ class Group(ABC):
 class _ListGroup(Group):
     """`stated`: the items at the leaves, which tests change; the nodes are those of the list."""
 
-    def __init__(self, items: Sequence[BlockItem], facts: Sequence[BlockFact]) -> None:
+    def __init__(self, items: Sequence[BlockItem], facts: Sequence[EventFact]) -> None:
         self._items, self._facts, self.stated = items, facts, list(items)
         self.counts = dict(zip(EventList, count_facts(facts), strict=True))
 
     def encode(self) -> bytes:
-        content = encode_list_group(self._items, self._facts)
+        content = encode_list_group(self.field, self._items, self._facts)
+        encode_leaf = ITEM_KINDS[self.field].encode_leaf
         for index, (item, stated) in enumerate(zip(self._items, self.stated, strict=True)):
             if stated != item:
-                leaf = encode_leaf(self._items, self._facts, index)
-                content = content.replace(leaf, encode_leaf(self.stated, self._facts, index))
+                facts = [fact for fact in self._facts if fact.key == index]
+                content = content.replace(encode_leaf(item, facts), encode_leaf(stated, facts))
         return content
+
+
+def _item_facts(
+    kind: type[ItemFact], items: Sequence[BlockItem], indexes: Sequence[int]
+) -> list[EventFact]:
+    end_kind = END_KINDS[kind.field]
+    return [kind(i) if i < len(items) else end_kind(i) for i in dict.fromkeys(indexes)]
 
 
 class TransactionGroup(_ListGroup):
     field = HeaderField.TRANSACTIONS_ROOT
 
     def __init__(self, transactions: Sequence[bytes], indexes: Sequence[int]) -> None:
-        kinds = FactKind.TRANSACTION, FactKind.ABSENT_TRANSACTION
-        facts = [BlockFact(kinds[i >= len(transactions)], i) for i in dict.fromkeys(indexes)]
-        super().__init__(transactions, facts)
+        super().__init__(transactions, _item_facts(TransactionFact, transactions, indexes))
 
 
 class WithdrawalGroup(_ListGroup):
     field = HeaderField.WITHDRAWALS_ROOT
 
     def __init__(self, withdrawals: Sequence[Withdrawal], indexes: Sequence[int]) -> None:
-        kinds = FactKind.WITHDRAWAL, FactKind.ABSENT_WITHDRAWAL
-        facts = [BlockFact(kinds[i >= len(withdrawals)], i) for i in dict.fromkeys(indexes)]
-        super().__init__(withdrawals, facts)
+        super().__init__(withdrawals, _item_facts(WithdrawalFact, withdrawals, indexes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +79,10 @@ class ReceiptRequest:
     logs: frozenset[int] = frozenset()
     absent: tuple[LogFilter, ...] = ()
 
-    def facts(self, index: int) -> list[BlockFact]:
-        receipts = [BlockFact(FactKind.RECEIPT, index)] * self.receipt
-        logs = [BlockFact(FactKind.LOG, index, log=log) for log in sorted(self.logs)]
-        absent = [BlockFact(FactKind.ABSENT_LOG, index, filter=filter_) for filter_ in self.absent]
+    def facts(self, index: int) -> list[EventFact]:
+        receipts = [ReceiptFact(index)] * self.receipt
+        logs = [LogFact(index, log=log) for log in sorted(self.logs)]
+        absent = [AbsentLogFact(index, filter=filter_) for filter_ in self.absent]
         return [*receipts, *logs, *absent]
 
 
@@ -81,14 +90,16 @@ class ReceiptGroup(_ListGroup):
     field = HeaderField.RECEIPTS_ROOT
 
     def __init__(self, receipts: Sequence[Receipt], requests: Mapping[int, ReceiptRequest]) -> None:
-        absence, count = FactKind.ABSENT_TRANSACTION, len(receipts)
-        facts = [BlockFact(absence, index) for index in requests if index >= count]
+        count = len(receipts)
+        facts: list[EventFact] = [
+            AbsentTransactionFact(index) for index in requests if index >= count
+        ]
         for index, request in requests.items():
             facts += request.facts(index) if index < count else []
         super().__init__(receipts, facts)
         # Receipts of which nothing is proven.
         empty = [index for index in requests if index not in {fact.key for fact in facts}]
-        self._facts = [*facts, *(BlockFact(absence, index) for index in empty)]
+        self._facts = [*facts, *map(AbsentTransactionFact, empty)]
 
 
 class BloomGroup(Group):
@@ -99,7 +110,7 @@ class BloomGroup(Group):
         self.counts = {EventList.SILENT_BLOCKS: len(items)}
 
     def encode(self) -> bytes:
-        return encode_bloom_group(self._bloom, self._items)
+        return encode_bloom_group(self._bloom, [SilentBlockFact(item=item) for item in self._items])
 
 
 def build_group_witness(groups: Sequence[Group], numbers: Sequence[int] | None = None) -> bytes:

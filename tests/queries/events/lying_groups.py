@@ -10,8 +10,9 @@ from dataclasses import replace
 from random import Random
 
 from queries.proving.block_items import BLOOM_BYTES, STATE_ROOT_STATUS, Log, Receipt
-from queries.proving.event_witness import BLOOM_SENT, IS_FACT, EventList
-from queries.proving.facts import LogFilter
+from queries.proving.facts.events import IS_FACT, EventList
+from queries.proving.facts.logs import LogFilter
+from queries.proving.facts.receipts import BLOOM_SENT
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrieNode, index_path
 from queries.proving.keccak import HASH_BYTES

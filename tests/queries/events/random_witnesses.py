@@ -6,7 +6,7 @@ from random import Random
 
 from eth_abi.abi import encode
 
-from queries.proving.event_witness import EventList
+from queries.proving.facts.events import EventList
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section
 from tests.queries.contracts.recorded_events import (

@@ -16,7 +16,18 @@ from queries.contracts.abi import call_data, selector
 from queries.proving.block_items import Log
 from queries.proving.errors import ProofError
 from queries.proving.event_witness import read_event_witness
-from queries.proving.facts import BlockFact, FactKind
+from queries.proving.facts.absences import (
+    AbsentLogFact,
+    AbsentTransactionFact,
+    AbsentWithdrawalFact,
+    SilentBlockFact,
+)
+from queries.proving.facts.events import EventFact
+from queries.proving.facts.fact import BlockFact
+from queries.proving.facts.logs import LogFact
+from queries.proving.facts.receipts import ReceiptFact
+from queries.proving.facts.transactions import TransactionFact
+from queries.proving.facts.withdrawals import WithdrawalFact
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from tests.queries.contracts.recorded_events import (
     FIELDS,
@@ -35,6 +46,14 @@ VERIFY, PROVE = selector("verify(bytes,bytes)"), selector("prove(bytes,bytes)")
 _VALIDATE = "validateEvent(bytes)"
 _POSITION_BYTES = 21
 _PROVEN = 8  # candidates of a case that are proven
+INDEX_KINDS: tuple[type[EventFact], ...] = (
+    LogFact,
+    ReceiptFact,
+    AbsentTransactionFact,
+    TransactionFact,
+    WithdrawalFact,
+    AbsentWithdrawalFact,
+)
 FactOfBlock = tuple[int, BlockFact]  # with the block's number
 Facts = list[tuple[int, BlockFact, bytes]]
 
@@ -214,15 +233,14 @@ class _Case:
         facts = {(number, fact) for part in stated for number, fact, _ in part}
         for number, fact in self.chosen.sample(sorted(facts, key=_order), min(len(facts), 40)):
             shifted = number + self.chosen.choice((0, 1, -1))
-            if fact.kind in {FactKind.ABSENT_LOG, FactKind.SILENT_BLOCK}:
+            if isinstance(fact, (AbsentLogFact, SilentBlockFact)):
                 facts.add((shifted, fact))
                 continue
             index = max(fact.key + self.chosen.choice((0, 1, -1)), 0)
-            log = max(fact.log + self.chosen.choice((0, 1, -1)), 0)
-            kinds = [kind for kind in FactKind if kind.startswith(("LOG", "REC", "ABSENT_T"))]
-            kinds += [FactKind.TRANSACTION, FactKind.WITHDRAWAL, FactKind.ABSENT_WITHDRAWAL]
-            kind = self.chosen.choice((fact.kind, *kinds))
-            facts.add((shifted, BlockFact(kind, index, log=log * (kind is FactKind.LOG))))
+            log = max(fact.position[1] + self.chosen.choice((0, 1, -1)), 0)
+            kind = self.chosen.choice((type(fact), *INDEX_KINDS))
+            other = LogFact(index, log=log) if kind is LogFact else kind(index)
+            facts.add((shifted, other))
         return self.chosen.sample(sorted(facts, key=_order), min(len(facts), 60))
 
     # The router
@@ -237,7 +255,7 @@ class _Case:
             (block, fact)
             for block in blocks
             for fact in block.items
-            if fact.kind is FactKind.LOG
+            if isinstance(fact, LogFact)
             and block.receipts[fact.key].transaction_type <= NEWEST_TYPE
         ]
         proven = [
@@ -245,7 +263,7 @@ class _Case:
             for facts in map(self._read, candidates[:2])
             if isinstance(facts, list)
             for number, fact, _ in facts
-            if fact.kind is FactKind.LOG
+            if isinstance(fact, LogFact)
         ]
         for _ in range(count if logs else 0):
             block, fact = self.chosen.choice(proven if proven and self._maybe() else logs)
@@ -306,7 +324,7 @@ class _Case:
             for start, end in ((5, 13), (13, 17), (17, _POSITION_BYTES))
         )
         block: RecordedBlock | None = self.sources.block(chain, number)
-        fact = BlockFact(FactKind.LOG, index, log=place)
+        fact = LogFact(index, log=place)
         words = (topics[start : start + 32] for start in range(0, len(topics), 32))
         digest = log_hash(Log(bytes.fromhex(emitter[2:]), tuple(words), data))
         is_true = block is not None and block.truth(fact) == digest

@@ -21,7 +21,9 @@ from queries.proving.attestations import BlockAttestation
 from queries.proving.block_items import bloom_excludes
 from queries.proving.bundles import BlockProof, ClaimedRegistry
 from queries.proving.event_witness import encode_event_groups, read_event_witness
-from queries.proving.facts import BlockFact, FactKind
+from queries.proving.facts import parse_fact
+from queries.proving.facts.absences import SilentBlockFact
+from queries.proving.facts.events import EventFact
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.sources.reader import accumulated_slot
@@ -220,7 +222,7 @@ def _event_proof(node: LocalNode) -> BlockProof:
     node.rpc.ask("evm_increaseTime", 12)
     node.rpc.ask("anvil_mine", "0x2")
     witness = read_event_witness(log_witness(receipts))
-    facts = frozenset(fact for fact in map(BlockFact.parse, NAMES) if fact)
+    facts = frozenset(fact for fact in map(parse_fact, NAMES) if isinstance(fact, EventFact))
     return BlockProof(
         CHAIN_ID, CHAIN_ID, header, None, frozenset(), (), (), registry, (), (witness,), facts
     )
@@ -283,7 +285,7 @@ def test_only_missing_events_are_sent(funded_node: LocalNode, tmp_path: Path) ->
     item = next(item for item in silent if bloom_excludes(bloom, item))
     other = read_event_witness(build_group_witness([BloomGroup(bloom, [item])]))
     events = tuple(sorted((*block.events, other), key=encode_event_groups))
-    silence = BlockFact(FactKind.SILENT_BLOCK, item=item)
+    silence = SilentBlockFact(item=item)
     block = replace(block, events=events, event_facts=block.event_facts | {silence})
     file.write_bytes(file_of(block))
     funded_node.send(verifier_address(address), block.event_calls[0])

@@ -10,7 +10,6 @@ from queries.chain.errors import ChainError
 from queries.proving.block_items import Receipt
 from queries.proving.bundle_checks import check_bundle
 from queries.proving.errors import BundleRefusedError
-from queries.proving.facts import BlockFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
 from queries.proving.witnesses import NodeKind
@@ -43,9 +42,3 @@ def test_a_state_root_answered_as_a_status_is_refused() -> None:
     answers = {"eth_getBlockReceipts": lambda _: [answer]}
     with recorded_node(answers) as url, pytest.raises(ChainError):
         fetch_receipts(ChainClient(chain_with_nodes(url)), header)
-
-
-@pytest.mark.parametrize("kind", [FactKind.RECEIPT, FactKind.WITHDRAWAL])
-def test_an_answer_of_another_contract_is_refused(kind: FactKind) -> None:
-    with pytest.raises(ValueError, match="answer"):
-        BlockFact(kind).decode((1).to_bytes(32) + b"\xff" * 32 * 6)

@@ -4,7 +4,7 @@ from typing import Any
 
 from queries.proving.bundle_checks import check_bundle
 from queries.proving.bundles import Bundle
-from queries.proving.facts import FactKind
+from queries.proving.facts.headers import BlockAtTimeFact
 from tests.queries.prover.service import Service
 
 
@@ -30,7 +30,7 @@ def checked_proof(service: Service, batch: str) -> Bundle:
         (str(block.chain), str(block.header.number), fact.account, fact.name): word
         for block in bundle.blocks
         for fact, word in block.words.items()
-        if fact.kind is not FactKind.BLOCK_AT_TIME
+        if fact.kind != BlockAtTimeFact.kind
     }
     expected = {
         (

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from queries.proving.bundle_checks import VALUES_PER_MIB, check_bundle
 from queries.proving.bundles import FORMAT, VERSION, BlockProof, Bundle
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError
-from queries.proving.facts import FactKind
+from queries.proving.facts.accounts import AccountFieldFact
+from queries.proving.facts.headers import BlockAtTimeFact
 from queries.proving.witnesses import AccountField
 from tests.queries.proving.bundle_parts import (
     BATCH,
@@ -85,9 +86,9 @@ def test_facts_have_the_words_of_a_registry(blocks: Blocks) -> None:
     }
     assert len(words) == len(block.words)
     absent = next(account.proof for account in block.accounts if not account.proof.exists)
-    assert words[FactKind.ACCOUNT_FIELD, absent.address, "BALANCE"] == bytes(32)
-    assert words[FactKind.ACCOUNT_FIELD, absent.address, "CODE_HASH"] == absent.state.code_hash
-    (times,) = {w for (kind, *_), w in words.items() if kind is FactKind.BLOCK_AT_TIME}
+    assert words[AccountFieldFact.kind, absent.address, "BALANCE"] == bytes(32)
+    assert words[AccountFieldFact.kind, absent.address, "CODE_HASH"] == absent.state.code_hash
+    (times,) = {w for (kind, *_), w in words.items() if kind == BlockAtTimeFact.kind}
     assert int.from_bytes(times) == block.header.number
 
 

@@ -15,7 +15,9 @@ from queries.proving.bundle_checks import check_bundle
 from queries.proving.bundles import BlockProof, Bundle
 from queries.proving.errors import BundleRefusedError, ProofError
 from queries.proving.event_witness import EventGroups, encode_event_groups, read_event_witness
-from queries.proving.facts import BlockFact, LogFilter
+from queries.proving.facts import parse_fact
+from queries.proving.facts.events import EventFact
+from queries.proving.facts.logs import LogFilter
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import keccak256
 from tests.queries.contracts.recorded_events import RecordedBlock, Verifier, recorded_block
@@ -74,7 +76,7 @@ def event_proof(block: RecordedBlock) -> BlockProof:
         f"ABSENT_LOG:1:0x{EMITTER.hex()}:,0x{TOPIC.hex()}", f"SILENT_BLOCK:0x{EMITTER.hex()}",
         f"SILENT_BLOCK:0x{TOPIC.hex()}", "WITHDRAWAL:15", "ABSENT_WITHDRAWAL:16",
     )  # fmt: skip
-    facts = frozenset(fact for fact in map(BlockFact.parse, names) if fact)
+    facts = frozenset(fact for fact in map(parse_fact, names) if isinstance(fact, EventFact))
     assert len(facts) == len(names)
     return BlockProof(
         1, DESTINATION, block.header, None, frozenset(), (), (), REGISTRY, (SENT,),
