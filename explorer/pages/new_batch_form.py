@@ -19,8 +19,8 @@ from explorer.pages.links import PageLinks
 from explorer.pages.times import parse_utc
 from queries.reading.batch_details import StoredRequest
 from queries.schema.bodies import ADDRESS
-from queries.schema.feed_bodies import DUE_BLOCK, DUE_TIME
 from queries.schema.paths import WHOLE_BODY
+from queries.selectors import DUE_BLOCK, DUE_TIME, block_selector, parse_selector, time_selector
 
 DEFAULT_PROPS = ("BALANCE",)
 ANY_TOPIC = "*"
@@ -32,6 +32,7 @@ DEFAULT_COUNTS = {BLOCKS: "300"}  # the others have 1
 
 _COUNT = re.compile("[1-9][0-9]{0,9}")
 _INDEX = re.compile("[0-9]{1,5}")
+_SELECTOR_KIND = re.compile("[a-z]+:")
 _GROUPED_NUMBER = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
 _SEPARATORS = re.compile(r"[\s,;\"']+")
 _DECIMAL_SLOT = re.compile("[0-9]{1,20}")
@@ -205,7 +206,8 @@ def form_from_link(link: QueryDict, links: PageLinks) -> tuple[NewBatch, str]:
     `slot` may stand several times. Values that no chain or fact has are left to the form's checks.
     """
     source, slots = link.get("source", ""), link.getlist("slot")[:MAX_SLOTS]
-    selector = f"timestamp:{link['timestamp']}" if link.get("timestamp") else link.get("block", "")
+    time = link.get("timestamp")
+    selector = time_selector(time) if time else link.get("block", "")
     routes = [(str(source), str(target)) for source, target in links.routes.registries]
     targets = [target for one, target in routes if one == source]
     form = NewBatch(
@@ -259,20 +261,20 @@ def form_from_batch(request: StoredRequest) -> tuple[NewBatch, str]:
 
 def _block_input(selector: str) -> str:
     """The selector as people write it: a number, or a time in UTC."""
-    kind, _, number = selector.partition(":")
-    if kind == "timestamp" and re.fullmatch("[0-9]{1,20}", number):
-        moment = datetime_from_unix(int(number))
-        return format_utc(moment) if moment else selector
-    return selector.removeprefix("block:")
+    parsed = parse_selector(selector)
+    if parsed is None:
+        return selector
+    moment = datetime_from_unix(parsed.number) if parsed.is_time else None
+    return format_utc(moment) if moment else selector if parsed.is_time else str(parsed.number)
 
 
 def selector_from_input(text: str) -> str:
     """The API's selector for a block number or a time in UTC."""
     text = text.strip()
-    if text.startswith(("block:", "timestamp:")):
+    if _SELECTOR_KIND.match(text):
         return text
     if _GROUPED_NUMBER.fullmatch(text):
-        return f"block:{text.replace(',', '').replace(' ', '')}"
+        return block_selector(text.replace(",", "").replace(" ", ""))
     if (timestamp := parse_utc(text)) is not None:
-        return f"timestamp:{timestamp}"
-    return f"block:{text}"
+        return time_selector(timestamp)
+    return block_selector(text)

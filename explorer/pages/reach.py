@@ -1,6 +1,5 @@
 """The form "Can I?" of the routes page: can a block be proven on a route, and when."""
 
-import re
 from dataclasses import dataclass
 from typing import Self
 from urllib.parse import urlencode
@@ -11,8 +10,7 @@ from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import selector_from_input
 from queries.config.chains import Chain
 from queries.reading.readiness import BlockReadiness, block_readiness
-from queries.schema.bodies import SELECTOR_PATTERN
-from queries.schema.checked_batch import Selector
+from queries.selectors import Selector, parse_selector
 
 MAX_TEXT = 80
 
@@ -43,7 +41,7 @@ class ReachForm:
         form = (sources, destinations, source, destination, text)
         if "block" not in query or source is None or destination is None:
             return cls(*form)
-        selector = _parse_selector(text)
+        selector = parse_selector(selector_from_input(text))
         route = links.routes, source, destination
         answer = block_readiness(*route, selector) if selector else None
         return cls(*form, is_sent=True, selector=selector, answer=answer)
@@ -58,11 +56,3 @@ class ReachForm:
 def _choice(text: str, chains: tuple[Chain, ...]) -> int | None:
     matches = (chain.id for chain in chains if str(chain.id) == text)
     return next(matches, chains[0].id if chains else None)
-
-
-def _parse_selector(text: str) -> Selector | None:
-    selector = selector_from_input(text)
-    if not re.fullmatch(SELECTOR_PATTERN, selector, re.ASCII):
-        return None
-    kind, _, digits = selector.partition(":")
-    return Selector(int(digits), is_time=kind == "timestamp")

@@ -13,8 +13,8 @@ from queries.api.lookups import balance_call
 from queries.attestations.body import AttestationBody
 from queries.config.chains import Chain
 from queries.reading.chain_heads import chain_heads, last_final_block
-from queries.schema.feed_bodies import DUE_BLOCK, DUE_TIME
 from queries.schema.json_schema import example_of
+from queries.selectors import DUE_BLOCK, DUE_TIME, block_selector, time_selector
 from queries.sources.routes import Routes
 
 # These stand in all examples; `fill_in` puts the server's own values in their places.
@@ -24,18 +24,18 @@ REGISTRY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 SITE = "https://proofs.example.org"
 
 _ACCOUNT = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
-BALANCE = {SOURCE: {f"block:{BLOCK}": {"accounts": {_ACCOUNT: {"props": ["BALANCE"]}}}}}
+BALANCE = {SOURCE: {block_selector(BLOCK): {"accounts": {_ACCOUNT: {"props": ["BALANCE"]}}}}}
 _FULL_REQUEST: dict[str, Any] = {
     "destinationChainId": DESTINATION,
     "fee": FEE,
     "data": {
         SOURCE: {
-            f"block:{BLOCK}": {
+            block_selector(BLOCK): {
                 "header": ["STATE_ROOT", "TIMESTAMP"],
                 "absent": [{"transaction": 10_000}],
                 "accounts": {_ACCOUNT: {"props": ["NONCE", "BALANCE"], "slots": ["0x0", "0x1"]}},
             },
-            f"timestamp:{TIME}": {"header": ["BLOCK_NUMBER"]},
+            time_selector(TIME): {"header": ["BLOCK_NUMBER"]},
         }
     },
     "webhook": {

@@ -26,6 +26,7 @@ from queries.reading.feeds import (
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.feed_bodies import FeedBatchBody, FeedChange, FeedRequest
 from queries.schema.json_schema import example_of
+from queries.selectors import block_selector
 from queries.sources.routes import Routes
 from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
 
@@ -53,7 +54,7 @@ class FeedResponse(ApiModel):
     next_due: Selector | None = Field(
         description="The block or time of its next run, or of its next look at the value; null if "
         "it runs for logs or has ended.",
-        examples=["block:5186100"],
+        examples=[block_selector(5186100)],
     )
     last_value: str | None = Field(
         description="With `when`, the value that was proven last, as a decimal number.",

@@ -36,6 +36,7 @@ from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import Body, read_body
+from queries.selectors import block_selector
 from queries.sources.registry import Registry
 from queries.sources.routes import Routes
 
@@ -109,7 +110,7 @@ class Question(NamedTuple):
             number = 0  # chosen later
             fields = [*block.get("header", ()), HeaderField.TIMESTAMP.name]
             block["header"] = list(dict.fromkeys(fields))
-        data = {str(registry.source): {f"block:{number}": block}}
+        data = {str(registry.source): {block_selector(number): block}}
         return {"destinationChainId": str(registry.destination), "data": data}
 
     def _requested_facts(self) -> dict[str, Any]:

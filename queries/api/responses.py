@@ -20,16 +20,9 @@ from queries.ids import ID_PATTERN
 from queries.proving.facts import EVENT_NAME
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.schema.bodies import (
-    ACCOUNT_PATTERN,
-    ADDRESS,
-    CHAIN_PATTERN,
-    DECIMAL,
-    SELECTOR_PATTERN,
-    Blocks,
-    map_keys,
-)
+from queries.schema.bodies import ACCOUNT_PATTERN, ADDRESS, CHAIN_PATTERN, DECIMAL, Blocks, map_keys
 from queries.schema.json_schema import example_of, text_schema
+from queries.selectors import EXAMPLE_SELECTOR, SELECTOR_PATTERN
 from queries.sources.registry import RegistryKind
 from queries.statuses import BatchStatus, DeliveryState, StepName, StepStatus
 
@@ -69,7 +62,7 @@ _REGISTRY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 ContractAddress = Annotated[str, text_schema(f"^{ADDRESS}$", _REGISTRY)]
 _HORIZON, CONSTRUCTOR_ARGUMENTS = "2100-01-01T00:00:00.000Z", f"0x{4_102_444_800:064x}"
 TransactionHash = Annotated[str, text_schema("^0x[0-9a-f]{64}$", f"0x{'5c504ed4' * 8}")]
-Selector = Annotated[str, text_schema(SELECTOR_PATTERN, "block:5186021")]
+Selector = Annotated[str, text_schema(SELECTOR_PATTERN, EXAMPLE_SELECTOR)]
 Word = Annotated[str, text_schema("^0x[0-9a-f]{64}$", _ETHER)]
 HexBytes = Annotated[str, text_schema("^0x([0-9a-f]{2})*$", "0x")]
 FactName = Annotated[str, text_schema(f"^([A-Z_]+|0x[0-9a-f]{{64}}|{EVENT_NAME})$", "BALANCE")]
@@ -307,7 +300,9 @@ class BatchDataResponse(ApiModel):
     status: QueryStatus
     data: Blocks = Field(
         description="What these queries ask for, as the request spells it.",
-        examples=[{"11155111": {"block:5186021": {"accounts": {_HOLDER: {"props": ["BALANCE"]}}}}}],
+        examples=[
+            {"11155111": {EXAMPLE_SELECTOR: {"accounts": {_HOLDER: {"props": ["BALANCE"]}}}}}
+        ],
     )
 
 
@@ -330,7 +325,7 @@ class BatchQueryResponse(StatusResponse):
     batch_query: BatchDataResponse = Field(description="For existing clients, which read this.")
     results: Annotated[dict[str, _ChainResults], map_keys("chain", CHAIN_PATTERN)] = Field(
         description="Once the batch is DONE: the values of these queries, under the same keys.",
-        examples=[{"11155111": {"block:5186021": {"accounts": {_HOLDER: {"BALANCE": _ETHER}}}}}],
+        examples=[{"11155111": {EXAMPLE_SELECTOR: {"accounts": {_HOLDER: {"BALANCE": _ETHER}}}}}],
     )
 
 

@@ -26,6 +26,7 @@ from queries.reading.batches import QueryView, query_by_pk
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import CHAIN_PATTERN, Body, Index, WholeNumber, read_body
 from queries.schema.paths import WHOLE_BODY
+from queries.selectors import block_selector
 from queries.sources.routes import Routes
 from queries.statuses import BatchStatus
 
@@ -127,7 +128,7 @@ def _request(
 ) -> int:
     log = read_body(LogParameters, params[0] if params else {})
     logs = {"logs": [{"logIndex": log.globalLogIndex}]}
-    data = {str(log.srcChainId): {f"block:{log.srcBlockNumber}": logs}}
+    data = {str(log.srcChainId): {block_selector(log.srcBlockNumber): logs}}
     batch = submit_without_fee(key, {"data": data}, chain, routes, limits)
     return batch.queries.values_list("pk", flat=True)[0]
 

@@ -7,10 +7,10 @@ from typing import Any
 from accounts.http.errors import RefusalError
 from queries.intake.submit import check_batch, check_fee
 from queries.schema.batch_checks import BatchLimits
-from queries.schema.bodies import NAMED_BLOCK
-from queries.schema.checked_batch import CheckedBatch, Selector
+from queries.schema.checked_batch import CheckedBatch
 from queries.schema.feed_placeholders import DUE, Values, fill_in
 from queries.schema.paths import WHOLE_BODY, RefusedJsonError
+from queries.selectors import NAMED_BLOCK, Selector
 from queries.sources.routes import Routes
 
 _BATCH = WHOLE_BODY.child("batch")

@@ -28,9 +28,8 @@ from queries.feeds.bodies import DueRun, one_block
 from queries.feeds.runs import NewRun, end_past_feeds, insert_runs
 from queries.feeds.triggers import batch_of, log_filter
 from queries.models import ChainRecord, Feed
-from queries.schema.checked_batch import Selector
-from queries.schema.feed_bodies import HASH_KEY
 from queries.schema.feed_placeholders import log_values
+from queries.selectors import Selector, placeholder_of_hash
 from queries.statuses import FeedState, Trigger
 
 MAX_WAITING_RUNS = 20  # of a feed: with so many, no further logs are read
@@ -142,8 +141,8 @@ def _run_of_log(source: ChainClient, feed: Feed, entry: FoundLog) -> DueRun:
     try:
         values = log_values(log_filter(feed.request).event, entry.log, entry.block)
         _, key = one_block(batch_of(feed.request))
-        if match := HASH_KEY.fullmatch(key):
-            selector = Selector(_block_of_hash(source, str(values[match[1]])))
+        if placeholder := placeholder_of_hash(key):
+            selector = Selector(_block_of_hash(source, str(values[placeholder])))
     except RefusalError as error:
         return DueRun(entry.block, selector, {}, log_index=entry.index, error=error)
     return DueRun(entry.block, selector, values, log_index=entry.index)

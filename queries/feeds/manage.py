@@ -24,18 +24,13 @@ from queries.feeds.triggers import batch_of, named_fact
 from queries.ids import is_ulid
 from queries.models import ChainRecord, Feed, FeedRun
 from queries.schema.batch_checks import BatchLimits, read_chain
-from queries.schema.bodies import NAMED_BLOCK, read_body
-from queries.schema.checked_batch import CheckedBatch, Selector
-from queries.schema.feed_bodies import (
-    DUE_BLOCK,
-    DUE_TIME,
-    FeedChange,
-    FeedRequest,
-    ValueTriggerBody,
-)
+from queries.schema.bodies import read_body
+from queries.schema.checked_batch import CheckedBatch
+from queries.schema.feed_bodies import FeedChange, FeedRequest, ValueTriggerBody
 from queries.schema.feed_placeholders import is_hash, sample_values
 from queries.schema.paths import WHOLE_BODY, JsonPath
 from queries.schema.placeholders import slot_name
+from queries.selectors import DUE_BLOCK, DUE_TIME, NAMED_BLOCK, Selector, hash_selector
 from queries.sources.routes import Routes
 from queries.statuses import CatchUp, FeedState, Trigger
 from queries.transitions import end_feeds, pause_feed_by_owner, resume_feed
@@ -166,7 +161,7 @@ def _read_source(body: FeedRequest, trigger: Trigger, routes: Routes, limits: Ba
         keys, expected = {NAMED_BLOCK}, NAMED_BLOCK
     elif body.on:
         samples = sample_values(body.on.event, 0)
-        keys |= {f"hash:{name}" for name, value in samples.items() if is_hash(value)}
+        keys |= {hash_selector(name) for name, value in samples.items() if is_hash(value)}
     if len(blocks) != 1 or not blocks.keys() <= keys:
         names = ", ".join(map(quote_text, list(blocks)[:3])) or "no block"
         choices = " or ".join(f'"{key}"' for key in sorted(keys))

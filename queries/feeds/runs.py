@@ -29,7 +29,7 @@ from queries.feeds.outcomes import MAX_FAILED_RUNS, newest_failures
 from queries.feeds.triggers import batch_of
 from queries.intake.submit import TURN_PER_BATCH, batch_limits, store_batch
 from queries.models import Batch, Feed, FeedRun
-from queries.schema.checked_batch import Selector
+from queries.selectors import Selector
 from queries.sources.routes import Routes
 from queries.statuses import CatchUp, FeedState, Trigger
 from queries.transitions import end_feeds, pause_feed

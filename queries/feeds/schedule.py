@@ -17,7 +17,7 @@ from queries.feeds.runs import (
     replace_waiting_run,
 )
 from queries.models import ChainRecord, Feed
-from queries.schema.checked_batch import Selector
+from queries.selectors import Selector
 from queries.statuses import CatchUp, FeedState, Trigger
 
 MAX_MISSED_RUNS = 100  # that a feed makes up for

@@ -34,14 +34,9 @@ from queries.facts import fact_count, header_bits
 from queries.http.public_address import is_private
 from queries.models import Batch, ChainRecord, Delivery, Query
 from queries.schema.batch_checks import BatchLimits, read_batch
-from queries.schema.checked_batch import (
-    CheckedAccount,
-    CheckedBatch,
-    CheckedBlock,
-    CheckedDelivery,
-    Selector,
-)
+from queries.schema.checked_batch import CheckedAccount, CheckedBatch, CheckedBlock, CheckedDelivery
 from queries.schema.paths import WHOLE_BODY
+from queries.selectors import Selector
 from queries.sources.routes import Routes
 
 IDEMPOTENCY_KEY = "Idempotency-Key"

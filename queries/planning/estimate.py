@@ -27,7 +27,8 @@ from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders
 from queries.proving.facts.groups import FactGroups
 from queries.proving.registry_calls import block_leaf
-from queries.schema.checked_batch import CheckedDelivery, selector_of
+from queries.schema.checked_batch import CheckedDelivery
+from queries.selectors import selector_of
 from queries.sources.hashes import HashNotKnown, HashUnknowable, Preparation
 from queries.sources.reader import accumulated_override
 from queries.sources.registry import Registry

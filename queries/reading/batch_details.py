@@ -16,7 +16,7 @@ from queries.database import bulk_sql
 from queries.models import Batch, Delivery, Query, Share
 from queries.reading.batches import BatchView, QueryView, batch_view, query_page, query_view
 from queries.reading.facts import RowKey, StoredWord, query_facts, read_words
-from queries.schema.bodies import NAMED_BLOCK
+from queries.selectors import NAMED_BLOCK
 from queries.statuses import BatchStatus, StepName
 
 # Requests

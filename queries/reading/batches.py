@@ -22,7 +22,7 @@ from queries.proving.witnesses import AccountField
 from queries.reading.facts import FactView, query_facts, read_words
 from queries.reading.pagination import Cursor, Page, past_cursor, read_page
 from queries.reading.waits import WAIT_ANNOTATIONS, WAIT_COLUMNS, WAIT_EXPRESSIONS, wait_reason
-from queries.schema.checked_batch import selector_of
+from queries.selectors import selector_of
 from queries.statuses import BatchStatus, StepName, StepStatus
 from queries.wait_reasons import Reason
 

@@ -33,7 +33,7 @@ from queries.reading.chain_heads import (
 from queries.reading.registry_states import registry_states
 from queries.reading.service_status import chain_statuses
 from queries.schema.batch_checks import through_two_routes
-from queries.schema.checked_batch import Selector
+from queries.selectors import Selector
 from queries.sources.attested import AttestedRegistry
 from queries.sources.hashes import RegistryStopped
 from queries.sources.registry import Registry

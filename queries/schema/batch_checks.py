@@ -25,12 +25,12 @@ from queries.schema.checked_batch import (
     CheckedBlock,
     CheckedCondition,
     CheckedDelivery,
-    Selector,
     is_ens_name,
 )
 from queries.schema.contract_calls import read_call
 from queries.schema.paths import WHOLE_BODY, JsonPath
 from queries.schema.placeholders import RequestedFacts
+from queries.selectors import EXAMPLE_SELECTOR, NAMED_BLOCK, Selector, parse_selector, time_selector
 from queries.sources.routes import Routes
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")
@@ -50,8 +50,6 @@ class BatchLimits:
 
 
 _MAX_LISTED_FIELDS = 5
-_SELECTOR = re.compile(r"(block|timestamp):(0|[1-9][0-9]{0,19})")
-_MAX_SELECTOR = 2**64 - 1
 # The year 2286. A larger number is probably in milliseconds or smaller units, and the batch would
 # wait for centuries.
 _MAX_TIME = 10**10 - 1
@@ -136,13 +134,12 @@ def _check_named_block(body: bodies.EstimateRequest, blocks: Sequence[CheckedBlo
     if body.block and not (named and len(blocks) == 1):
         raise WHOLE_BODY.child("block").refusal(
             RequestCode.SELECTOR_MALFORMED,
-            f"names a contract: then `data` has one block, with the selector "
-            f'"{bodies.NAMED_BLOCK}".',
+            f'names a contract: then `data` has one block, with the selector "{NAMED_BLOCK}".',
         )
     if named and not body.block:
         raise WHOLE_BODY.child("block").refusal(
             RequestCode.MISSING_FIELD,
-            f'is missing: the contract that names the block "{bodies.NAMED_BLOCK}", such as '
+            f'is missing: the contract that names the block "{NAMED_BLOCK}", such as '
             '{"from": "0x…", "function": "lastBlock()"}.',
         )
 
@@ -180,7 +177,7 @@ def _read_data(
             check_route(source, destination, entry_path, checker.routes)
         else:
             _check_delivery(source, destination, entry_path, checker.routes)
-        _check_not_empty(entry, entry_path, 'one block, such as "block:5186021"')
+        _check_not_empty(entry, entry_path, f'one block, such as "{EXAMPLE_SELECTOR}"')
         blocks += [
             replace(
                 _read_block(selector, block, entry_path.child(selector), source, checker), chain=key
@@ -229,17 +226,16 @@ def _read_block(
 
 
 def _read_selector(key: str, path: JsonPath) -> Selector:
-    if key == bodies.NAMED_BLOCK:
+    if key == NAMED_BLOCK:
         return Selector(0, is_named=True)
-    match = _SELECTOR.fullmatch(key)
-    if not match or int(match[2]) > _MAX_SELECTOR:
+    selector = parse_selector(key)
+    if selector is None:
         raise path.refusal(
             RequestCode.SELECTOR_MALFORMED,
-            "is not a block selector. Use block:5186021 for a number, or "
-            "timestamp:1703799420 for a time in Unix seconds. The number is decimal, below 2^64, "
-            "without sign, spaces or leading zeros.",
+            f"is not a block selector. Use {EXAMPLE_SELECTOR} for a number, or "
+            f"{time_selector(1703799420)} for a time in Unix seconds. The number is decimal, below "
+            "2^64, without sign, spaces or leading zeros.",
         )
-    selector = Selector(int(match[2]), is_time=match[1] == "timestamp")
     if selector.is_time and selector.number > _MAX_TIME:
         raise path.refusal(RequestCode.SELECTOR_MALFORMED, _time_problem(selector.number))
     return selector
@@ -249,9 +245,7 @@ def _time_problem(number: int) -> str:
     for unit, factor in _SUBSECOND_UNITS.items():
         seconds = number // factor
         if seconds <= _MAX_TIME:
-            return (
-                f"looks like a time in {unit}. In seconds it is {Selector(seconds, is_time=True)}."
-            )
+            return f"looks like a time in {unit}. In seconds it is {time_selector(seconds)}."
     return f"is not a time in Unix seconds, which are at most {_MAX_TIME}."
 
 

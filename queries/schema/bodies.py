@@ -39,13 +39,12 @@ from queries.schema.functions import (
 )
 from queries.schema.json_schema import KEY, member_of, schema_of, text_schema
 from queries.schema.paths import JsonPath
+from queries.selectors import NAMED_BLOCK, SELECTOR_FORMS, SELECTOR_PATTERN
 
 DECIMAL = "^(0|[1-9][0-9]*)$"
 ADDRESS = "0x[0-9a-fA-F]{40}"
 # These accept everything that a server may accept, and a little more.
 CHAIN_PATTERN = f"^([1-9][0-9]{{0,18}}|{ALIAS})$"
-NAMED_BLOCK = "block:$block"  # the block that a contract names
-SELECTOR_PATTERN = "^(block:(0|[1-9][0-9]{0,18}|[$]block)|timestamp:(0|[1-9][0-9]{0,9}))$"
 ACCOUNT_PATTERN = rf"^({ADDRESS}|([a-z0-9-]{{1,63}}\.)+[a-z0-9-]{{1,63}})$"
 MAX_URL_CHARACTERS = 2_000
 MAX_DELIVERIES = 16
@@ -542,8 +541,7 @@ Blocks = Annotated[
     map_keys("chain", CHAIN_PATTERN),
     Field(
         description="The blocks to prove, by the id of their source chain. A block's key is "
-        "`block:` and its number, or `timestamp:` and Unix seconds for the last block at or "
-        "before that time."
+        f"{SELECTOR_FORMS}."
     ),
 ]
 DestinationField = Annotated[

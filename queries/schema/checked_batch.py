@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from queries.proving.witnesses import AccountField
-from queries.schema.bodies import NAMED_BLOCK, WebhookBody
+from queries.schema.bodies import WebhookBody
+from queries.selectors import Selector
 
 # A small part of what ENSIP-15 allows: names that are their own normal form. Other names (capitals,
 # accents, emoji) have to be normalised by tables that change with Unicode. A mistake there would
@@ -18,29 +19,6 @@ _ENS_NAME = re.compile(r"(?!.{256})(?:(?![^.]{2}--)[a-z0-9-]{1,63}\.)+(?![^.]{2}
 def is_ens_name(text: str) -> bool:
     """Whether `text` is a normalised name of the kinds that are accepted here."""
     return _ENS_NAME.fullmatch(text) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Selector:
-    """The block with this number, the last block at or before this time in Unix seconds, or the
-    block that a contract names.
-    """
-
-    number: int
-    is_time: bool = False
-    is_named: bool = False
-
-    def __str__(self) -> str:
-        if self.is_named:
-            return NAMED_BLOCK
-        return f"{'timestamp' if self.is_time else 'block'}:{self.number}"
-
-
-def selector_of(block: int | None, timestamp: int | None) -> str:
-    """The selector of a query's block. Without either, a contract has yet to name it."""
-    if timestamp is not None:
-        return str(Selector(timestamp, is_time=True))
-    return NAMED_BLOCK if block is None else str(Selector(block))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,9 @@ from queries.schema.functions import (
     parse_event,
 )
 from queries.schema.json_schema import example_of
+from queries.selectors import DUE_BLOCK, FEED_SELECTOR_PATTERN
 from queries.statuses import CatchUp, FeedState
 
-DUE_BLOCK, DUE_TIME = "block:$due", "timestamp:$due"
-# The block whose hash a log has.
-HASH_KEY = re.compile(r"hash:(\$(?:topic[1-3]|data\[[0-9]{1,3}\]))")
 MAX_INTERVAL_BLOCKS, MAX_INTERVAL_SECONDS = 10**9, 366 * DAY
 MAX_TIME = 10**10 - 1  # the year 2286, as of a batch's times
 _SECONDS = {"second": 1, "minute": MINUTE, "hour": HOUR, "day": DAY, "week": 7 * DAY}
@@ -254,10 +252,7 @@ class ValueTriggerBody(Body):
     heartbeat: Duration = optional("The run comes after so long in any case.")
 
 
-_DueBlocks = Annotated[
-    dict[str, BlockBody],
-    map_keys("block", r"^((block|timestamp):[$]due|block:[$]block|hash:[$](topic|data)[^.]+)$"),
-]
+_DueBlocks = Annotated[dict[str, BlockBody], map_keys("block", FEED_SELECTOR_PATTERN)]
 
 
 class FeedBatchBody(BatchRequest):

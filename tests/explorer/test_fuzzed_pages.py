@@ -24,7 +24,7 @@ from explorer.demo.local_node import LocalNode
 from explorer.pages.live import STOP_POLLING
 from queries.models import Feed, FeedRun, Query, SentTransaction
 from queries.prover.batches import BLOCK_UNNAMED
-from queries.schema.bodies import NAMED_BLOCK
+from queries.selectors import NAMED_BLOCK
 from queries.sources.routes import Routes
 from queries.statuses import StepName
 from queries.transitions import Failure, reject

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from pytest_django.live_server_helper import LiveServer
 
 from queries.models import Batch, ChainRecord, Feed, FeedRun, NodeRecord, WebhookPost
-from queries.schema.feed_bodies import DUE_BLOCK
+from queries.selectors import DUE_BLOCK
 from queries.statuses import BatchStatus, DeliveryState, StepName
 from tests.accessibility import serious_problems
 from tests.browser import Pictures, assert_fits

@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 from explorer.guides.render import GUIDES
 from queries.database import statistics
 from queries.models import Batch, BlockJob, ChainRecord, FeedRun, SentTransaction
-from queries.schema.feed_bodies import DUE_BLOCK
+from queries.selectors import DUE_BLOCK
 from queries.statuses import BatchStatus
 from tests.accessibility import serious_problems
 from tests.browser import assert_fits

@@ -11,6 +11,7 @@ from queries.client.python.positions import WORD, Position, parse_integer, parse
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.witnesses import AccountField
+from queries.selectors import selector_of
 
 
 class Doc:
@@ -103,7 +104,7 @@ class BlockQuery:
     def selector(self) -> str:
         if (self.block is None) is (self.timestamp is None):
             raise UsageError("Name a block either by its number or by a timestamp.")
-        return f"timestamp:{self.timestamp}" if self.block is None else f"block:{self.block}"
+        return selector_of(self.block, self.timestamp)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,9 @@ from queries.client.python.positions import parse_integer
 from queries.client.python.responses import DeliveryStatus, member, text_member
 from queries.client.python.service import Tacitus
 from queries.client.python.terminal import print_stderr, print_table
+from queries.selectors import DUE_TIME, parse_selector
 
-FEED_CREATE_EPILOG = """\
+FEED_CREATE_EPILOG = f"""\
 Have a contract of yours called with each new balance, every four hours:
   feed create --every '4 hours' --to 1 --account 0xd8dA… --prop BALANCE \\
     --deliver 0xC0nt… 'update(uint256)' '$block' --gas 100000 --fee 2000000000000000
@@ -37,7 +38,7 @@ It is the body of POST /feeds, as JSON or as TOML:
   [batch]
   destinationChainId = "1"
   fee = "2000000000000000"
-  [batch.data.1."timestamp:$due".accounts.0xd8dA…]
+  [batch.data.1."{DUE_TIME}".accounts.0xd8dA…]
   props = ["BALANCE"]
   [[batch.deliver]]
   to = "0xC0nt…"
@@ -242,11 +243,11 @@ def _format_trigger(feed: Mapping[str, Any]) -> str:
     return f"every {every}" if (every := text_member(feed, "every")) else ""
 
 
-def _format_due(selector: str) -> str:
-    kind, _, number = selector.partition(":")
-    if not number.isdecimal():
-        return selector
-    return _format_time(int(number)) if kind == "timestamp" else f"{kind} {int(number):,}"
+def _format_due(text: str) -> str:
+    selector = parse_selector(text)
+    if selector is None:
+        return text
+    return _format_time(selector.number) if selector.is_time else f"block {selector.number:,}"
 
 
 def _format_time(seconds: int) -> str:

@@ -23,6 +23,7 @@ from queries.proving.facts.fact import BlockFact
 from queries.proving.facts.headers import BlockAtTimeFact
 from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
 from queries.proving.keccak import checksum_address
+from queries.selectors import block_selector
 
 BLOCK_HASH = re.compile("0x[0-9a-fA-F]{64}")
 MAX_ALIGNED_NAME = 24  # longer slot numbers do not widen the column
@@ -42,7 +43,7 @@ def verify_proof(
         ProvenFact(
             chain=block.chain,
             block=block.header.number,
-            selector=f"block:{block.header.number}",
+            selector=block_selector(block.header.number),
             account=checksum_address(fact.account) if fact.account else None,
             ens=None,
             name=fact.name,

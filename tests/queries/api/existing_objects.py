@@ -17,7 +17,7 @@ from queries.config.chains import NodeAddress
 from queries.engines import POST
 from queries.models import Query, WebhookPost
 from queries.prover.handlers import work_once
-from queries.schema.feed_bodies import DUE_TIME
+from queries.selectors import DUE_TIME
 from queries.sources.routes import Routes
 from tests.queries.api.example_attestations import BLOCK, attestation, make_waiting_queries
 from tests.queries.api.served_api import LIMITS, OTHER_WALLET, ROUTES, SEPOLIA, made_feed, submitted

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings, strategies
 
 from accounts.http.errors import ErrorCode
 from explorer.urls import API_PATHS
-from queries.schema.bodies import NAMED_BLOCK
+from queries.selectors import NAMED_BLOCK
 from tests.queries.api.json_schema import Schemas
 from tests.queries.api.served_api import HERE, WALLET, ask, make_key, submit
 from tests.queries.schema.example_batches import LEGACY, LONG, NOT_NUMBERS, SPECIFICATION, without
