@@ -201,7 +201,8 @@ def test_input_that_is_not_a_block_gets_a_hint_and_is_escaped() -> None:
     text = Client().get("/explorer/routes", fields).text
     assert "A block is a number, such as 5186021, or a time in UTC" in text
     assert "<b>latest" not in text
-    for block in ("-1", "0x12", "٣", str(10**30), "1" * 500, "2026-99-99 00:00", "\0"):
+    names = "block:$block", "block:$due", "timestamp:$due", f"timestamp:{10**11}", f"block:{10**19}"
+    for block in ("-1", "0x12", "٣", str(10**30), "1" * 500, "2026-99-99 00:00", "\0", *names):
         fields["block"] = block
         assert Client().get("/explorer/routes", fields).status_code == 200
     for source in ("x", "", str(10**40)):
