@@ -15,35 +15,12 @@ from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost, calls
 from queries.config.networks import NETWORKS, OTHER_NETWORKS
 from queries.contracts.abi import selector
 from queries.schema.batch_checks import BatchLimits
-from queries.schema.placeholders import PlaceholderKind
+from queries.schema.templates import PROOF_KINDS, RUN_KINDS
 from queries.sources import KINDS, has_route, route_kind
 from queries.sources.registry import Registry, has_derived_address
 from queries.sources.routes import Routes
 
 CONTRACTS = settings.BASE_DIR / "queries" / "contracts"
-PLACEHOLDER_MEANINGS = {
-    PlaceholderKind.BLOCK: "the block's number",
-    PlaceholderKind.TIMESTAMP: "its time, in Unix seconds",
-    PlaceholderKind.BLOCK_HASH: "its hash",
-    PlaceholderKind.REGISTRY: "the registry that has the facts",
-    PlaceholderKind.VALUE: (
-        "a proven value, such as `$value(0xACCOUNT.BALANCE)`, `$value(0xACCOUNT.0xSLOT)` or "
-        "`$value(BASE_FEE_PER_GAS)`"
-    ),
-    PlaceholderKind.HEADER: "the block's header in RLP, whose hash is `$blockHash`",
-    PlaceholderKind.ACCOUNT_PROOF: (
-        "the nodes of the account's Merkle proof from the state root on: a list, or an RLP list as "
-        "`bytes`"
-    ),
-    PlaceholderKind.STORAGE_PROOF: (
-        "the same of a slot, from the storage root on; of several slots, an RLP list with a list "
-        "for each"
-    ),
-    PlaceholderKind.PROOF: "an RLP list: the account's list of nodes, then a list for each slot",
-    PlaceholderKind.WITNESS: (
-        "what `POST /witness` returns for the batch, for the registry's `verify`"
-    ),
-}
 LIMIT_COLUMNS = ("name", "default", "allowed", "meaning")  # of `[limits]` in the routes file
 
 
@@ -69,6 +46,7 @@ def guide_tables(
         "delivery-states": reference.delivery_state_table,
         "delivery-codes": lambda: reference.delivery_code_table(DELIVERY_ADVICE),
         "placeholders": _placeholder_table,
+        "run-placeholders": _run_placeholder_table,
         "newest-balance": lambda: _example("NewestBalance"),
         "contract-errors": _contract_error_table,
         "error-codes": lambda: reference.error_code_table(REQUEST_ADVICE),
@@ -86,8 +64,13 @@ def _example(name: str) -> str:
 def _placeholder_table() -> str:
     return reference.table(
         ("placeholder", "stands for", "type of the parameter"),
-        ((f"`{kind.form}`", PLACEHOLDER_MEANINGS[kind], kind.types) for kind in PlaceholderKind),
+        ((f"`{kind.form}`", kind.meaning, kind.type.name) for kind in PROOF_KINDS.values()),
     )
+
+
+def _run_placeholder_table() -> str:
+    rows = ((kind.form, kind.meaning) for kind in RUN_KINDS)
+    return reference.table(("placeholder", "stands for"), rows)
 
 
 def _registry_table(routes: Routes) -> str:

@@ -8,8 +8,8 @@ from accounts.http.errors import RefusalError
 from queries.intake.submit import check_batch, check_fee
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.checked_batch import CheckedBatch
-from queries.schema.feed_placeholders import DUE, Values, fill_in
 from queries.schema.paths import WHOLE_BODY, RefusedJsonError
+from queries.schema.templates import DUE, Values, fill_in
 from queries.selectors import NAMED_BLOCK, Selector
 from queries.sources.routes import Routes
 

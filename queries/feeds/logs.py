@@ -28,7 +28,7 @@ from queries.feeds.bodies import DueRun, one_block
 from queries.feeds.runs import NewRun, end_past_feeds, insert_runs
 from queries.feeds.triggers import batch_of, log_filter
 from queries.models import ChainRecord, Feed
-from queries.schema.feed_placeholders import log_values
+from queries.schema.event_values import log_values
 from queries.selectors import Selector, placeholder_of_hash
 from queries.statuses import FeedState, Trigger
 

@@ -26,10 +26,10 @@ from queries.models import ChainRecord, Feed, FeedRun
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import read_body
 from queries.schema.checked_batch import CheckedBatch
+from queries.schema.event_values import is_hash, sample_values
 from queries.schema.feed_bodies import FeedChange, FeedRequest, ValueTriggerBody
-from queries.schema.feed_placeholders import is_hash, sample_values
 from queries.schema.paths import WHOLE_BODY, JsonPath
-from queries.schema.placeholders import slot_name
+from queries.schema.templates import slot_name
 from queries.selectors import DUE_BLOCK, DUE_TIME, NAMED_BLOCK, Selector, hash_selector
 from queries.sources.routes import Routes
 from queries.statuses import CatchUp, FeedState, Trigger

@@ -16,7 +16,7 @@ from queries.schema.bodies import ADDRESS, SLOT, slot_word
 from queries.schema.feed_bodies import Change, LogTriggerBody, ValueTriggerBody
 from queries.schema.functions import ContractEvent
 from queries.schema.paths import WHOLE_BODY
-from queries.schema.placeholders import slot_name
+from queries.schema.templates import slot_name
 
 _VALUE = re.compile(rf"({ADDRESS})\.(BALANCE|NONCE|{SLOT.pattern})")
 _CACHED_FEEDS = 5_000  # they are read whenever a chain is

@@ -15,7 +15,7 @@ from queries.proving.headers import Header
 from queries.proving.packing import FLOOR_BYTE_GAS
 from queries.schema.checked_batch import CheckedDelivery
 from queries.schema.contract_calls import read_call
-from queries.schema.placeholders import PlaceholderKind
+from queries.schema.templates import PROOF_KINDS, WORD
 
 # What the Courier takes beside the gas that it passes on: its reserve, and copying the calldata.
 COURIER_GAS, COURIER_WORD_GAS = 8_000, 10
@@ -37,9 +37,8 @@ def delivery_estimates(
     for delivery in deliveries:
         call = read_call(delivery.function, delivery.args)
         data = delivery_calldata(delivery.to, delivery.gas, call.encode(values))
-        kinds = [placeholder.kind for placeholder in call.placeholders]
-        # Their words may have no zeros.
-        zeros = data.count(0) - kinds.count(PlaceholderKind.VALUE) * (WORD_BYTES - 1)
+        words = [used for used in call.placeholders if PROOF_KINDS[used.name].type is WORD]
+        zeros = data.count(0) - len(words) * (WORD_BYTES - 1)  # they may have none
         nonzeros = len(data) - zeros
         passed_on = -(-64 * delivery.gas // 63)  # a call gets at most 63 / 64 (EIP-150)
         courier = COURIER_GAS + COURIER_WORD_GAS * (len(data) // WORD_BYTES)

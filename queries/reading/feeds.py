@@ -29,8 +29,9 @@ from queries.reading.deliveries import DeliveryView, read_deliveries
 from queries.reading.facts import FactView, query_facts, read_words
 from queries.reading.pagination import Cursor, Page, read_page
 from queries.schema.batch_checks import read_batch
-from queries.schema.feed_placeholders import fill_in, sample_values
+from queries.schema.event_values import sample_values
 from queries.schema.functions import parse_event
+from queries.schema.templates import fill_in
 from queries.selectors import DUE_TIME, Selector
 from queries.sources.routes import Routes
 from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState, Trigger

@@ -29,7 +29,7 @@ from queries.schema.checked_batch import (
 )
 from queries.schema.contract_calls import read_call
 from queries.schema.paths import WHOLE_BODY, JsonPath
-from queries.schema.placeholders import RequestedFacts
+from queries.schema.requested_facts import RequestedFacts
 from queries.selectors import EXAMPLE_SELECTOR, NAMED_BLOCK, Selector, parse_selector, time_selector
 from queries.sources.routes import Routes
 

@@ -8,7 +8,7 @@ call.encode(values)         its calldata
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from eth_abi.encoding import (
     AddressEncoder,
@@ -29,17 +29,17 @@ from eth_utils.address import to_checksum_address
 from accounts.http.errors import InvalidValueError
 from accounts.wording import format_count, json_kind, quote_text, truncate_middle
 from queries.error_codes import RequestCode
-from queries.proving.headers import Header
 from queries.proving.rlp_items import EMPTY_STRING, encode_list
 from queries.schema.bodies import ADDRESS, checksum_problem
 from queries.schema.functions import ContractFunction, parse_function
 from queries.schema.paths import WHOLE_BODY, JsonPath
-from queries.schema.placeholders import (
+from queries.schema.requested_facts import RequestedFacts
+from queries.schema.templates import (
+    PROOF_KINDS,
+    WORD,
+    CallValues,
     Placeholder,
-    PlaceholderKind,
-    RequestedFacts,
     is_placeholder,
-    placeholders_for,
     read_placeholder,
 )
 
@@ -70,34 +70,9 @@ class ValueMissingError(CallValueError):
 class ValueUnfitError(CallValueError):
     """The value does not fit into the parameter's type."""
 
-
-class CallValues(Protocol):
-    """The values of a batch's block. Only those that a call needs are read; None: not known.
-
-    An account is a checksummed address or an ENS name, as in `CheckedAccount`.
-    """
-
-    def block_number(self) -> int | None: ...
-
-    def header(self) -> Header | None: ...
-
-    def registry(self) -> str | None:
-        """The address of the registry that has the facts."""
-
-    def word(self, account: str, fact: str) -> bytes | None:
-        """The word of a fact, by its name; `account` is empty for a field of the header."""
-
-    def account_nodes(self, account: str) -> Sequence[bytes] | None:
-        """The encoded nodes of the account's proof, root first.
-
-        Contracts want embedded nodes as well, as `ProvenPath.nodes` has them.
-        """
-
-    def slot_nodes(self, account: str, slot: bytes) -> Sequence[bytes] | None:
-        """The encoded nodes of a slot's proof, in the same way; none for an empty trie."""
-
-    def witness(self) -> bytes | None:
-        """The proof that POST /witness returns."""
+    def __init__(self, placeholder: Placeholder, kind: ABIType, value: str) -> None:
+        problem = f"is {value}, which does not fit into {_type_text(kind)}"
+        super().__init__(placeholder, problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +178,13 @@ class _ArgumentReader:
 
     def read_placeholder(self, kind: ABIType, text: str, path: JsonPath) -> Placeholder:
         placeholder = read_placeholder(text, path)
-        if not placeholder.fits(kind):
-            types = placeholder.kind.types
+        value_type = PROOF_KINDS[placeholder.name].type
+        # The nodes of several proofs are no list of nodes.
+        if not value_type.fits(kind) or (kind.is_array and len(placeholder.facts) > 1):
             raise path.refusal(
                 RequestCode.ARGUMENT_MALFORMED,
-                f"is {quote_text(text)}, which stands for {types}, but the parameter's type is "
-                f"{_type_text(kind)}.{_placeholder_hint(kind)}",
+                f"is {quote_text(text)}, which stands for {value_type.name}, but the parameter's "
+                f"type is {_type_text(kind)}.{_placeholder_hint(kind)}",
             )
         if self.requested:
             self.requested.check(placeholder, path)
@@ -313,7 +289,7 @@ def _unfit_list(
 
 
 def _placeholder_hint(kind: ABIType) -> str:
-    forms = placeholders_for(kind)
+    forms = ", ".join(known.form for known in PROOF_KINDS.values() if known.type.fits(kind))
     return f" Placeholders for it: {forms}." if forms else ""
 
 
@@ -374,68 +350,38 @@ def _fill_in(argument: Argument, kind: ABIType, values: CallValues) -> Any:
 
 def _value(placeholder: Placeholder, kind: ABIType, values: CallValues) -> Any:
     """The value of a placeholder as eth_abi takes it."""
-    value: object
-    match placeholder.kind:
-        case PlaceholderKind.BLOCK:
-            value = _fit_integer(placeholder, kind, _known(placeholder, values.block_number()))
-        case PlaceholderKind.TIMESTAMP:
-            value = _fit_integer(placeholder, kind, _header(placeholder, values).timestamp)
-        case PlaceholderKind.BLOCK_HASH:
-            value = _header(placeholder, values).hash
-        case PlaceholderKind.HEADER:
-            value = _header(placeholder, values).rlp
-        case PlaceholderKind.REGISTRY:
-            value = _known(placeholder, values.registry())
-        case PlaceholderKind.WITNESS:
-            value = _known(placeholder, values.witness())
-        case PlaceholderKind.VALUE:
-            word = _known(placeholder, values.word(placeholder.account, placeholder.fact))
-            value = _fit_word(placeholder, kind, word)
-        case _:
-            value = _proof(placeholder, kind, values)
-    return value
+    known = PROOF_KINDS[placeholder.name]
+    value = known.value(values, placeholder)
+    if value is None or (isinstance(value, list) and None in value):
+        raise ValueMissingError(placeholder, "is not known")
+    if isinstance(value, list):
+        return _join_nodes(value, kind)
+    if isinstance(value, int):
+        return _fit_integer(placeholder, kind, value)
+    return _fit_word(placeholder, kind, value) if known.type is WORD else value
 
 
-def _proof(placeholder: Placeholder, kind: ABIType, values: CallValues) -> bytes | list[bytes]:
+def _join_nodes(proofs: list[Sequence[bytes]], kind: ABIType) -> bytes | list[bytes]:
     """The nodes of one proof, or the RLP list of them, or of such lists.
 
     A node is RLP already, so it stands in a list as it is.
     """
-    account = placeholder.account
-    proofs = [_known(placeholder, values.slot_nodes(account, slot)) for slot in placeholder.slots]
-    if placeholder.kind is not PlaceholderKind.STORAGE_PROOF:
-        proofs.insert(0, _known(placeholder, values.account_nodes(account)))
     # For an empty trie some nodes give its encoding, which is not a list.
     lists = [[node for node in nodes if node != EMPTY_STRING] for nodes in proofs]
     if kind.is_array:
         return lists[0]
-    if placeholder.kind is PlaceholderKind.PROOF or len(lists) > 1:
-        return encode_list(map(encode_list, lists))
-    return encode_list(lists[0])
-
-
-_Known = TypeVar("_Known")
-
-
-def _known(placeholder: Placeholder, value: _Known | None) -> _Known:
-    if value is None:
-        raise ValueMissingError(placeholder, "is not known")
-    return value
-
-
-def _header(placeholder: Placeholder, values: CallValues) -> Header:
-    return _known(placeholder, values.header())
+    return encode_list(lists[0] if len(lists) == 1 else map(encode_list, lists))
 
 
 def _fit_integer(placeholder: Placeholder, kind: ABIType, number: int) -> int:
     if not _fits_integer(number, _basic(kind)):
-        raise _unfit(placeholder, kind, str(number))
+        raise ValueUnfitError(placeholder, kind, str(number))
     return number
 
 
 def _fit_word(placeholder: Placeholder, kind: ABIType, word: bytes) -> int | bytes | bool:
     """The word as a value of the type. A slot's may be a negative number, as Solidity stores it."""
-    number = int.from_bytes(word)
+    number, is_slot = int.from_bytes(word), placeholder.facts[0].startswith("0x")
     match _basic(kind).base:
         case "bytes":
             return word
@@ -443,15 +389,11 @@ def _fit_word(placeholder: Placeholder, kind: ABIType, word: bytes) -> int | byt
             return bool(number)
         case "address" if number < 2 ** (8 * _ADDRESS_BYTES):
             return word[-_ADDRESS_BYTES:]
-        case "int" if placeholder.is_slot_value:
+        case "int" if is_slot:
             return _fit_integer(placeholder, kind, int.from_bytes(word, signed=True))
         case "int" | "uint":
             return _fit_integer(placeholder, kind, number)
-    raise _unfit(placeholder, kind, f"0x{word.hex()}")
-
-
-def _unfit(placeholder: Placeholder, kind: ABIType, value: str) -> ValueUnfitError:
-    return ValueUnfitError(placeholder, f"is {value}, which does not fit into {_type_text(kind)}")
+    raise ValueUnfitError(placeholder, kind, f"0x{word.hex()}")
 
 
 def _basic(kind: ABIType) -> BasicType:

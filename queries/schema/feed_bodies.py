@@ -32,7 +32,7 @@ from queries.schema.bodies import (
     read_topics,
     validation_error,
 )
-from queries.schema.feed_placeholders import MAX_EVENT_VALUES, is_fillable
+from queries.schema.event_values import MAX_EVENT_VALUES, is_fillable
 from queries.schema.functions import (
     EXAMPLE_EVENT,
     ContractEvent,

@@ -1,11 +1,7 @@
-"""Placeholders in a feed's batch, such as `$topic1`: values of the run, filled in when it is due.
-
-`$keccak(A, B, …)` is the hash of 32-byte words. The slot of an entry of a Solidity mapping is
-`$keccak(KEY, SLOT)`, and that of a member of its struct `$keccak(KEY, SLOT)+1`.
-"""
+"""The values of an event's logs, by the placeholders that they have in a feed's batch."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from eth_abi.abi import decode
@@ -13,82 +9,13 @@ from eth_abi.exceptions import DecodingError
 from eth_abi.grammar import ABIType, BasicType, TupleType
 
 from accounts.http.errors import BodyCode, RefusalError
-from accounts.wording import quote_text
-from queries.error_codes import FeedCode, RequestCode
+from queries.error_codes import FeedCode
 from queries.proving.block_items import Log
-from queries.proving.keccak import keccak256
 from queries.schema.functions import ContractEvent
-from queries.schema.paths import WHOLE_BODY, JsonPath
+from queries.schema.templates import DUE, LOG_BLOCK
 
-DUE, LOG_BLOCK = "$due", "$log.block"
-_NAME = re.compile(r"(?<!\$)\$(?:due|log\.block|topic[0-9]+|data\[[0-9]+\])(?![A-Za-z0-9_])")
-_KECCAK = re.compile(r"(?<!\$)\$keccak\(([^()$]*)\)(?:\+([0-9]{1,9}))?")
-_HASH = re.compile("0x[0-9a-f]{64}")
-_WORD = re.compile("0x([0-9a-fA-F]{1,64})|([0-9]{1,77})")
-
-MAX_NESTED = 8  # of `$keccak`
 MAX_EVENT_VALUES = 64
-
-Values = Mapping[str, Any]  # JSON values by placeholder
-
-
-def fill_in(content: Any, values: Values, path: JsonPath = WHOLE_BODY) -> Any:
-    """The JSON with the placeholders' values, also in keys. Raises `RefusalError`."""
-    if isinstance(content, str):
-        return _fill_text(content, values, path)
-    if isinstance(content, list):
-        return [fill_in(item, values, path.child(index)) for index, item in enumerate(content)]
-    if not isinstance(content, dict):
-        return content
-    filled: dict[str, Any] = {}
-    for key, value in content.items():
-        new_key = str(_fill_text(key, values, path.child(key)))
-        if new_key in filled:
-            problem = f"is {quote_text(new_key)} in this run, which is there already."
-            raise path.child(key).refusal(BodyCode.DUPLICATE_KEY, problem)
-        filled[new_key] = fill_in(value, values, path.child(key))
-    return filled
-
-
-def _fill_text(text: str, values: Values, path: JsonPath) -> Any:
-    """A text that is just a placeholder becomes its value, which may be a list or a bool."""
-    if "$" not in text:
-        return text
-    if _NAME.fullmatch(text):
-        return _value(text, values, path)
-    text = _NAME.sub(lambda match: _scalar(match[0], values, path), text)
-    for _ in range(MAX_NESTED):  # the innermost first
-        text = _KECCAK.sub(lambda match: _keccak(match, path), text)
-    return text
-
-
-def _value(name: str, values: Values, path: JsonPath) -> Any:
-    if name not in values:
-        known = ", ".join(values)
-        raise _unknown(path, f"has {quote_text(name)}; this feed's placeholders are {known}")
-    return values[name]
-
-
-def _scalar(name: str, values: Values, path: JsonPath) -> str:
-    value = _value(name, values, path)
-    if not isinstance(value, str) or not _WORD.fullmatch(value):
-        raise _unknown(path, f"has {quote_text(name)} within a text, but it is not one word")
-    return value
-
-
-def _keccak(match: re.Match[str], path: JsonPath) -> str:
-    words = [_WORD.fullmatch(word.strip()) for word in match[1].split(",")]
-    if not all(words):
-        raise _unknown(
-            path, f"has {quote_text(match[0])}, but takes words: numbers, or 0x and hex digits"
-        )
-    numbers = [int(word[1], 16) if word[1] else int(word[2]) for word in words if word]
-    digest = keccak256(b"".join((number % 2**256).to_bytes(32) for number in numbers))
-    return f"0x{(int.from_bytes(digest) + int(match[2] or 0)) % 2**256:064x}"
-
-
-def _unknown(path: JsonPath, problem: str) -> RefusalError:
-    return path.refusal(RequestCode.UNKNOWN_PLACEHOLDER, f"{problem}.")
+_HASH = re.compile("0x[0-9a-f]{64}")
 
 
 def is_fillable(event: ContractEvent) -> bool:
