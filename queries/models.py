@@ -15,7 +15,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest, Lower
 from django.utils import timezone
 
-from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState, Trigger
+from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
 
 IS_QUEUED = models.Q(due_at__isnull=False)  # condition of the indexes that claims use
 IS_BLOCK_QUERY = models.Q(account="", name="")  # queries of header fields and of a block's content
@@ -316,7 +316,7 @@ class Feed(models.Model):
     # The request's JSON, with placeholders. Text, because jsonb would sort its accounts.
     request = models.TextField()
     source = models.PositiveBigIntegerField()
-    trigger = models.CharField(max_length=7, choices=Trigger.choices)
+    trigger = models.CharField(max_length=7)  # the code of its class in `feeds.triggers`
     interval = models.PositiveBigIntegerField(default=1)  # blocks of the source, or seconds
     # The block of the source, or Unix time, at which a prover handles it next.
     due = models.PositiveBigIntegerField()

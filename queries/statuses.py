@@ -36,15 +36,6 @@ class FeedState(TextChoices):
     ENDED = "ENDED"  # final
 
 
-class Trigger(TextChoices):
-    """What makes a feed due: so many blocks or seconds, a log of a contract, or a changed value."""
-
-    BLOCKS = "BLOCKS"
-    SECONDS = "SECONDS"
-    LOGS = "LOGS"
-    VALUE = "VALUE"
-
-
 class CatchUp(TextChoices):
     """Which runs a feed makes up for after a pause."""
 

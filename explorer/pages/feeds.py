@@ -14,8 +14,7 @@ from accounts.http.errors import RefusalError
 from accounts.keys.check import count_form
 from accounts.sign_in.sessions import signed_in_account
 from accounts.views import signed_in_post
-from accounts.wallets import short_hash
-from accounts.wording import DAY, HOUR, MINUTE, datetime_from_unix, format_count, format_timestamp
+from accounts.wording import DAY, datetime_from_unix, format_count, format_timestamp
 from explorer.pages.charts import Chart, value_chart
 from explorer.pages.decoding import PLAUSIBLE_ADDRESSES, DecodedValue
 from explorer.pages.deliveries import DeliverySummary, summarize_deliveries
@@ -40,7 +39,6 @@ RUNS_PER_PAGE = 30  # the newest are those that are summed up
 FEEDS_PER_PAGE, LISTED_OUTCOMES = 20, 10
 MAX_LISTED_DELIVERIES = 3  # of a run
 MONTH = 30 * DAY
-UNITS = {"week": 7 * DAY, "day": DAY, "hour": HOUR, "minute": MINUTE, "second": 1}
 SUCCESS, FAILURE, OPEN = "proven", "rejected", "moving"  # CSS classes of marks
 OUTCOME_WORDS = {SUCCESS: "succeeded", FAILURE: "failed", OPEN: "goes on"}
 # The fields that a chart can show.
@@ -126,35 +124,10 @@ class FeedPage:
     is_owner: bool
 
 
-def frequency(feed: FeedView) -> str:
-    """When it runs: such as `every 300 blocks`, `every hour`, `for each Transfer of 0x5FbD…0aa3`,
-    or `when it changes by 50 bp, read every 20 blocks, and at least every week`.
-    """
-    if log := feed.trigger.get("on"):
-        event = log["event"].removeprefix("event ").partition("(")[0].strip()
-        return f"for each {event} of {short_hash(log['address'])}"
-    if change := feed.trigger.get("when"):
-        by = f" by {change['by']}" if "by" in change else ""
-        least = f", and at least {_every(change['heartbeat'])}" if "heartbeat" in change else ""
-        return f"when it changes{by}, read {_every(change['every'])}{least}"
-    return _every(feed.trigger["every"])
-
-
-def _every(interval: str) -> str:
-    number, unit = _interval(interval)
-    return f"every {unit if number == 1 else format_count(number, unit)}"
-
-
-def _interval(text: str) -> tuple[int, str]:
-    """The number and the unit of `4 hours`."""
-    number, unit = text.split()
-    return int(number), unit.removesuffix("s")
-
-
 def feed_sentence(feed: FeedView, repeated: RepeatedBatch | None, links: PageLinks) -> Sentence:
     """What is repeated and how often: `balance of 0xd8dA…6045 · Demo A, every 300 blocks`."""
     subject = batch_sentence(repeated.summary, links).subject if repeated else "a batch"
-    return Sentence(subject, f"{links.chain_name(feed.source)}, {frequency(feed)}")
+    return Sentence(subject, f"{links.chain_name(feed.source)}, {feed.trigger.frequency}")
 
 
 def feed_sentences(feeds: Iterable[FeedView], links: PageLinks) -> Mapping[str, Sentence]:
@@ -168,9 +141,9 @@ def next_run(feed: FeedView, head: HeadView | None) -> NextRun | None:
     """None unless the feed is active."""
     if feed.state is not FeedState.ACTIVE:
         return None
+    condition = feed.trigger.next_run_condition
     if feed.next is None:
-        return NextRun(None, None, "", "with the next log")
-    condition = "if the value has changed" if "when" in feed.trigger else ""
+        return NextRun(None, None, "", condition)
     if feed.next.is_time:
         return NextRun(datetime_from_unix(feed.next.number), None, "", condition)
     text, blocks_left = "", feed.next.number - head.number if head else 0
@@ -183,11 +156,8 @@ def next_run(feed: FeedView, head: HeadView | None) -> NextRun | None:
 
 def _runs_in_a_month(feed: FeedView, head: HeadView | None) -> float | None:
     """None if it is not known."""
-    if "every" not in feed.trigger:
-        return None
-    number, unit = _interval(feed.trigger["every"])
-    seconds = UNITS.get(unit) or (head.block_seconds if head else None)
-    return MONTH / (number * seconds) if seconds else None
+    seconds = feed.trigger.seconds_between_runs(head.block_seconds if head else None)
+    return MONTH / seconds if seconds else None
 
 
 def outcome_mark(run: FeedRunView) -> str:
@@ -243,7 +213,7 @@ def _feed_page(
         feed=view,
         repeated=repeated,
         sentence=feed_sentence(view, repeated, links),
-        frequency=frequency(view),
+        frequency=view.trigger.frequency,
         next_run=next_run(view, head),
         runs=runs.with_rows(_run_row(details, links) for details in runs.rows),
         outcomes=_outcomes(row.run for row in newest_rows),

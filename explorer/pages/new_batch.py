@@ -44,6 +44,7 @@ from queries.error_codes import EndpointCode
 from queries.facts import fact_count
 from queries.feeds.bodies import one_block, run_body, scheduled_run
 from queries.feeds.manage import check_feed, create_feed
+from queries.feeds.triggers import requested_trigger
 from queries.intake.submit import check_batch, check_fee, submit_batch
 from queries.planning import on_request
 from queries.planning.estimate import BatchEstimate, BlockEstimate
@@ -385,7 +386,7 @@ def _form_of_run(page: NewBatchPage) -> NewBatch | None:
     if not page.form.json:
         return replace(page.form, repeat="", block=str(page.head.final)) if page.head else None
     content = json.loads(page.form.json)
-    if "on" in content:  # its placeholders have no values yet
+    if not requested_trigger(content).can_run_now:  # its placeholders have no values yet
         return None
     try:
         chain, _ = one_block(content["batch"])

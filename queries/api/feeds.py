@@ -240,7 +240,7 @@ def _feed_response(feed: Feed) -> FeedResponse:
 
 def _feed_members(view: FeedView) -> dict[str, Any]:
     return {
-        **view.trigger,
+        view.trigger.member: view.trigger.content,
         "id": view.id,
         "state": view.state,
         "reason": view.reason or None,

@@ -1,5 +1,6 @@
 """A feed's batch: the body of a run, and its refusals, which name values of the feed's own body."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,7 @@ class DueRun:
     due: int  # its block or Unix time; of a log, its block
     selector: Selector
     values: Values
-    log_index: int = 0
+    log_index: int | None = None  # if it is for a log
     # Of a value: the number, and the time of the block at which it was read.
     value: int | None = None
     read_time: int | None = None
@@ -33,6 +34,11 @@ class DueRun:
 
 def scheduled_run(due: int, *, is_time: bool = False) -> DueRun:
     return DueRun(due, Selector(due, is_time=is_time), {DUE: str(due)})
+
+
+def batch_of(request: str) -> dict[str, Any]:
+    """The batch of a stored request."""
+    return dict(json.loads(request)["batch"])
 
 
 def one_block(batch: Mapping[str, Any]) -> tuple[str, str]:

@@ -8,8 +8,8 @@ from django.db.models import Case, Q, Value, When
 
 from accounts.wording import DAY
 from queries.database.clock import shared_now
+from queries.feeds.bodies import batch_of
 from queries.feeds.outcomes import IS_OPEN
-from queries.feeds.triggers import batch_of
 from queries.models import Feed, FeedRun
 from queries.statuses import BatchStatus
 

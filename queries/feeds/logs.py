@@ -5,7 +5,7 @@ what is true.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Count, Q
 
 from accounts.http.errors import RefusalError
+from accounts.wallets import short_hash
 from queries.chain.answers import FoundLog
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
@@ -24,25 +25,88 @@ from queries.chain.errors import (
 from queries.chain.logs import EventSource, read_logs
 from queries.database.clock import shared_now
 from queries.error_codes import FeedCode
-from queries.feeds.bodies import DueRun, one_block
-from queries.feeds.runs import NewRun, end_past_feeds, insert_runs
-from queries.feeds.triggers import batch_of, log_filter
+from queries.feeds.bodies import DueRun, batch_of, one_block
+from queries.feeds.runs import NewRun, end_past_feeds, insert_runs, postpone
+from queries.feeds.trigger import ChainTrigger
 from queries.models import ChainRecord, Feed
-from queries.schema.event_values import log_values
-from queries.selectors import Selector, placeholder_of_hash
-from queries.statuses import FeedState, Trigger
+from queries.proving.block_items import Log
+from queries.schema.event_values import is_hash, log_values, sample_values
+from queries.schema.feed_bodies import LogTriggerBody
+from queries.selectors import Selector, hash_selector, placeholder_of_hash
+from queries.statuses import FeedState
 
 MAX_WAITING_RUNS = 20  # of a feed: with so many, no further logs are read
 LONG_PAUSE = timedelta(hours=1)  # of a feed whose logs nodes refuse
 
 
+class Logs(ChainTrigger):
+    """`on` the logs of one event of a contract."""
+
+    code, member = "LOGS", "on"
+    can_run_now = False
+    next_run_condition = "with the next log"
+    body: LogTriggerBody
+
+    def __init__(self, body: LogTriggerBody, content: dict[str, Any]) -> None:
+        super().__init__(body, content)
+        self.event, self.address = body.event, body.address.lower()
+        others = (body.topics or [])[1:]
+        topics = (None if names is None else frozenset(map(_topic, names)) for names in others)
+        self.topics = (frozenset({self.event.topic}), *topics)  # by position; None: any
+
+    @property
+    def event_source(self) -> EventSource:
+        return EventSource(self.address, self.event.topic)
+
+    def matches_log(self, log: Log) -> bool:
+        return (
+            f"0x{log.emitter.hex()}" == self.address
+            and len(log.topics) >= len(self.topics)
+            and all(
+                choices is None or topic in choices
+                for choices, topic in zip(self.topics, log.topics, strict=False)
+            )
+        )
+
+    @property
+    def frequency(self) -> str:
+        return f"for each {self.event.name} of {short_hash(self.content['address'])}"
+
+    @property
+    def selectors(self) -> set[str]:
+        samples = sample_values(self.event, 0)
+        hashes = {hash_selector(name) for name, value in samples.items() if is_hash(value)}
+        return super().selectors | hashes
+
+    def sample_run(self, due: int) -> DueRun:
+        return DueRun(due, Selector(due), sample_values(self.event, due))
+
+    def first_due(self, record: ChainRecord) -> int:
+        return record.number + 1  # no log before the feed
+
+    @classmethod
+    def newest_due(cls, record: ChainRecord) -> int:
+        return record.final_number
+
+    def due_after_pause(self, feed: Feed, record: ChainRecord) -> int:
+        return max(feed.due, record.number + 1)
+
+    @classmethod
+    def insert_runs(cls, source: ChainClient, record: ChainRecord, feeds: Sequence[Feed]) -> None:
+        _insert_runs_of_logs(source, record, feeds)
+
+
+def _topic(text: str) -> bytes:
+    return bytes.fromhex(text.removeprefix("0x"))
+
+
 def are_logs_awaited(chain: int) -> bool:
     """Whether feeds wait for logs of final blocks of this chain."""
-    feeds = Feed.objects.filter(state=FeedState.ACTIVE, source=chain, trigger=Trigger.LOGS)
+    feeds = Feed.objects.filter(state=FeedState.ACTIVE, source=chain, trigger=Logs.code)
     return feeds.exists()
 
 
-def insert_runs_of_logs(source: ChainClient, record: ChainRecord, feeds: Sequence[Feed]) -> None:
+def _insert_runs_of_logs(source: ChainClient, record: ChainRecord, feeds: Sequence[Feed]) -> None:
     """Insert the runs of these feeds. One request serves all that wait for the same block, and
     another one some that are behind, which take turns.
     """
@@ -77,19 +141,10 @@ def is_past(until: datetime | None, timestamp: int) -> bool:
     return until is not None and timestamp > until.timestamp()
 
 
-def postpone(feeds: Iterable[Feed], reason: str, pause: timedelta = timedelta(0)) -> None:
-    """Have these feeds not be read for this pause, and say why they wait."""
-    columns: dict[str, Any] = {"waits_for": reason[:1_000]}
-    if pause:
-        columns["next_attempt_at"] = shared_now() + pause
-    ids = [feed.pk for feed in feeds]
-    Feed.objects.filter(pk__in=ids, state=FeedState.ACTIVE).update(**columns)
-
-
 def _read_feeds(source: ChainClient, record: ChainRecord, feeds: Sequence[Feed]) -> None:
     by_event = defaultdict[EventSource, list[Feed]](list)
     for feed in feeds:
-        by_event[log_filter(feed.request).source].append(feed)
+        by_event[Logs.stored(feed.request).event_source].append(feed)
     positions = {event: min(feed.due for feed in group) for event, group in by_event.items()}
     for part in read_logs(source, positions, record.final_number):
         group = [feed for event in part.events for feed in by_event[event]]
@@ -99,7 +154,7 @@ def _read_feeds(source: ChainClient, record: ChainRecord, feeds: Sequence[Feed])
             continue
         idle = []
         for feed in group:
-            matches = log_filter(feed.request).matches
+            matches = Logs.stored(feed.request).matches_log
             logs = [entry for entry in part.logs if entry.block >= feed.due and matches(entry.log)]
             if logs:
                 _insert_runs(source, feed, logs, part.blocks.stop)
@@ -139,7 +194,7 @@ def _run_of_log(source: ChainClient, feed: Feed, entry: FoundLog) -> DueRun:
     """The run for a log, or with the error that it has."""
     selector = Selector(entry.block)
     try:
-        values = log_values(log_filter(feed.request).event, entry.log, entry.block)
+        values = log_values(Logs.stored(feed.request).event, entry.log, entry.block)
         _, key = one_block(batch_of(feed.request))
         if placeholder := placeholder_of_hash(key):
             selector = Selector(_block_of_hash(source, str(values[placeholder])))

@@ -1,26 +1,13 @@
-"""What became of a feed's runs: whether they fail, and what they have proven."""
+"""What became of a feed's runs: whether they fail."""
 
-import logging
 from dataclasses import dataclass
 from itertools import takewhile
 
 from django.db.models import Case, Exists, OuterRef, Q, Value, When
 
-from queries.chain.client import ChainClient
-from queries.chain.errors import ChainError, HistoryPrunedError, StateNotAvailableError
-from queries.feeds.triggers import batch_of, watched_value
-from queries.models import Delivery, Fact, Feed, FeedRun, Query
-from queries.statuses import (
-    ENDED_STATUSES,
-    OPEN_DELIVERIES,
-    BatchStatus,
-    DeliveryState,
-    FeedState,
-    Trigger,
-)
+from queries.models import Delivery, Feed, FeedRun
+from queries.statuses import ENDED_STATUSES, OPEN_DELIVERIES, BatchStatus, DeliveryState
 from queries.wait_reasons import WaitCode
-
-log = logging.getLogger("tacitus.prover")
 
 MAX_FAILED_RUNS = 5  # in a row, until the feed is paused
 
@@ -77,50 +64,3 @@ def _reason(run: FeedRun) -> str:
     columns = refused.values_list("error_sentence", "waits_for").first()
     error, wait = columns or ("", "")
     return error or wait
-
-
-def store_proven_values(source: ChainClient) -> None:
-    """Store what runs for changed values have proven: later values are compared with that, once the
-    newest run has ended, and until then with the value that it was made for.
-
-    If the newest run has failed, that is the value of the last one that succeeded, so the change
-    makes another run. So does a run that proves another value than the one it was made for, because
-    a reorg moved the change, or because a contract names an older block. If the contract still
-    names the block of the run before, another run would prove the same: then the value that was
-    read stands until it changes further.
-    """
-    feeds = Feed.objects.filter(source=source.chain.id, trigger=Trigger.VALUE)
-    open_feeds = feeds.exclude(state=FeedState.ENDED).exclude(open_run=None)
-    is_open = Exists(FeedRun.objects.filter(IS_OPEN, pk=OuterRef("open_run")))
-    for feed in open_feeds.annotate(is_open=is_open):
-        try:
-            if (value := _last_proven_value(source, feed)) is not None:
-                run = feed.open_run_id if feed.is_open else None
-                if (value, run) != (feed.last_value, feed.open_run_id):
-                    row = Feed.objects.filter(pk=feed.pk, open_run=feed.open_run_id)
-                    row.update(last_value=value, open_run=run)
-        except ChainError as error:
-            log.warning("Reading what feed %s has proven failed: %s", feed.pk, error)
-
-
-def _last_proven_value(source: ChainClient, feed: Feed) -> str | None:
-    """As `Feed.last_value`; None if it is not known yet, or the value that was read stands."""
-    succeeded = feed.runs.filter(~IS_OPEN, ~HAS_FAILED).order_by("-id")
-    runs = list(succeeded[:2])
-    if not runs:
-        return feed.last_value
-    query, *earlier = (Query.objects.get(batch=run.batch_id, position=0) for run in runs)
-    if runs[0].pk == feed.open_run_id and query.block in {other.block for other in earlier}:
-        return None
-    watched = watched_value(feed.request)
-    if batch_of(feed.request).get("prove", True):
-        facts = Fact.objects.filter(job=query.job_id, account=watched.account, name=watched.fact)
-        word = facts.values_list("word", flat=True).first()
-        return word.hex() if word else None  # a reorg may have removed it for now
-    if runs[0].pk != feed.open_run_id:
-        return feed.last_value  # a node need not be asked again
-    try:
-        (number,) = source.numbers([(watched.account, watched.fact, query.block or 0)])
-    except (HistoryPrunedError, StateNotAvailableError):
-        return runs[0].value or feed.last_value
-    return f"{number:064x}"

@@ -23,20 +23,20 @@ from queries.database.leases import Lease, lease_free_condition
 from queries.engines import PROVE
 from queries.engines.wake import wake
 from queries.error_codes import RequestCode, SubmissionCode
-from queries.feeds.bodies import DueRun, check_run, scheduled_run
+from queries.feeds.bodies import DueRun, batch_of, check_run, scheduled_run
 from queries.feeds.budget import budget_shortage
 from queries.feeds.outcomes import MAX_FAILED_RUNS, newest_failures
-from queries.feeds.triggers import batch_of
 from queries.intake.submit import TURN_PER_BATCH, batch_limits, store_batch
 from queries.models import Batch, Feed, FeedRun
 from queries.selectors import Selector
 from queries.sources.routes import Routes
-from queries.statuses import CatchUp, FeedState, Trigger
+from queries.statuses import CatchUp, FeedState
 from queries.transitions import end_feeds, pause_feed
 from queries.wait_reasons import Reason
 
 log = logging.getLogger("tacitus.prover")
 
+BLOCKS, SECONDS = "BLOCKS", "SECONDS"  # `Feed.trigger` of feeds that have a schedule
 OVER_BUDGET = "over_budget"
 WAITS = Q(submitted_at=None)
 # The chain stands still, or the account's limit of a day is used up.
@@ -81,7 +81,7 @@ def _without_stored(runs: Sequence[NewRun]) -> Sequence[NewRun]:
     feeds, dues = {new.feed.pk for new in runs}, {new.run.due for new in runs}
     stored = FeedRun.objects.filter(feed__in=feeds, due__in=dues)
     places = set(stored.values_list("feed", "due", "log_index"))
-    return [new for new in runs if (new.feed.pk, new.run.due, new.run.log_index) not in places]
+    return [new for new in runs if (new.feed.pk, new.run.due, new.run.log_index or 0) not in places]
 
 
 def queue_next_run(feed: Feed) -> None:
@@ -109,13 +109,13 @@ def _turn(counts: Counter[int], feed: Feed, now: datetime) -> datetime:
 
 
 def _next_start(feed: Feed, now: datetime) -> datetime:
-    """When the feed's next run may be submitted: now, if it runs for logs or a value. Sets
+    """When the feed's next run may be submitted: now, unless it has a schedule. Sets
     `next_attempt_at` for the run after it.
 
     However fast blocks come, a feed runs once in `FEED_SECONDS`, and twice if it skips none. That
     is so on average: otherwise a late poll would delay all later runs.
     """
-    if feed.trigger not in {Trigger.BLOCKS, Trigger.SECONDS}:
+    if feed.trigger not in {BLOCKS, SECONDS}:
         return now
     pause = timedelta(seconds=settings.FEED_SECONDS)
     if feed.catch_up == CatchUp.ALL:
@@ -164,6 +164,15 @@ def end_past_feeds(feeds: QuerySet[Feed]) -> None:
     end_feeds(feeds.filter(~Exists(waiting), state=FeedState.ACTIVE), "Its time is over.")
 
 
+def postpone(feeds: Iterable[Feed], reason: str, pause: timedelta = timedelta(0)) -> None:
+    """Have these feeds not be read for this pause, and say why they wait."""
+    columns: dict[str, Any] = {"waits_for": reason[:1_000]}
+    if pause:
+        columns["next_attempt_at"] = shared_now() + pause
+    ids = [feed.pk for feed in feeds]
+    Feed.objects.filter(pk__in=ids, state=FeedState.ACTIVE).update(**columns)
+
+
 def submitted_run(feed: Feed, run: DueRun, routes: Routes) -> FeedRun:
     """Submit a run at once, and store it. Raises `RefusalError`."""
     now = shared_now()
@@ -174,13 +183,13 @@ def submitted_run(feed: Feed, run: DueRun, routes: Routes) -> FeedRun:
 
 
 def _new_row(feed: Feed, run: DueRun, run_id: str, **columns: Any) -> FeedRun:
-    if feed.trigger == Trigger.LOGS:
+    if run.log_index is not None:
         columns = {"block": run.selector.number, "placeholders": dict(run.values), **columns}
     return FeedRun(
         id=run_id,
         feed=feed,
         due=run.due,
-        log_index=run.log_index,
+        log_index=run.log_index or 0,
         value=_hex(run.value),
         read_time=run.read_time,
         **columns,
@@ -193,14 +202,14 @@ def _hex(value: int | None) -> str:
 
 def _due_run(row: FeedRun) -> DueRun:
     if row.block is None:
-        return scheduled_run(row.due, is_time=row.feed.trigger == Trigger.SECONDS)
+        return scheduled_run(row.due, is_time=row.feed.trigger == SECONDS)
     return DueRun(row.due, Selector(row.block), row.placeholders, log_index=row.log_index)
 
 
 def _store_batch(feed: Feed, run: DueRun, routes: Routes) -> Batch:
     request = check_run(batch_of(feed.request), run, routes, batch_limits())
     # No key of a user has a space.
-    key = f"feed {feed.pk} {run.due} {run.log_index}"
+    key = f"feed {feed.pk} {run.due} {run.log_index or 0}"
     return store_batch(feed.owner, request, key, routes)
 
 
@@ -255,15 +264,16 @@ class FeedRunHandler(Handler[FeedRun, WorkContext]):
         else:
             _store(lease, batch=row.batch, submitted_at=shared_now(), placeholders={})
         queue_next_run(feed)
-        if feed.trigger == Trigger.SECONDS and feed.until and feed.due > feed.until.timestamp():
+        if feed.trigger == SECONDS and feed.until and feed.due > feed.until.timestamp():
             end_past_feeds(Feed.objects.filter(pk=feed.pk))
         return None
 
 
 def _store(lease: Lease[FeedRun], **columns: Any) -> None:
-    """Store what the run has come to; later values are compared with its value."""
+    """Store what the run has come to. Later values are compared with the one it was made for."""
     lease.owned_rows().update(**columns)
-    Feed.objects.filter(pk=lease.row.feed_id, trigger=Trigger.VALUE).update(open_run=lease.row)
+    if lease.row.read_time is not None:
+        Feed.objects.filter(pk=lease.row.feed_id).update(open_run=lease.row)
 
 
 def _too_many_failures(feed: Feed) -> str:

@@ -198,7 +198,7 @@ class Migration(migrations.Migration):
                 ('id', models.CharField(max_length=26, primary_key=True, serialize=False)),
                 ('request', models.TextField()),
                 ('source', models.PositiveBigIntegerField()),
-                ('trigger', models.CharField(choices=[('BLOCKS', 'Blocks'), ('SECONDS', 'Seconds'), ('LOGS', 'Logs'), ('VALUE', 'Value')], max_length=7)),
+                ('trigger', models.CharField(max_length=7)),
                 ('interval', models.PositiveBigIntegerField(default=1)),
                 ('due', models.PositiveBigIntegerField()),
                 ('last_value', models.CharField(default='', max_length=64)),

@@ -10,6 +10,7 @@ from django.db import connection
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from accounts.models import Account
+from queries.feeds.triggers import TRIGGERS
 from queries.models import (
     BlockJob,
     ChainRecord,
@@ -20,9 +21,13 @@ from queries.models import (
     NodeRecord,
     Query,
 )
-from queries.statuses import FeedState, Trigger
+from queries.statuses import FeedState
 
 Columns = Sequence[tuple[Any, ...]]
+
+_COUNTED_IN_BLOCKS = {
+    code for code, kind in TRIGGERS.items() if kind.can_run_now and not kind.is_time
+}
 
 _FEED_COLUMNS = (
     "id", "state", "trigger", "source", "reason", "waits_for", "due", "budget", "last_value",
@@ -78,7 +83,7 @@ def _feed_changes(feeds: QuerySet[Feed], run_limit: int) -> Columns:
     sources = {
         source
         for _, state, trigger, source, *_ in states
-        if state == FeedState.ACTIVE and trigger in {Trigger.BLOCKS, Trigger.VALUE}
+        if state == FeedState.ACTIVE and trigger in _COUNTED_IN_BLOCKS
     }
     heads = ChainRecord.objects.filter(chain__in=sources).order_by("chain")
     return [*states, *run_states, *heads.values_list("chain", "number")]

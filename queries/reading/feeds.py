@@ -1,6 +1,5 @@
 """Feeds and their runs: an account's own for the API, and anybody's for pages."""
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,9 +11,10 @@ from django.utils import timezone
 
 from accounts.http.errors import RefusalError
 from accounts.models import Account
-from queries.feeds.bodies import DueRun, one_block, run_body, scheduled_run
+from queries.feeds.bodies import DueRun, batch_of, one_block, run_body
 from queries.feeds.outcomes import newest_failures
-from queries.feeds.schedule import due_selector
+from queries.feeds.trigger import Trigger
+from queries.feeds.triggers import stored_trigger
 from queries.ids import is_ulid
 from queries.intake.submit import batch_limits, build_queries, set_counts
 from queries.models import Batch, Delivery, Feed, FeedRun, Query
@@ -29,12 +29,10 @@ from queries.reading.deliveries import DeliveryView, read_deliveries
 from queries.reading.facts import FactView, query_facts, read_words
 from queries.reading.pagination import Cursor, Page, read_page
 from queries.schema.batch_checks import read_batch
-from queries.schema.event_values import sample_values
-from queries.schema.functions import parse_event
 from queries.schema.templates import fill_in
-from queries.selectors import DUE_TIME, Selector
+from queries.selectors import Selector
 from queries.sources.routes import Routes
-from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState, Trigger
+from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
 from queries.wait_reasons import Reason
 
 
@@ -48,7 +46,7 @@ class FeedView:
     waits_for: str  # why a run that is due waits
     failure: str  # that its newest runs have failed or are refused, and why
     source: int
-    trigger: dict[str, Any]  # the request's `every`, `on` or `when`, by its name
+    trigger: Trigger
     next: Selector | None  # None once it has ended, and for logs
     last_value: int | None  # that was proven last, if it runs for changes of a value
     catch_up: CatchUp
@@ -99,9 +97,10 @@ def run_view(run: FeedRun) -> FeedRunView:
 
 
 def _run_view(feed: Feed, run: FeedRun, deliveries: Sequence[DeliveryState]) -> FeedRunView:
+    trigger = stored_trigger(feed)
     return FeedRunView(
-        selector=due_selector(feed, run.due),
-        log_index=run.log_index if feed.trigger == Trigger.LOGS else None,
+        selector=trigger.selector(run.due),
+        log_index=None if trigger.can_run_now else run.log_index,
         submitted_at=run.submitted_at or timezone.now(),
         batch=run.batch_id,
         status=BatchStatus(run.batch.status) if run.batch else None,
@@ -111,12 +110,12 @@ def _run_view(feed: Feed, run: FeedRun, deliveries: Sequence[DeliveryState]) -> 
 
 
 def feed_view(row: Feed) -> FeedView:
-    request = json.loads(row.request)
-    batch = request["batch"]
+    batch = batch_of(row.request)
     if "webhook" in batch:
         batch["webhook"] = {"url": batch["webhook"]["url"]}
     waiting = row.runs.filter(submitted_at=None).order_by("id").first()
-    has_next = row.trigger != Trigger.LOGS and row.state != FeedState.ENDED
+    trigger = stored_trigger(row)
+    has_next = trigger.can_run_now and row.state != FeedState.ENDED
     return FeedView(
         id=row.pk,
         state=FeedState(row.state),
@@ -124,8 +123,8 @@ def feed_view(row: Feed) -> FeedView:
         waits_for=(waiting.waits_for if waiting else "") or row.waits_for,
         failure=newest_failures(row).sentence if row.state == FeedState.ACTIVE else "",
         source=row.source,
-        trigger={name: request[name] for name in ("every", "on", "when") if name in request},
-        next=due_selector(row, waiting.due if waiting else row.due) if has_next else None,
+        trigger=trigger,
+        next=trigger.selector(waiting.due if waiting else row.due) if has_next else None,
         last_value=int(row.last_value, 16) if row.last_value else None,
         catch_up=CatchUp(row.catch_up),
         until=row.until,
@@ -178,9 +177,7 @@ def feed_of_batch(batch_id: str) -> str:
 
 def repeated_batch(feed: FeedView, routes: Routes) -> RepeatedBatch | None:
     """The feed's batch; None if this server no longer accepts it."""
-    run = scheduled_run(1, is_time=one_block(feed.batch)[1] == DUE_TIME)
-    if log := feed.trigger.get("on"):
-        run = replace(run, values=sample_values(parse_event(log["event"]), run.due))
+    run = feed.trigger.sample_run(1)
     try:
         request = read_batch(run_body(feed.batch, run), routes, batch_limits())
     except RefusalError:

@@ -16,7 +16,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from accounts.wording import DAY, HOUR, MINUTE, json_kind, quote_text
+from accounts.wording import DAY, HOUR, MINUTE, join_names, json_kind, quote_text
 from queries.error_codes import FeedCode, RequestCode
 from queries.schema.bodies import (
     CHAIN_PATTERN,
@@ -43,8 +43,8 @@ from queries.schema.json_schema import example_of
 from queries.selectors import DUE_BLOCK, FEED_SELECTOR_PATTERN
 from queries.statuses import CatchUp, FeedState
 
-MAX_INTERVAL_BLOCKS, MAX_INTERVAL_SECONDS = 10**9, 366 * DAY
 MAX_TIME = 10**10 - 1  # the year 2286, as of a batch's times
+MAX_INTERVAL_BLOCKS, MAX_INTERVAL_SECONDS = 10**9, 366 * DAY
 _SECONDS = {"second": 1, "minute": MINUTE, "hour": HOUR, "day": DAY, "week": 7 * DAY}
 _INTERVAL = re.compile("([1-9][0-9]{0,9}) (block|second|minute|hour|day|week)s?")
 _POINTS = re.compile(r"((?:0|[1-9][0-9]{0,4})(?:\.[0-9]{1,4})?) bp")
@@ -64,13 +64,12 @@ def _interval_reader(*, units: str, example: str) -> Callable[[object], Interval
         match = _INTERVAL.fullmatch(value) if isinstance(value, str) else None
         if not match or match[2] not in units:
             raise _malformed(f"is {_quoted(value)}, but must be a text such as {example}.")
-        is_time = match[2] != "block"
-        count = int(match[1]) * _SECONDS.get(match[2], 1)
-        maximum = MAX_INTERVAL_SECONDS if is_time else MAX_INTERVAL_BLOCKS
-        if count > maximum:
-            longest = "366 days" if is_time else f"{maximum} blocks"
+        interval = Interval(int(match[1]) * _SECONDS.get(match[2], 1), match[2] != "block")
+        maximum = MAX_INTERVAL_SECONDS if interval.is_time else MAX_INTERVAL_BLOCKS
+        if interval.count > maximum:
+            longest = "366 days" if interval.is_time else f"{maximum} blocks"
             raise _malformed(f"is {_quoted(value)}, but must be at most {longest}.")
-        return Interval(count, is_time)
+        return interval
 
     return read
 
@@ -283,10 +282,8 @@ _Budget = optional(
 )
 
 
-class FeedRequest(Body):
-    """A batch that is submitted again whenever it is due: `every` so often, `on` each log of a
-    contract, or `when` a value has changed.
-    """
+class TriggerBody(Body):
+    """What makes a feed due: exactly one of these."""
 
     every: Every = optional(
         "How often: a number of blocks of the source, or a time. Due are the block numbers, or the "
@@ -294,6 +291,20 @@ class FeedRequest(Body):
     )
     on: LogTriggerBody = optional("One run for each log, once its block is final.")
     when: ValueTriggerBody = optional("A run when the value has changed.")
+
+    @model_validator(mode="after")
+    def _check_trigger(self) -> Self:
+        if len(TriggerBody.model_fields.keys() & self.model_fields_set) != 1:
+            names = join_names(f'"{name}"' for name in TriggerBody.model_fields)
+            raise _malformed(f"must have exactly one of the members {names}.")
+        return self
+
+
+class FeedRequest(TriggerBody):
+    """A batch that is submitted again whenever it is due: `every` so often, `on` each log of a
+    contract, or `when` a value has changed.
+    """
+
     batch: Annotated[FeedBatchBody, WrapValidator(_read_batch)] = Field(
         description="The body of a batch, with `$due` in place of its block's number or time."
     )
@@ -311,9 +322,7 @@ class FeedRequest(Body):
         return cast("dict[str, Any]", self.batch)
 
     @model_validator(mode="after")
-    def _check_trigger(self) -> Self:
-        if len({"every", "on", "when"} & self.model_fields_set) != 1:
-            raise _malformed('must have exactly one of the members "every", "on" and "when".')
+    def _check_catch_up(self) -> Self:
         if self.catchUp == CatchUp.ALL and "when" in self.model_fields_set:
             problem = 'is "all", but the values of a pause are not read; leave it out.'
             raise validation_error(FeedCode.FEED_MALFORMED, problem, "catchUp")

@@ -21,7 +21,7 @@ from queries.feeds.follow import follow_source
 from queries.feeds.schedule import insert_scheduled_runs
 from queries.ids import is_ulid
 from queries.models import ChainRecord, Feed
-from queries.statuses import CatchUp, FeedState, Trigger
+from queries.statuses import CatchUp, FeedState
 from tests.queries.api.served_api import SEPOLIA, WALLET, record_head
 from tests.queries.prover.service import CHAIN_ID
 from tests.rigs.faulty_node import Relay, chain_with_nodes
@@ -44,7 +44,7 @@ def feeds() -> None:
         is_time = number % 2 == 0
         row = Feed(
             id=f"01J2VM6JSA6VKKZ0ENWGY{number:05}", owner=owner, request="{}", source=SEPOLIA,
-            trigger=Trigger.SECONDS if is_time else Trigger.BLOCKS, interval=100,
+            trigger="SECONDS" if is_time else "BLOCKS", interval=100,
             due=(int(now.timestamp()) if is_time else HEAD) + distance, catch_up=CatchUp.LATEST,
             state=state, created_at=now, resumed_at=now,
         )  # fmt: skip
@@ -75,12 +75,12 @@ TRANSFER = "Transfer(address indexed,address indexed,uint256)"
 MAX_LOOK_SECONDS = 0.3  # of the processor, each minute
 
 
-def trigger(number: int) -> tuple[Trigger, dict[str, Any]]:
+def trigger(number: int) -> tuple[str, dict[str, Any]]:
     """Half wait for a log of a contract of their own, half for a balance of their own."""
     address = f"0x{number:040x}"
     if number % 2:
-        return Trigger.LOGS, {"on": {"address": address, "event": TRANSFER}}
-    return Trigger.VALUE, {"when": {"value": f"{address}.BALANCE", "every": "1 block"}}
+        return "LOGS", {"on": {"address": address, "event": TRANSFER}}
+    return "VALUE", {"when": {"value": f"{address}.BALANCE", "every": "1 block"}}
 
 
 def test_a_minute_of_a_thousand_idle_feeds(shared_node: LocalNode) -> None:
