@@ -81,17 +81,19 @@ chaos: setup ## the service under faults (SECONDS=600, SEED=…, DATABASE=sqlite
 	@exec $(BIN)/python -m tests.chaos --seed "$(SEED)" $(if $(SECONDS),--seconds $(SECONDS)) \
 		--database "$(DATABASE)" --engine "$(ENGINE)"
 
-lint: setup ## ruff check, ruff format --check, mypy, lint-imports, writers of states, no addresses in npm's locks
+lint: setup ## ruff check, ruff format --check, mypy, lint-imports, writers of states, the map of modules, no addresses in npm's locks
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy .
 	@$(BIN)/lint-imports --no-logo --no-cache
 	@$(BIN)/python -m tests.state_writers
+	@$(BIN)/python -m tests.module_map
 	@! grep -nE '"(resolved|funding)"|://' queries/contracts/package-lock.json tests/js/package-lock.json
 
 format: setup ## write the code as lint wants it
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+	@$(BIN)/python -m tests.module_map --write
 
 serve: setup ## the development server, which restarts when the code changes
 	@$(MANAGE) migrate --verbosity 0

@@ -1,3 +1,5 @@
+"""The Django apps of accounts and of the operators' site."""
+
 from django.apps import AppConfig
 from django.contrib.admin import apps as admin
 

@@ -82,6 +82,7 @@ CODE_PATTERN = r"(?P<code>^(?P<fence>```+).*?^(?P=fence)|`[^`\n]+`)"
 LINK_PATTERN = r"\[(?P<text>[^\[\]]+)\]\((?!https?:|/)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)"
 CODE_RE = re.compile(CODE_PATTERN, re.DOTALL | re.MULTILINE)
 LINK_RE = re.compile(f"{LINK_PATTERN}|{CODE_PATTERN}", re.DOTALL | re.MULTILINE)
+MODULES_RE = re.compile(r"^<!-- modules: .* -->\n", re.MULTILINE)
 TABLE_RE = re.compile(r"^<!-- table: ([\w-]+) -->$(\n.+)*", re.MULTILINE)
 
 
@@ -99,6 +100,7 @@ def localized_markdown(
     text = guide_path(name).read_text()
     if name in LOCALIZED_GUIDES and example:
         text = _localize(text, example)
+    text = MODULES_RE.sub("", text)
     text = TABLE_RE.sub(lambda match: tables[match[1]](), text)
     text = LINK_RE.sub(partial(_absolute_link, site=site, files=files), text)
     old = DEMO_SITE if name in LOCALIZED_GUIDES else f"]({DEMO_SITE}"

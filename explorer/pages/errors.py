@@ -1,4 +1,4 @@
-"""Error pages."""
+"""The pages of errors: what went wrong, and what the visitor can do."""
 
 import logging
 import sys

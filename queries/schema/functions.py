@@ -1,4 +1,4 @@
-"""Solidity functions and events as users write them, such as
+"""Parse Solidity functions and events as users write them. For example:
 
 function onStorage(address account, bytes32[] slots, (uint256,bytes) item) external view returns (bool)
 event Transfer(address indexed from, address indexed to, uint256 value)

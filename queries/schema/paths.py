@@ -1,4 +1,4 @@
-"""Paths of values in a request, such as
+"""Paths of values in a request, which errors name. For example:
 
 data.11155111.block:5186021.accounts.0xd8da6bf26964af9d7eed9e03e53415d37aa96045.slots[3]
 """

@@ -1,5 +1,4 @@
-"""What all kinds of registries have in common: members of the routes file, constructor arguments,
-the CREATE2 address that follows from them, and the questions that each kind answers.
+"""What all kinds of registries have, and the questions that each kind answers.
 
 Only an address that follows from code and arguments proves the registry's initial storage. A
 contract at any other address could have stored facts before it returned the genuine runtime code.
