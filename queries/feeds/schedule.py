@@ -62,7 +62,6 @@ class Seconds(Blocks):
     code, is_time = SECONDS, True
 
     def seconds_between_runs(self, block_seconds: float | None) -> float | None:
-        del block_seconds
         return self.interval
 
 

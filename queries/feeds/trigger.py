@@ -57,7 +57,6 @@ class Trigger(ABC):
 
     def seconds_between_runs(self, block_seconds: float | None) -> float | None:
         """None if it is not known."""
-        del block_seconds
         return None
 
     @property
@@ -67,11 +66,9 @@ class Trigger(ABC):
 
     def check_interval(self, source: int, block_seconds: float | None) -> None:
         """Refuse an interval that is too short. Raises `RefusalError`."""
-        del source, block_seconds
 
     def check_batch(self, batch: CheckedBatch) -> None:
         """Refuse a batch that lacks what the trigger needs. Raises `RefusalError`."""
-        del batch
 
     @property
     def selectors(self) -> set[str]:
@@ -96,7 +93,6 @@ class Trigger(ABC):
 
     def due_after_pause(self, feed: Feed, record: ChainRecord) -> int:
         """The due of a feed that makes up only for the latest run."""
-        del record
         first = feed.runs.filter(submitted_at=None).order_by("id").first()
         return min(feed.due, first.due) if first else feed.due
 

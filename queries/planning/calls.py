@@ -92,7 +92,6 @@ class HopPreparation(Preparation):
 
     def is_served_by(self, calldata: bytes, hops: int) -> bool:
         """Other hops of the route may serve too."""
-        del calldata
         return hops > 0
 
 

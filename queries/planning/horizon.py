@@ -30,7 +30,6 @@ class HorizonPreparation(Preparation):
 
     def is_served_by(self, calldata: bytes, hops: int) -> bool:
         """Whichever evidence it holds: any lowers the horizon."""
-        del hops
         return calldata.startswith(selector(LOWER_HORIZON))
 
 

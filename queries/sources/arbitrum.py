@@ -67,15 +67,12 @@ class ArbitrumRegistry(RollupRegistry):
 
     @classmethod
     def for_networks(cls, source: Network, destination: Network, **options: Any) -> Self:
-        del options
         return cls(source.chain, destination.chain, outbox=source.outbox)
 
     def own_lines(self, *, with_defaults: bool) -> Iterator[str]:
-        del with_defaults
         yield f'outbox = "{self.outbox}"'
 
     def check_setup(self, source: ChainClient, destination: ChainClient) -> str:
-        del source
         newest = self.newest_claim(destination)
         return f"asks the outbox {self.outbox} for confirmed blocks; {newest}"
 
@@ -99,14 +96,12 @@ class ArbitrumRegistry(RollupRegistry):
         return arbos_version(header) >= ARBOS_WITH_HISTORY or super().has_history(header)
 
     def trust_sentence(self, source: str, destination: str) -> str:
-        del destination
         return (
             f"What withdrawals from {source} rest on: its confirmed assertions, its security "
             "council, and those who may upgrade its contracts."
         )
 
     def reach_sentence(self, source: str) -> str:
-        del source
         return (
             f"The contract knows the blocks of confirmed assertions: one an hour, "
             f"{self.claims_after} later."
@@ -117,7 +112,6 @@ class ArbitrumRegistry(RollupRegistry):
         return f"that it asks the outbox {self.outbox} for confirmed blocks"
 
     def hash_origin(self, age: int) -> tuple[str, str]:
-        del age
         sentence = (
             "The rollup's outbox holds it, because an assertion about the block is confirmed."
         )

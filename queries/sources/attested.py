@@ -65,7 +65,6 @@ class AttestedRegistry(Registry):
         return cls(source.chain, destination.chain, signers=signers, threshold=threshold)
 
     def checked(self, chains: Mapping[int, Chain], refuse: Refuse) -> Self:
-        del chains
         count = len(self.signers)
         if len(set(self.signers)) < count:
             refuse("signers", "an address is listed twice")
@@ -74,14 +73,12 @@ class AttestedRegistry(Registry):
         return self
 
     def own_lines(self, *, with_defaults: bool) -> Iterator[str]:
-        del with_defaults
         signers = ", ".join(f'"{signer}"' for signer in self.signers)
         yield f"signers = [{signers}]"
         yield f"threshold = {self.threshold}"
         yield f"valid_until = {format_time(self.valid_until)}"
 
     def check_deployable(self, source: Chain, destination: ChainClient) -> None:
-        del source
         if self.valid_until <= time.time():
             raise SetupError("`valid_until` is past: the registry would accept no attestation.")
         for signer in self.signers:
@@ -93,7 +90,6 @@ class AttestedRegistry(Registry):
                 )
 
     def check_setup(self, source: ChainClient, destination: ChainClient) -> str:
-        del source, destination
         valid_until = format_time(self.valid_until)
         if self.valid_until <= time.time():
             raise SetupError(f"It has taken no attestations since {valid_until}. {REPLACE_ADVICE}")
@@ -104,7 +100,6 @@ class AttestedRegistry(Registry):
         yield f"Its signers can attest until {until}: each runs manage.py attest."
 
     def expectation(self, age: int | None) -> Expectation:
-        del age
         sentence = (
             f"The registry needs {self._quorum}. Signers sign what batches wait for; how soon is "
             "not known here."
@@ -124,7 +119,6 @@ class AttestedRegistry(Registry):
         return self._quorum if len(self.signers) > 1 else "one signer"
 
     def trust_sentence(self, source: str, destination: str) -> str:
-        del source, destination
         if len(self.signers) == 1:
             return "One signer: the registry accepts any block hash that it signs."
         return (
@@ -133,7 +127,6 @@ class AttestedRegistry(Registry):
         )
 
     def reach_sentence(self, source: str) -> str:
-        del source
         return "The contract knows blocks that the signers have signed for."
 
     @property
@@ -141,11 +134,9 @@ class AttestedRegistry(Registry):
         return f"that these must sign: {self.threshold} of {', '.join(self.signers)}"
 
     def hash_origin(self, age: int) -> tuple[str, str]:
-        del age
         return f"signed by {self._quorum}", "The registry has checked their signatures."
 
     def publish_hint(self, reason: Reason, block: int, source_hint: str) -> str:
-        del reason, source_hint
         return (
             f"The registry knows no hash at or above block {block:,} of chain {self.source}. Have "
             "enough of its signers attest that block, and run this again."

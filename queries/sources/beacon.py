@@ -196,7 +196,6 @@ class BeaconRegistry(BeaconMembers):
         yield "Its checkpoint is a part of its address: compare it with two explorers."
 
     def trust_sentence(self, source: str, destination: str) -> str:
-        del source, destination
         return (
             "Two thirds of the 512 validators of a sync committee, which is drawn for 8,192 slots "
             "at a time (27 hours on Ethereum) and is not slashed if it lies; and that the "
@@ -204,7 +203,6 @@ class BeaconRegistry(BeaconMembers):
         )
 
     def reach_sentence(self, source: str) -> str:
-        del source
         after = final_after(self.source)
         end = f": {after} after it was made" if after else ""
         return (
@@ -223,14 +221,12 @@ class BeaconRegistry(BeaconMembers):
         )
 
     def hash_origin(self, age: int) -> tuple[str, str]:
-        del age
         return (
             "known to the registry",
             "It follows from a block that the sync committee has signed.",
         )
 
     def publish_hint(self, reason: Reason, block: int, source_hint: str) -> str:
-        del block
         return f"{reason.sentence} {source_hint} Name its beacon node with --beacon-node URL."
 
     @property

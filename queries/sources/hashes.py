@@ -65,7 +65,6 @@ class Preparation:
 
     def is_served_by(self, calldata: bytes, hops: int) -> bool:
         """Whether a pending transaction with these has the same effect."""
-        del hops
         return calldata.startswith(self.calldata)
 
 
@@ -107,11 +106,11 @@ class KnownBlocks:
         """Blocks from `first` on that the registry may know."""
         return {block for block in self.assumed if block >= first}
 
-    def attestation(self, blocks: range) -> Preparation | None:  # noqa: ARG002
+    def attestation(self, blocks: range) -> Preparation | None:
         """A transaction with enough stored attestations of one of these blocks."""
         return None
 
-    def recorded_blocks(self, first: int) -> list[int]:  # noqa: ARG002
+    def recorded_blocks(self, first: int) -> list[int]:
         """The nearest blocks from `first` on whose hashes it may have recorded."""
         return []
 
@@ -149,7 +148,7 @@ class SourceHashes(Generic[Kind]):
         """Blocks at or above this one that it may know by their numbers."""
         return self.known_blocks.candidates(self.header.number)
 
-    def preparation(self, blocks: range) -> Preparation | None:  # noqa: ARG002
+    def preparation(self, blocks: range) -> Preparation | None:
         """A transaction that makes the hash of one of these blocks known, if there is one."""
         return None
 
@@ -161,7 +160,7 @@ class SourceHashes(Generic[Kind]):
         """The nearest block that it knows or can learn; 0 if it may still learn older ones."""
         return 0
 
-    def can_look_up(self, header: Header) -> bool:  # noqa: ARG002
+    def can_look_up(self, header: Header) -> bool:
         """Whether it can look up the block's parent hash and beacon root."""
         return False
 

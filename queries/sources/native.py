@@ -51,7 +51,6 @@ class NativeRegistry(Registry):
         return visible_blocks
 
     def check_setup(self, source: ChainClient, destination: ChainClient) -> str:
-        del source
         visible_blocks = self._count_visible(destination)
         has_history = visible_blocks == HISTORY_RING
         remark = "" if has_history else " (the chain has no history contract, EIP-2935)"
@@ -65,18 +64,15 @@ class NativeRegistry(Registry):
     def newest_block(
         self, reader: RegistryReader, head: int, final: int, server_head: Callable[[], int]
     ) -> NewestBlock:
-        del reader, server_head
         return NewestBlock(max(min(head - LAG, final), 0))
 
     def hash_lifetime(self, destination: ChainClient) -> int:
         return visible_own_hashes(destination)
 
     def trust_sentence(self, source: str, destination: str) -> str:
-        del source
         return f"No one: the contract reads block hashes from {destination} itself."
 
     def reach_sentence(self, source: str) -> str:
-        del source
         return "The contract knows the last 8,191 blocks at any time."
 
     def hash_origin(self, age: int) -> tuple[str, str]:

@@ -59,7 +59,6 @@ class OptimismRegistry(Registry):
         return NewestBlock(min(l1_block, final), l1_block)
 
     def trust_sentence(self, source: str, destination: str) -> str:
-        del source
         return (
             f"{destination} alone: its own L1Block contract gives the registry the hash of the "
             "newest L1 block."
@@ -76,7 +75,6 @@ class OptimismRegistry(Registry):
         return f"that the L1 of chain {self.destination} is chain {self.source}"
 
     def hash_origin(self, age: int) -> tuple[str, str]:
-        del age
         sentence = "The L1Block contract of the destination chain gives it to the registry."
         return "known by the L1Block contract", sentence
 

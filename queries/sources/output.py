@@ -88,15 +88,12 @@ class OutputRegistry(RollupRegistry):
 
     @classmethod
     def for_networks(cls, source: Network, destination: Network, **options: Any) -> Self:
-        del options
         return cls(source.chain, destination.chain, portal=source.portal)
 
     def own_lines(self, *, with_defaults: bool) -> Iterator[str]:
-        del with_defaults
         yield f'portal = "{self.portal}"'
 
     def check_setup(self, source: ChainClient, destination: ChainClient) -> str:
-        del source
         newest = self.newest_claim(destination)
         return f"asks the portal {self.portal} which games are valid; {newest}"
 
@@ -123,14 +120,12 @@ class OutputRegistry(RollupRegistry):
         return f"the newest valid game is {game}"
 
     def trust_sentence(self, source: str, destination: str) -> str:
-        del destination
         return (
             f"What withdrawals from {source} rest on: its dispute games, its guardian, and those "
             "who may upgrade its contracts."
         )
 
     def reach_sentence(self, source: str) -> str:
-        del source
         return (
             "The contract knows blocks that a dispute game covers, once it is won and its delay "
             f"has passed: {self.claims_after} later."
@@ -141,12 +136,10 @@ class OutputRegistry(RollupRegistry):
         return f"that it asks the portal {self.portal} about valid games"
 
     def hash_origin(self, age: int) -> tuple[str, str]:
-        del age
         sentence = "It is part of the claim of a dispute game that the rollup accepts as valid."
         return "known by a dispute game", sentence
 
     def publish_hint(self, reason: Reason, block: int, source_hint: str) -> str:
-        del reason, source_hint
         return f"The registry does not know block {block:,}. Have it recorded (recordOutput)."
 
 

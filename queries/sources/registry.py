@@ -139,19 +139,16 @@ class Registry(ABC):
         """The registry of a route between public networks. `options` are what the operator names:
         `checkpoint`, `signers`, `threshold`.
         """
-        del options
         return cls(source.chain, destination.chain)
 
     def checked(self, chains: Mapping[int, Chain], refuse: Refuse) -> Self:
         """The registry with what follows from the source's table. Calls `refuse` with the key and a
         sentence if members contradict each other.
         """
-        del chains, refuse
         return self
 
     def own_lines(self, *, with_defaults: bool) -> Iterator[str]:
         """The lines of the routes file that only this kind has."""
-        del with_defaults
         return iter(())
 
     # Setup
@@ -159,13 +156,11 @@ class Registry(ABC):
     @classmethod
     def check_chain(cls, destination: ChainClient) -> None:
         """Raises `SetupError` if no registry of this kind can work on the chain."""
-        del destination
 
     def check_deployable(self, source: Chain, destination: ChainClient) -> None:
         """Raises `SetupError` or a `ChainError` if a registry with these arguments would not work.
         Called before it is deployed.
         """
-        del source
         self.check_chain(destination)
 
     @abstractmethod
@@ -178,7 +173,6 @@ class Registry(ABC):
         """Check that its hashes are those of the source, if that does not follow from its
         arguments. Returns a sentence if it cannot be checked without a node of the source.
         """
-        del source, destination
         return ""
 
     def remarks(self) -> Iterator[str]:
@@ -205,7 +199,6 @@ class Registry(ABC):
 
     def expectation(self, age: int | None) -> Expectation:
         """Whether it can know a final block that has this age in seconds (None: not known)."""
-        del age
         return Expectation(Readiness.READY, Reason("", ""))
 
     def newest_block(
@@ -214,17 +207,14 @@ class Registry(ABC):
         """The newest final block that the registry knows at block `head` of the destination; None
         if only stored rows tell. `server_head` asks for the newest block of this server's nodes.
         """
-        del reader, head, final, server_head
         return None
 
     def hash_lifetime(self, destination: ChainClient) -> int | None:
         """For how many blocks the destination keeps a hash; None if it is recorded for good."""
-        del destination
         return None
 
     def max_wait(self, limits: Limits) -> float | None:
         """For how many seconds a query waits for a hash, until it is rejected."""
-        del limits
         return None
 
     # Words for people
@@ -261,7 +251,6 @@ class Registry(ABC):
         """Why a proof file cannot be published yet, and what to do. `source_hint` says how to name
         a node of the source; it is empty if there is one.
         """
-        del block
         hint = f" A newer one may be known: {source_hint}" if source_hint else ""
         return f"{reason.sentence}{hint}"
 

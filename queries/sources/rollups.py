@@ -37,7 +37,6 @@ class RollupRegistry(Registry):
         """
 
     def check_deployable(self, source: Chain, destination: ChainClient) -> None:
-        del source
         self.newest_claim(destination)
 
     @classmethod
