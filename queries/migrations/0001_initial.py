@@ -2,7 +2,7 @@ import django.db.models.deletion
 import django.db.models.functions.comparison
 import django.db.models.functions.text
 import django.utils.timezone
-import queries.models
+import queries.models.fields
 from django.conf import settings
 from django.db import migrations, models
 
@@ -62,7 +62,7 @@ class Migration(migrations.Migration):
                 ('chain', models.PositiveBigIntegerField(primary_key=True, serialize=False)),
                 ('checkpoint', models.CharField(default='', max_length=64)),
                 ('period', models.PositiveBigIntegerField(default=0)),
-                ('committee', queries.models.BytesField(default=b'')),
+                ('committee', queries.models.fields.BytesField(default=b'')),
                 ('finalized_slot', models.PositiveBigIntegerField(default=0)),
                 ('block_hash', models.CharField(default='', max_length=64)),
                 ('block_number', models.PositiveBigIntegerField(null=True)),
@@ -146,7 +146,7 @@ class Migration(migrations.Migration):
                 ('source', models.PositiveBigIntegerField()),
                 ('destination', models.PositiveBigIntegerField()),
                 ('block', models.PositiveBigIntegerField()),
-                ('header', queries.models.BytesField(default=b'')),
+                ('header', queries.models.fields.BytesField(default=b'')),
                 ('block_hash', models.CharField(default='', max_length=64)),
             ],
             options={
@@ -176,7 +176,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=340)),
                 ('kind', models.CharField(max_length=20)),
                 ('is_listed', models.BooleanField(default=True)),
-                ('word', queries.models.BytesField(null=True)),
+                ('word', queries.models.fields.BytesField(null=True)),
                 ('proven_at', models.DateTimeField(null=True)),
                 ('details', models.JSONField(null=True)),
                 ('job', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='facts', to='queries.blockjob')),
@@ -279,7 +279,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('subject', models.CharField(max_length=42)),
-                ('content', queries.models.BytesField()),
+                ('content', queries.models.fields.BytesField()),
                 ('job', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='proofs', to='queries.blockjob')),
             ],
         ),
@@ -311,7 +311,7 @@ class Migration(migrations.Migration):
                 ('sender', models.CharField(max_length=42)),
                 ('nonce', models.PositiveBigIntegerField()),
                 ('to', models.CharField(default='', max_length=42)),
-                ('raw', queries.models.BytesField()),
+                ('raw', queries.models.fields.BytesField()),
                 ('hashes', models.JSONField(default=list)),
                 ('max_fee', models.CharField(max_length=64)),
                 ('gas_limit', models.PositiveBigIntegerField()),
@@ -457,7 +457,7 @@ class Migration(migrations.Migration):
                 ('id', models.CharField(max_length=26, primary_key=True, serialize=False)),
                 ('created_at', models.DateTimeField()),
                 ('delivered_at', models.DateTimeField(null=True)),
-                ('body', queries.models.BytesField(default=b'')),
+                ('body', queries.models.fields.BytesField(default=b'')),
                 ('batch', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='webhook_posts', to='queries.batch')),
                 ('corrects', models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='correction', to='queries.webhookpost')),
                 ('feed', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='webhook_posts', to='queries.feed')),

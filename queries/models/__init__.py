@@ -1,0 +1,48 @@
+"""The tables, by what they hold. Numbers of 256 bits are stored as 64 hex digits, because a
+database's own numbers are shorter or not exact.
+"""
+
+from queries.models.batches import IS_BLOCK_QUERY, IS_UNRESOLVED, Batch, Query
+from queries.models.chains import Attestation, ChainRecord, LightClient, NodeRecord, RegistryRecord
+from queries.models.deliveries import Delivery
+from queries.models.facts import HASH_LENGTH, Fact, FactMention, Token
+from queries.models.feeds import Feed, FeedRun
+from queries.models.fields import BytesField
+from queries.models.jobs import BlockJob, Proof
+from queries.models.queue import IS_QUEUED, FairlyQueued, LeasedRow
+from queries.models.totals import ChainCost, DailyCount
+from queries.models.transactions import JobTransaction, SentHash, SentTransaction, Share
+from queries.models.webhooks import WebhookAttempt, WebhookPost
+
+__all__ = [
+    "HASH_LENGTH",
+    "IS_BLOCK_QUERY",
+    "IS_QUEUED",
+    "IS_UNRESOLVED",
+    "Attestation",
+    "Batch",
+    "BlockJob",
+    "BytesField",
+    "ChainCost",
+    "ChainRecord",
+    "DailyCount",
+    "Delivery",
+    "Fact",
+    "FactMention",
+    "FairlyQueued",
+    "Feed",
+    "FeedRun",
+    "JobTransaction",
+    "LeasedRow",
+    "LightClient",
+    "NodeRecord",
+    "Proof",
+    "Query",
+    "RegistryRecord",
+    "SentHash",
+    "SentTransaction",
+    "Share",
+    "Token",
+    "WebhookAttempt",
+    "WebhookPost",
+]
