@@ -13,6 +13,7 @@ from queries.api import (
     feeds,
     lookups,
     openapi,
+    routes,
     webhooks,
 )
 from queries.compat import event_proofs, second_generation
@@ -42,8 +43,8 @@ ENDPOINTS = (
     attestations.wanted_attestations,
     lookups.get_lookup,
     lookups.post_lookup,
-    batches.chain_connections,
-    batches.api_key,
+    routes.chain_connections,
+    routes.api_key,
     second_generation.submit_request,
     second_generation.get_queries,
     second_generation.get_actions,
