@@ -189,8 +189,7 @@ def _last_valid_block(
 
     Only a chain's own hashes expire; recorded hashes and accumulated blocks stay.
     """
-    destination = chains.client(registry.destination)
-    if (lifetime := registry.hash_lifetime(destination)) is None:
+    if registry.keeps_hashes:
         return None
     hash_anchors = [
         anchor for anchor in anchors if not anchor.is_accumulated or anchor.newer_headers
@@ -201,7 +200,7 @@ def _last_valid_block(
     )
     if not expiring_blocks:
         return None
-    return min(expiring_blocks) + lifetime
+    return min(expiring_blocks) + registry.hash_lifetime(chains.client(registry.destination))
 
 
 def recent_block(chains: ChainReaders, registry: Registry, head: int) -> NewestBlock:

@@ -28,6 +28,7 @@ LAG = 4
 class NativeRegistry(Registry):
     kind = RegistryKind.NATIVE
     arguments = (HORIZON_ARGUMENT,)
+    keeps_hashes = False
     block_work = ("native-header",)
     trusted = "nobody"
     trust = "trusts nobody"

@@ -96,6 +96,7 @@ class Registry(ABC):
     arguments: ClassVar[tuple[Argument, ...]]
     # The view that returns a block's hash by its number, if there is one.
     hash_view: ClassVar[str] = ""
+    keeps_hashes: ClassVar[bool] = True  # for good, once it knows them
     # How many block hashes the source's history contract (EIP-2935) keeps.
     history_ring: ClassVar[int] = HISTORY_RING
     # Measurements whose sum is the cost of a block without its accounts.
@@ -209,9 +210,9 @@ class Registry(ABC):
         """
         return None
 
-    def hash_lifetime(self, destination: ChainClient) -> int | None:
-        """For how many blocks the destination keeps a hash; None if it is recorded for good."""
-        return None
+    def hash_lifetime(self, destination: ChainClient) -> int:
+        """For how many blocks it knows a hash, unless it keeps hashes for good."""
+        raise NotImplementedError
 
     def max_wait(self, limits: Limits) -> float | None:
         """For how many seconds a query waits for a hash, until it is rejected."""
