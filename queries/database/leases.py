@@ -5,6 +5,7 @@ cannot write any more, because the row has another token. Leases use the databas
 because the clocks of machines differ.
 """
 
+import math
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -54,6 +55,7 @@ class Lease(Generic[Row]):
 
     row: Row
     token: str
+    seconds: float  # until it expires, unless it is extended
 
     def owned_rows(self) -> QuerySet[Row]:
         """A queryset of the row; empty once the lease is lost."""
@@ -66,7 +68,7 @@ class Lease(Generic[Row]):
         Call this before effects outside the database, and before writes that do not check the
         token.
         """
-        if not self.owned_rows().update(lease_until=_lease_end(shared_now())):
+        if not self.owned_rows().update(lease_until=_lease_end(shared_now(), self.seconds)):
             raise LeaseLostError
 
     def reschedule(
@@ -119,21 +121,29 @@ def due_rows(
 
 
 def claim(
-    rows: QuerySet[Row], limit: int = 1, *, lookahead: timedelta = timedelta(0)
+    rows: QuerySet[Row],
+    limit: int = 1,
+    *,
+    lookahead: timedelta = timedelta(0),
+    seconds: float = math.inf,
 ) -> list[Lease[Row]]:
-    """Lease up to `limit` of these rows that are due now, or will be within `lookahead`."""
+    """Lease up to `limit` of these rows that are due now, or will be within `lookahead`. For
+    PROVER_LEASE_SECONDS, or `seconds` if that is less.
+    """
     now = shared_now()
     candidates = due_rows(rows, now, lookahead)
     # `exists()` first, because the transaction below takes SQLite's write lock.
-    return lease_rows(candidates, now, limit) if candidates.exists() else []
+    return lease_rows(candidates, now, limit, seconds) if candidates.exists() else []
 
 
-def lease_rows(candidates: QuerySet[Row], now: datetime, limit: int = 1) -> list[Lease[Row]]:
+def lease_rows(
+    candidates: QuerySet[Row], now: datetime, limit: int = 1, seconds: float = math.inf
+) -> list[Lease[Row]]:
     """Lease the first of these due rows, except those that another worker is claiming.
 
     An expired lease counts as a failed attempt, so that the next one asks another node first.
     """
-    token = secrets.token_hex(16)
+    token, seconds = secrets.token_hex(16), min(seconds, settings.PROVER_LEASE_SECONDS)
     with transaction.atomic(savepoint=False):
         free_rows = list(candidates.select_for_update(skip_locked=True, no_key=True)[:limit])
         expired_ids = [row.pk for row in free_rows if row.lease_token]
@@ -141,14 +151,16 @@ def lease_rows(candidates: QuerySet[Row], now: datetime, limit: int = 1) -> list
         rows.filter(pk__in=expired_ids).update(failures=F("failures") + 1)
         leased_rows = rows.filter(pk__in=[row.pk for row in free_rows])
         # Due from now: if the lease expires, rows that have waited longer are claimed first.
-        leased_rows.update(lease_token=token, lease_until=_lease_end(now), due_at=now)
+        leased_rows.update(lease_token=token, lease_until=_lease_end(now, seconds), due_at=now)
     for row in free_rows:
         row.failures += row.pk in expired_ids
-    return [Lease(row, token) for row in free_rows]
+    return [Lease(row, token, seconds) for row in free_rows]
 
 
-def claim_one(rows: QuerySet[Row], *, lookahead: timedelta = timedelta(0)) -> Lease[Row] | None:
-    leases = claim(rows, lookahead=lookahead)
+def claim_one(
+    rows: QuerySet[Row], *, lookahead: timedelta = timedelta(0), seconds: float = math.inf
+) -> Lease[Row] | None:
+    leases = claim(rows, lookahead=lookahead, seconds=seconds)
     return leases[0] if leases else None
 
 
@@ -162,5 +174,5 @@ def make_due(jobs: QuerySet[BlockJob]) -> None:
     jobs.update(**columns, turn=Coalesce(Subquery(first_turn), "turn"))
 
 
-def _lease_end(now: datetime) -> datetime:
-    return now + timedelta(seconds=settings.PROVER_LEASE_SECONDS)
+def _lease_end(now: datetime, seconds: float) -> datetime:
+    return now + timedelta(seconds=seconds)

@@ -30,7 +30,7 @@ from queries.config.chains import Chain
 from queries.database.chain_records import record_head, record_node
 from queries.database.clock import shared_now
 from queries.database.handler import Handler, Wait, WorkContext
-from queries.database.leases import Lease
+from queries.database.leases import Lease, claim_one
 from queries.database.light_clients import light_client_row, store_fault, store_state, stored_state
 from queries.feeds.follow import follow_source
 from queries.feeds.logs import are_logs_awaited
@@ -56,6 +56,10 @@ class ChainHandler(Handler[ChainRecord, ProverContext]):
 
     def rows(self, context: WorkContext) -> QuerySet[ChainRecord]:
         return ChainRecord.objects.filter(chain__in=_polled_chains(context.routes))
+
+    def claim(self, context: WorkContext) -> Lease[ChainRecord] | None:
+        """For two requests, because nobody notices reorgs while a killed prover has the lease."""
+        return claim_one(self.rows(context), seconds=2 * context.limits.request_timeout)
 
     def prepare(self, routes: Routes) -> None:
         now, chains = shared_now(), _polled_chains(routes)

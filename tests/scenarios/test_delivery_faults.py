@@ -415,6 +415,8 @@ def test_nothing_is_delivered_after_its_facts_were_lost(
     node.set_fault(killer.fault_of(prover, node))
     batch = submit(served, block, target.balance_call())
     wait_until(lambda: killer.killed and not killer.killed.runs, what="the prover is killed")
+    # It may have been polling the chain. Until that is done again, no reorg is noticed.
+    served.execute("UPDATE queries_chainrecord SET lease_until = due_at")
     served.chain.reorganise(1)
     other.set_fault(RevertOnce(served, 3))
     with served.prove(ROUTES_FILE=served.routes_with(nodes=[other.url])):
