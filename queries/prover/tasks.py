@@ -80,23 +80,21 @@ def _context() -> ProverContext:
 def _work(task: str, context: WorkContext) -> None:
     """Work on due rows until there are none, or another task may go on."""
     end, next_task_at = time.monotonic() + TASK_SECONDS, math.inf
-    busy_tasks: set[str] | None = None  # when the first row was claimed
 
     def send_next_task() -> None:
-        nonlocal next_task_at, busy_tasks
-        if busy_tasks is None:
-            busy_tasks = {task, *_due_tasks(context)}
+        nonlocal next_task_at
         next_task_at = _send_if_earlier(next_task_at, task, context)
 
     has_worked = is_over = False
     with log_errors(partial(_send_again, task)):
+        busy_tasks = {task, *_due_tasks(context)}  # before a row is claimed: this may fail
         while not is_over and work_once(task, context, send_next_task):
             has_worked, is_over = True, time.monotonic() > end
         if has_worked:
             # While rows are due, one message a task: they would multiply. Another task is sent
             # only if this one has made the first of its rows due.
             _send_if_earlier(next_task_at if is_over else math.inf, task, context)
-            for other in set(_due_tasks(context)) - (busy_tasks or set()):
+            for other in set(_due_tasks(context)) - busy_tasks:
                 send(other)
 
 

@@ -18,6 +18,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -54,6 +55,7 @@ class Fork:
         self, arguments: Sequence[str], environment: Mapping[str, str], out: IO[str], err: IO[str]
     ) -> None:
         self.returncode: int | None = None
+        self._lock = threading.Lock()  # the exit code is read once
         self._status, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         request = json.dumps([list(arguments), dict(environment)]).encode()
         files = [out.fileno(), err.fileno(), theirs.fileno()]
@@ -68,15 +70,16 @@ class Fork:
 
     def wait(self, timeout: float) -> int:
         """Return the exit code, negative after a signal; raise TimeoutError."""
-        if self.returncode is None:
-            self._status.settimeout(timeout)
-            try:
-                answer = self._status.recv(EXIT_CODE.size)
-            except BlockingIOError:
-                raise TimeoutError from None
-            (self.returncode,) = EXIT_CODE.unpack(answer)
-            self._status.close()
-        return self.returncode
+        with self._lock:
+            if self.returncode is None:
+                self._status.settimeout(timeout)
+                try:
+                    answer = self._status.recv(EXIT_CODE.size)
+                except BlockingIOError:
+                    raise TimeoutError from None
+                (self.returncode,) = EXIT_CODE.unpack(answer)
+                self._status.close()
+            return self.returncode
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:

@@ -75,7 +75,9 @@ class Provers:
         longest = LEASE_SECONDS[self._running.index(prover)]
         now = datetime.now(UTC).replace(tzinfo=None)
         first, last = (now + timedelta(seconds=longest + more) for more in (-1_800, 1_800))
-        for table in ("batch", "blockjob", "delivery", "webhookpost", "chainrecord"):
+        # That of a chain's poll is short whatever is set; the other prover may poll again as well.
+        self.service.execute("UPDATE queries_chainrecord SET lease_until = due_at")
+        for table in ("batch", "blockjob", "delivery", "webhookpost"):
             self.service.execute(
                 f"UPDATE queries_{table} SET lease_until = '{now}'"
                 f" WHERE lease_until BETWEEN '{first}' AND '{last}'"
