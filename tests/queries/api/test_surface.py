@@ -173,14 +173,18 @@ def test_responses_along_links_match_the_description(
             followed.add((name, response.status_code, result.get("queryStatus", "")))
 
     many = settings(fuzzing, max_examples=max(3 * EXAMPLES, 15), stateful_step_count=15)
-    run_state_machine_as_test(seed(SEED)(Client), settings=many)
-    prover_context.close()
-    assert {
+    expected = {
         ("submitBatchQuery", 200, ""),
         ("batchQueryStatus", 200, "DONE"),
         ("batchProof", 200, ""),
         ("replayWebhook", 200, ""),
-    } <= followed
+    }
+    for walk in range(3):  # ids are random, so a walk with the same seed may miss a link
+        run_state_machine_as_test(seed(SEED + walk)(Client), settings=many)
+        if expected <= followed:
+            break
+    prover_context.close()
+    assert expected <= followed
 
 
 def _name_of(case: Case[Any]) -> str:
