@@ -19,7 +19,7 @@ from queries.api import (
 from queries.compat import event_proofs, second_generation
 from queries.compat.routers import router_addresses
 from queries.schema.batch_checks import BatchLimits
-from queries.sources.routes import Routes
+from queries.sources import Routes
 
 ENDPOINTS = (
     batches.submit_batch_query,

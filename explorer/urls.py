@@ -36,7 +36,7 @@ from explorer.pages import (
 from explorer.pages.links import AccountAddress, PageLinks, TransactionHash, WholeNumber
 from explorer.wiring import LIMITS, ROUTES, ask_wallet
 from queries.schema.batch_checks import BatchLimits
-from queries.sources.routes import Routes
+from queries.sources import Routes
 
 View = Callable[..., HttpResponseBase]
 API = api.url_patterns(ROUTES, LIMITS)

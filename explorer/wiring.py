@@ -11,17 +11,25 @@ from django.core.exceptions import ImproperlyConfigured
 from accounts.http.errors import CommonCode, RefusalError
 from accounts.wallets import ChainNotConfiguredError, WalletAnswer
 from explorer.demo.local_node import LocalNode
-from queries.chain import contract_wallets
-from queries.chain.errors import ChainError, RegistryAbsentError
-from queries.chain.json_rpc import JsonRpcError, NodeTransportError
+from queries.chain import (
+    ChainError,
+    JsonRpcError,
+    NodeTransportError,
+    RegistryAbsentError,
+    ask_contract_wallet,
+)
 from queries.config.routes_file import RoutesFileError
 from queries.http.thread_slots import thread_slot
 from queries.intake.submit import batch_limits
-from queries.reading.facts import FactView
-from queries.sources.optimism import read_visible_l1_block
-from queries.sources.reader import read_live_fact
-from queries.sources.registry import Registry, SetupError
-from queries.sources.routes import Routes, read_routes
+from queries.reading import FactView
+from queries.sources import (
+    Registry,
+    Routes,
+    SetupError,
+    read_live_fact,
+    read_routes,
+    read_visible_l1_block,
+)
 
 try:
     ROUTES = read_routes(settings.ROUTES_FILE)
@@ -39,7 +47,7 @@ def ask_wallet(
     if chain is None:
         names = (f"{chain.name} ({chain.id})" for chain in ROUTES.chains.values())
         raise ChainNotConfiguredError(", ".join(names))
-    return contract_wallets.ask_wallet(chain, address, digest, signature, before_call)
+    return ask_contract_wallet(chain, address, digest, signature, before_call)
 
 
 @contextmanager

@@ -12,12 +12,15 @@ from django.db.models.functions import Cast
 from eth_utils.address import to_checksum_address
 
 from queries.models import Query
-from queries.proving.facts import parse_fact
-from queries.proving.facts.accounts import AccountFieldFact, SlotFact
-from queries.proving.facts.fact import BlockFact
-from queries.proving.facts.headers import BlockAtTimeFact, HeaderFieldFact
-from queries.proving.headers import HeaderField
-from queries.proving.witnesses import AccountField
+from queries.proving import AccountField, HeaderField
+from queries.proving.facts import (
+    AccountFieldFact,
+    BlockAtTimeFact,
+    BlockFact,
+    HeaderFieldFact,
+    SlotFact,
+    parse_fact,
+)
 
 BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"
 # PROPOSER is another name of COINBASE. Answers use the name that the request used.

@@ -20,7 +20,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from ulid import ULID
 
-from queries.chain.errors import ChainError
+from queries.chain import ChainError
 from queries.database import statistics, stored_facts
 from queries.database.clock import shared_now
 from queries.database.leases import NOT_DUE, ConcurrentWorkError, Lease, make_due
@@ -36,7 +36,7 @@ from queries.models import (
     SentTransaction,
     WebhookPost,
 )
-from queries.proving.facts.fact import BlockFact
+from queries.proving.facts import BlockFact
 from queries.statuses import (
     ENDED_STATUSES,
     OPEN_DELIVERIES,

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from explorer.demo.beacon_stand_in import BeaconStandIn
 from queries.proving.beacon import SLOTS_PER_PERIOD, BeaconChain, Update
-from queries.proving.sync_committees import MEMBERS
+from queries.proving.sync_committees import SYNC_COMMITTEE_SIZE
 
 GENESIS = "/eth/v1/beacon/genesis"
 SPEC, FORK_SCHEDULE = "/eth/v1/config/spec", "/eth/v1/config/fork_schedule"
@@ -76,7 +76,7 @@ def _spec(chain: BeaconChain) -> dict[str, str]:
         "SECONDS_PER_SLOT": f"{chain.seconds_per_slot}",
         "SLOTS_PER_EPOCH": f"{chain.slots_per_epoch}",
         "EPOCHS_PER_SYNC_COMMITTEE_PERIOD": f"{SLOTS_PER_PERIOD // chain.slots_per_epoch}",
-        "SYNC_COMMITTEE_SIZE": f"{MEMBERS}",
+        "SYNC_COMMITTEE_SIZE": f"{SYNC_COMMITTEE_SIZE}",
     }
 
 

@@ -29,7 +29,7 @@ from queries.proving.ssz import (
     root_of_bytes,
     root_of_fields,
 )
-from queries.proving.sync_committees import HASH_DOMAIN, MEMBERS, SyncCommittee
+from queries.proving.sync_committees import HASH_DOMAIN, SYNC_COMMITTEE_SIZE, SyncCommittee
 
 GLOAS_BODY = 2856  # the index of the block hash in bodies since Gloas
 # An execution block's header: sizes of the fields, the one of variable length, and the block hash
@@ -74,7 +74,7 @@ def members(seed: bytes, period: int) -> Members:
     """The committee of a period; each seed has other ones."""
     secrets = tuple(
         int.from_bytes(sha256(seed + period.to_bytes(8) + index.to_bytes(2)).digest()) >> 8
-        for index in range(MEMBERS)
+        for index in range(SYNC_COMMITTEE_SIZE)
     )
     keys = tuple(
         (G1Point() * Scalar.from_be_bytes_mod_order(secret.to_bytes(32))).to_compressed_bytes()
@@ -162,14 +162,14 @@ class BeaconStandIn:
         )
         slot = attested_slot + 1 if signature_slot is None else signature_slot
         fork = self.chain.fork_at(attested_slot)
-        signed = sum(1 << index for index in range(MEMBERS) if index not in set(absent))
+        signed = sum(1 << index for index in range(SYNC_COMMITTEE_SIZE) if index not in set(absent))
         message = self.chain.signing_root(attested.root, slot)
         signature = self.members(slot // SLOTS_PER_PERIOD).sign(message, absent)
         update = Update(
             finalized.finalized,
             attested.header,
             branch_at(attested.state, fork.finalized_root),
-            signed.to_bytes(MEMBERS // 8, "little"),
+            signed.to_bytes(SYNC_COMMITTEE_SIZE // 8, "little"),
             signature,
             slot,
         )

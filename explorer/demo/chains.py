@@ -14,15 +14,15 @@ from eth_utils.address import to_checksum_address
 
 from explorer.demo.beacon_chain import ATTESTING_SLOTS, SLOT_SECONDS, LocalBeaconChain
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.json_rpc import JsonRpcError, NodeTransportError
+from queries.chain import JsonRpcError, NodeTransportError
 from queries.contracts.abi import call_data, load_artifact
 from queries.contracts.create2 import FACTORY, SALT, courier_init_code, verifier_init_code
-from queries.sources.attested import AttestedRegistry
-from queries.sources.beacon import BeaconRegistry
-from queries.sources.native import NativeRegistry
-from queries.sources.optimism import OptimismRegistry
-from queries.sources.reader import L1_BLOCK
-from queries.sources.registry import (
+from queries.sources import (
+    L1_BLOCK,
+    AttestedRegistry,
+    BeaconRegistry,
+    NativeRegistry,
+    OptimismRegistry,
     Registry,
     deployment_calldata,
     derived_address,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from queries.chain.json_rpc import JsonRpc, JsonRpcError, NodeTransportError
+from queries.chain import JsonRpc, JsonRpcError, NodeTransportError
 from queries.config.limits import Limits
 
 PACKAGES = Path(__file__).parents[2] / "queries" / "contracts" / "node_modules" / "@foundry-rs"

@@ -22,7 +22,7 @@ from explorer.demo.chains import (
 from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from explorer.demo.processes import DemoError
 from queries.amounts import UNIT_DIGITS, format_units
-from queries.chain.offchain_lookup import READ_RECENT, GatewayError, follow_lookup
+from queries.chain import READ_RECENT, GatewayError, follow_lookup
 from queries.client.python import (
     BlockQuery,
     Position,

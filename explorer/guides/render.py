@@ -21,8 +21,7 @@ from markdown_it.token import Token
 
 from explorer.guides.highlight import highlight
 from queries.api.examples import TIME, RouteExample
-from queries.sources.native import NativeRegistry
-from queries.sources.registry import derived_address
+from queries.sources import NativeRegistry, derived_address
 
 GUIDE_GROUPS = {  # as in the README
     "You write a dApp": (

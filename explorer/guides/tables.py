@@ -16,9 +16,7 @@ from queries.config.networks import NETWORKS, OTHER_NETWORKS
 from queries.contracts.abi import selector
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.templates import PROOF_KINDS, RUN_KINDS
-from queries.sources import KINDS, has_route, route_kind
-from queries.sources.registry import Registry, has_derived_address
-from queries.sources.routes import Routes
+from queries.sources import KINDS, Registry, Routes, has_derived_address, has_route, route_kind
 
 CONTRACTS = settings.BASE_DIR / "queries" / "contracts"
 LIMIT_COLUMNS = ("name", "default", "allowed", "meaning")  # of `[limits]` in the routes file

@@ -17,7 +17,7 @@ from django.utils.crypto import constant_time_compare
 from accounts.database_state import describe_outage, schema_fault
 from accounts.http.errors import CommonCode, PageCode, RefusalError, error_response
 from explorer.wiring import ROUTES
-from queries.reading.metrics import Metric, Sample, metrics
+from queries.reading import Metric, Sample, read_metrics
 
 log = logging.getLogger("tacitus.probes")
 
@@ -77,7 +77,7 @@ def _metrics(request: HttpRequest) -> HttpResponse:
     }
     try:
         _check_access(request)
-        service_metrics = metrics(sorted(ROUTES.chains), ROUTES.registries.values(), budgets)
+        service_metrics = read_metrics(sorted(ROUTES.chains), ROUTES.registries.values(), budgets)
     except RefusalError as refusal:
         return error_response(refusal)
     except Error as error:

@@ -17,23 +17,26 @@ from explorer.pages.sentences import Sentence, batch_sentence, field_name
 from explorer.pages.snippets import fact_call
 from explorer.pages.time_line import Stage, StepLine, batch_steps, query_steps, time_line
 from explorer.pages.wait_hints import WaitHint, wait_hint
+from queries import reading
 from queries.intake.cancel import CANCELLED
-from queries.reading import batches as reading
-from queries.reading.batch_details import (
+from queries.reading import (
     BatchSummary,
+    BatchView,
+    DeliveryView,
+    FactProof,
+    FactView,
     Progress,
+    QueryView,
     TransactionShare,
     batch_progress,
     batch_summaries,
+    feed_of_batch,
+    read_deliveries,
+    read_fact_proof,
+    route_figures,
     transaction_shares,
 )
-from queries.reading.batches import BatchView, QueryView
-from queries.reading.deliveries import DeliveryView, read_deliveries
-from queries.reading.fact_proof import FactProof, read_fact_proof
-from queries.reading.facts import FactView
-from queries.reading.feeds import feed_of_batch
-from queries.reading.figures import route_figures
-from queries.sources.registry import Registry
+from queries.sources import Registry
 from queries.statuses import OPEN_DELIVERIES, BatchStatus, StepName, StepStatus
 from queries.webhooks.log import BatchWebhook
 

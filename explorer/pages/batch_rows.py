@@ -13,9 +13,18 @@ from explorer.pages.live import MAX_NEWER, content_digest
 from explorer.pages.sentences import Sentence, batch_sentences
 from explorer.pages.time_line import StepLine, batch_steps, completed_steps
 from explorer.pages.wait_hints import remaining_texts
-from queries.reading.batch_details import Progress, parse_progress, progress_rows, read_progress
-from queries.reading.batches import BatchFilter, BatchView, count_newer_batches, listed_batches
-from queries.reading.pagination import Cursor, Page
+from queries.reading import (
+    BatchFilter,
+    BatchView,
+    Cursor,
+    Page,
+    Progress,
+    count_newer_batches,
+    listed_batches,
+    parse_progress,
+    progress_rows,
+    read_progress,
+)
 from queries.statuses import BatchStatus
 
 

@@ -22,8 +22,8 @@ from explorer.pages.facts import answer_context
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter, cursor_of, parse_ulid, top_parameter
 from explorer.pages.live import LivePage, render_live
-from queries.reading import batches as reading
-from queries.reading.proof_file import build_proof_file
+from queries import reading
+from queries.reading import build_proof_file
 from queries.statuses import BatchStatus
 from queries.webhooks.log import batch_webhook
 

@@ -14,9 +14,7 @@ from explorer.pages.facts import parse_path, requested_match
 from explorer.pages.formatting import status_mark
 from explorer.pages.links import PageLinks
 from explorer.pages.sentences import batch_sentence, fact_sentence, only_fact
-from queries.reading.batch_details import batch_summaries
-from queries.reading.batches import batch_view
-from queries.reading.facts import FactView, find_fact
+from queries.reading import FactView, batch_summaries, batch_view, find_fact
 from queries.statuses import ENDED_STATUSES, BatchStatus
 
 OPEN_SECONDS, ENDED_SECONDS = 30, DAY  # that caches keep a card

@@ -24,11 +24,8 @@ from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
 from explorer.pages.live import LivePage, content_digest, render_live
 from explorer.pages.sentences import batch_sentences
-from queries.reading import chain_objects as reading
-from queries.reading import fact_lists, search
-from queries.reading.chain_heads import chain_heads
-from queries.reading.changes import account_changes
-from queries.reading.facts import facts_mentioning
+from queries import reading
+from queries.reading import account_changes, facts_mentioning, read_chain_heads
 
 
 def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> HttpResponse:
@@ -36,8 +33,8 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
     block = reading.block_view(chain, number)
     if not block.is_requested and not block.registries and chain not in links.routes.chains:
         raise Http404
-    rows = fact_lists.block_facts(chain, number)
-    facts = fact_lists.summarise(rows)
+    rows = reading.block_facts(chain, number)
+    facts = reading.summarise_facts(rows)
     return render(
         request,
         "block.html",
@@ -78,8 +75,8 @@ def _account_context(
     request: HttpRequest, checksum_address: str, chain: int | None, links: PageLinks
 ) -> dict[str, object]:
     account = reading.account_view(checksum_address, links.sources)
-    rows = fact_lists.account_facts(checksum_address, chain)
-    facts = fact_lists.summarise(rows)
+    rows = reading.account_facts(checksum_address, chain)
+    facts = reading.summarise_facts(rows)
     events = () if chain is None else facts_mentioning(chain, checksum_address.lower())
     context: dict[str, object] = {
         "account": account,
@@ -119,8 +116,8 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
     events = [answer_context(fact, links) for fact in facts_mentioning(chain, f"0x{digits}")]
     if transaction is None:
         return _source_transaction(request, chain, f"0x{digits}", events, links)
-    rows = fact_lists.transaction_facts(transaction.key)
-    facts = fact_lists.summarise(rows)
+    rows = reading.transaction_facts(transaction.key)
+    facts = reading.summarise_facts(rows)
     return render(
         request,
         "transaction.html",
@@ -130,7 +127,7 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
             "headline": transaction_headline(transaction, facts, links),
             "facts": facts,
             "batch_count": len(transaction.batches) + transaction.more_batches,
-            "confirmations": confirmation_text(transaction, chain_heads([chain]), links),
+            "confirmations": confirmation_text(transaction, read_chain_heads([chain]), links),
             "events": events,
             "sentences": batch_sentences([batch.id for batch in transaction.batches], links),
             "page": groups_page(request, rows, links),
@@ -142,7 +139,7 @@ def _source_transaction(
     request: HttpRequest, chain: int, hash_: str, events: list[dict[str, Any]], links: PageLinks
 ) -> HttpResponse:
     """A transaction of a source chain, with what is proven of it."""
-    if not (events or chain in search.chains_of_transaction(hash_)):
+    if not (events or chain in reading.chains_of_transaction(hash_)):
         raise Http404
     headline = source_transaction_headline(hash_, chain, len(events), links)
     context = {"chain": chain, "hash": hash_, "headline": headline, "events": events}

@@ -20,10 +20,8 @@ from queries.amounts import (
     short_amount,
 )
 from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost
-from queries.reading.fact_lists import ListLine
-from queries.reading.figures import PeriodTotals
-from queries.sources.attested import AttestedRegistry
-from queries.sources.native import NativeRegistry
+from queries.reading import ListLine, PeriodTotals
+from queries.sources import AttestedRegistry, NativeRegistry
 
 HEIGHT = 190
 TOP, BOTTOM = 40, HEIGHT - 22  # of what is drawn; texts stand above and below

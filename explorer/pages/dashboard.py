@@ -23,9 +23,7 @@ from explorer.pages.live import LivePage, content_digest, render_live
 from explorer.pages.sentences import batch_sentences
 from queries.intake.cancel import cancel
 from queries.intake.submit import daily_facts
-from queries.reading.batches import BatchFilter
-from queries.reading.deliveries import delivery_gas
-from queries.reading.figures import MAX_SUMMED_BATCHES, account_usage
+from queries.reading import MAX_SUMMED_BATCHES, BatchFilter, account_usage, delivery_gas
 from queries.webhooks.log import post_page
 from queries.webhooks.posts import replay
 from queries.webhooks.signatures import webhook_secret

@@ -10,8 +10,8 @@ from eth_utils.address import to_checksum_address
 from accounts.wallets import short_hash
 from accounts.wording import datetime_from_unix, format_count, format_utc
 from queries.amounts import exact_amount, gwei, short_amount
-from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
-from queries.reading.facts import FactView
+from queries.proving import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
+from queries.reading import FactView
 
 BLOB_GAS = 131_072  # gas of one blob
 EMPTY_TRIE, EMPTY_CODE = EMPTY_TRIE_ROOT.hex(), EMPTY_CODE_HASH.hex()

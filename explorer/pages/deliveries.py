@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from accounts.wording import format_count
 from explorer.pages.formatting import status_mark
-from queries.reading.batches import BatchView
-from queries.reading.deliveries import delivery_states
+from queries.reading import BatchView, delivery_states
 from queries.schema.functions import parse_function
 from queries.statuses import OPEN_DELIVERIES, BatchStatus, DeliveryState
 

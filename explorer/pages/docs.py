@@ -20,9 +20,7 @@ from queries.api.examples import route_example
 from queries.client.join import joined_client
 from queries.contracts.abi import load_artifact
 from queries.schema.batch_checks import BatchLimits
-from queries.sources import KINDS
-from queries.sources.registry import registry_artifact
-from queries.sources.routes import Routes
+from queries.sources import KINDS, Routes, registry_artifact
 
 
 def _package_files(folder: Path) -> list[Path]:

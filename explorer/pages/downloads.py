@@ -20,11 +20,9 @@ from explorer.pages.links import PageLinks
 from explorer.pages.lists import OLDER_PARAMETER, cursor_of, number_parser
 from explorer.pages.registries import registry_or_404
 from explorer.pages.sentences import batch_sentences, block_name
+from queries import reading
 from queries.ids import is_ulid
-from queries.reading import facts as reading
-from queries.reading.deliveries import read_deliveries
-from queries.reading.facts import FactView, read_batch_facts
-from queries.reading.pagination import Cursor, Page
+from queries.reading import Cursor, FactView, Page, read_batch_facts, read_deliveries
 
 COLUMNS = (
     "source_chain", "block", "block_hash", "account", "name", "field_or_slot", "word", "decoded",

@@ -9,8 +9,8 @@ from eth_utils.address import to_checksum_address
 
 from accounts.wallets import short_hash
 from queries.amounts import format_units
-from queries.proving.keccak import keccak256
-from queries.reading.facts import FactView, TokenView
+from queries.proving import keccak256
+from queries.reading import FactView, TokenView
 
 Abbreviate = Callable[[str], str]  # `short_hash`, or `str`, which keeps hashes whole
 

@@ -27,24 +27,27 @@ from explorer.pages.proof_picture import (
     trie_level,
 )
 from queries.amounts import short_amount
-from queries.proving.facts import EVENT_MEMBERS, KINDS, requested_kind
-from queries.proving.facts.absences import (
+from queries.proving.facts import (
+    EVENT_MEMBERS,
+    KINDS,
     AbsentLogFact,
     AbsentTransactionFact,
     AbsentWithdrawalFact,
+    AccountFieldFact,
+    Argument,
+    BlockAtTimeFact,
+    BlockFact,
+    HeaderFieldFact,
+    LogFact,
+    ReceiptFact,
     SilentBlockFact,
+    SlotFact,
+    TransactionFact,
+    WithdrawalFact,
+    requested_kind,
 )
-from queries.proving.facts.accounts import AccountFieldFact, SlotFact
-from queries.proving.facts.fact import Argument, BlockFact
-from queries.proving.facts.headers import BlockAtTimeFact, HeaderFieldFact
-from queries.proving.facts.logs import LogFact
-from queries.proving.facts.receipts import ReceiptFact
-from queries.proving.facts.transactions import TransactionFact
-from queries.proving.facts.withdrawals import WithdrawalFact
-from queries.reading.batches import QueryView
-from queries.reading.fact_proof import FactProof
-from queries.reading.facts import FactView
-from queries.sources.registry import Registry
+from queries.reading import FactProof, FactView, QueryView
+from queries.sources import Registry
 
 GWEI = 10**9
 MAX_SHORT_SLOT = 2**32  # a larger one is abbreviated in hex

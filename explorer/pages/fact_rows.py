@@ -10,8 +10,8 @@ from explorer.pages.decoding import DecodedValue, proves_no_account
 from explorer.pages.fact_kinds import decode_fact, fact_display, kind_display
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, number_parser
-from queries.reading.fact_lists import (
-    CURSOR_COLUMNS,
+from queries.reading import (
+    FACT_LIST_COLUMNS,
     FactRows,
     ListedGroup,
     ListEntry,
@@ -66,7 +66,7 @@ class GroupsPage:
 
 def groups_page(request: HttpRequest, facts: FactRows, links: PageLinks) -> GroupsPage:
     """The page at the cursor in the URL."""
-    cursor = cursor_of(request, number_parser(len(CURSOR_COLUMNS)))
+    cursor = cursor_of(request, number_parser(len(FACT_LIST_COLUMNS)))
     page = read_groups(facts, cursor, FACTS_PER_PAGE)
     groups = [group for listed in page.rows for group in _groups(listed, links)]
     return GroupsPage(tuple(groups), page.older, page.newer)

@@ -21,11 +21,16 @@ from explorer.pages.snippets import snippets
 from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
 from queries.contracts.create2 import verifier_address
 from queries.facts import BLOCK_AT_TIME
-from queries.proving.facts import parse_fact
-from queries.proving.facts.headers import BlockAtTimeFact
-from queries.proving.headers import HeaderField
-from queries.reading.fact_proof import read_fact_proof
-from queries.reading.facts import FactMatch, FactView, facts_mentioning, find_fact, open_batch
+from queries.proving import HeaderField
+from queries.proving.facts import BlockAtTimeFact, parse_fact
+from queries.reading import (
+    FactMatch,
+    FactView,
+    facts_mentioning,
+    find_fact,
+    open_batch,
+    read_fact_proof,
+)
 from queries.schema.bodies import ADDRESS
 
 HEADER, EVENTS = "header", "events"  # the subjects of facts of a block in URLs

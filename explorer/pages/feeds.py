@@ -24,15 +24,23 @@ from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, parse_ulid
 from explorer.pages.live import LivePage, content_digest, render_live
 from explorer.pages.sentences import Sentence, batch_sentence, field_name
+from queries import reading
 from queries.feeds.budget import reserved_in_a_day
 from queries.feeds.manage import change_feed, end_feed, run_now
 from queries.feeds.outcomes import MAX_FAILED_RUNS
-from queries.reading import feeds as reading
-from queries.reading.chain_heads import HeadView, chain_heads
-from queries.reading.changes import feed_changes, own_feed_changes
-from queries.reading.facts import FactView
-from queries.reading.feeds import FeedRunView, FeedView, RepeatedBatch, RunDetails
-from queries.reading.pagination import Cursor, Page
+from queries.reading import (
+    Cursor,
+    FactView,
+    FeedRunView,
+    FeedView,
+    HeadView,
+    Page,
+    RepeatedBatch,
+    RunDetails,
+    feed_changes,
+    own_feed_changes,
+    read_chain_heads,
+)
 from queries.statuses import OPEN_DELIVERIES, BatchStatus, DeliveryState, FeedState
 
 RUNS_PER_PAGE = 30  # the newest are those that are summed up
@@ -206,7 +214,7 @@ def _feed_page(
         runs = reading.run_details_page(view.id, cursor=cursor, limit=RUNS_PER_PAGE)
     newest_rows = [_run_row(details, links) for details in newest_runs.rows]
     repeated = reading.repeated_batch(view, links.routes)
-    head = chain_heads([view.source]).get(view.source)
+    head = read_chain_heads([view.source]).get(view.source)
     destination = _destination(repeated, newest_runs.rows)
     chain = links.routes.chains.get(destination or 0)
     return FeedPage(
@@ -278,7 +286,7 @@ def own_feeds(request: HttpRequest, links: PageLinks) -> HttpResponse:
     def context() -> dict[str, object]:
         cursor = cursor_of(request, parse_ulid)
         page = reading.feed_page(account, cursor=cursor, limit=FEEDS_PER_PAGE)
-        heads = chain_heads({feed.source for feed in page.rows})
+        heads = read_chain_heads({feed.source for feed in page.rows})
         runs = {feed.id: reading.newest_runs(feed.id, LISTED_OUTCOMES) for feed in page.rows}
         return {
             "feeds": page,

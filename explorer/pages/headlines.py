@@ -11,9 +11,7 @@ from explorer.pages.fact_kinds import kind_display
 from explorer.pages.formatting import format_wei
 from explorer.pages.links import PageLinks
 from queries.amounts import short_amount
-from queries.reading.chain_heads import HeadView
-from queries.reading.chain_objects import AccountView, BlockView, TransactionView
-from queries.reading.fact_lists import ListLine, ListSummary
+from queries.reading import AccountView, BlockView, HeadView, ListLine, ListSummary, TransactionView
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 from django.urls.converters import IntConverter, StringConverter
 
-from queries.reading.pagination import MAX_BIGINT
+from queries.reading import MAX_BIGINT
 from queries.schema.bodies import ADDRESS
-from queries.sources.registry import Registry
-from queries.sources.routes import Routes
+from queries.sources import Registry, Routes
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.http import Http404, HttpRequest
 
 from queries.ids import is_ulid
-from queries.reading.pagination import Cursor, parse_cursor
+from queries.reading import Cursor, parse_cursor
 
 CURSOR_PARAMETERS = OLDER_PARAMETER, NEWER_PARAMETER = "before", "after"
 CursorKey = tuple[int | str, ...]

@@ -29,8 +29,7 @@ from queries.feeds.manage import check_feed, create_feed
 from queries.feeds.triggers import requested_trigger
 from queries.intake.submit import check_batch, check_fee, submit_batch
 from queries.planning import on_request
-from queries.reading.batch_details import stored_request
-from queries.reading.chain_heads import chain_heads
+from queries.reading import read_chain_heads, stored_request
 from queries.schema.batch_checks import BatchLimits, read_batch
 
 MAX_WARNINGS = 5  # on the page that follows a submission
@@ -91,7 +90,10 @@ def _new_batch_page(
     request: HttpRequest, form: NewBatch, links: PageLinks, limits: BatchLimits
 ) -> NewBatchPage:
     form = replace(form, idempotency_key=form.idempotency_key or _new_idempotency_key())
-    keys, heads = active_keys(signed_in_account(request)), chain_heads(links.routes.chains.keys())
+    keys, heads = (
+        active_keys(signed_in_account(request)),
+        read_chain_heads(links.routes.chains.keys()),
+    )
     return NewBatchPage(form, links, limits, keys, heads)
 
 

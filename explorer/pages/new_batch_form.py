@@ -17,7 +17,7 @@ from eth_utils.address import to_checksum_address
 from accounts.wording import datetime_from_unix, format_utc
 from explorer.pages.links import PageLinks
 from explorer.pages.times import parse_utc
-from queries.reading.batch_details import StoredRequest
+from queries.reading import StoredRequest
 from queries.schema.bodies import ADDRESS
 from queries.schema.paths import WHOLE_BODY
 from queries.selectors import DUE_BLOCK, DUE_TIME, block_selector, parse_selector, time_selector

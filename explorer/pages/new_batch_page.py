@@ -22,14 +22,12 @@ from queries.config.chains import Chain
 from queries.config.measured_costs import account_cost
 from queries.facts import fact_count
 from queries.planning.estimate import BatchEstimate, BlockEstimate
-from queries.proving.headers import HeaderField
-from queries.proving.witnesses import AccountField
-from queries.reading.chain_heads import HeadView
-from queries.reading.figures import RouteFigures, route_figures
+from queries.proving import AccountField, HeaderField
+from queries.reading import HeadView, RouteFigures, route_figures
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.checked_batch import CheckedBatch
 from queries.schema.strict_json import read_json
-from queries.sources.registry import Registry
+from queries.sources import Registry
 from queries.statuses import Readiness
 
 # Replacements of the API's sentences, by code and kind of field.

@@ -9,14 +9,15 @@ from django.utils.safestring import SafeString
 from accounts.wallets import short_hash
 from accounts.wording import format_count
 from queries.amounts import short_amount
-from queries.proving.accounts import AccountState
-from queries.proving.block_items import BLOOM_BYTES
-from queries.proving.registry_calls import HISTORY_RING
-from queries.proving.sync_committees import MEMBERS, MIN_SIGNERS
-from queries.reading.fact_proof import FactProof, ProofNode
-from queries.reading.facts import FactView
-from queries.sources.beacon import BeaconRegistry
-from queries.sources.registry import Registry
+from queries.proving import (
+    BLOOM_BYTES,
+    HISTORY_RING,
+    MIN_COMMITTEE_SIGNERS,
+    SYNC_COMMITTEE_SIZE,
+    AccountState,
+)
+from queries.reading import FactProof, FactView, ProofNode
+from queries.sources import BeaconRegistry, Registry
 
 BAR_HEIGHT, BAR_GAP, MAX_BAR_WIDTH, BARS_WIDTH = 12, 3, 40, 260
 MAX_NODE_SIZE = 532  # bytes of a branch with sixteen hashes
@@ -111,8 +112,8 @@ def _beacon_levels(
 ) -> Iterator[Level]:
     slot, detail = registry.slot_of_block(proof.known_time), "signed by the sync committee"
     signatures = (
-        f"At least {MIN_SIGNERS} of {MEMBERS} validators have signed that it is final, and the "
-        "registry has checked their signatures."
+        f"At least {MIN_COMMITTEE_SIGNERS} of {SYNC_COMMITTEE_SIZE} validators have signed that it "
+        "is final, and the registry has checked their signatures."
     )
     branch = "A branch of hashes leads from the signed block to this hash."
     yield Level("beacon block", detail if slot is None else f"slot {slot:,}, {detail}", signatures)

@@ -9,7 +9,7 @@ from django.http import QueryDict
 from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import selector_from_input
 from queries.config.chains import Chain
-from queries.reading.readiness import BlockReadiness, block_readiness
+from queries.reading import BlockReadiness, block_readiness
 from queries.selectors import Selector, parse_selector
 
 MAX_TEXT = 80

@@ -14,18 +14,31 @@ from explorer.pages.lists import cursor_of, number_parser
 from explorer.pages.live import LivePage, content_digest, render_live
 from explorer.pages.reach import ReachForm
 from explorer.wiring import compare_l1
+from queries import reading
 from queries.config.beacon_chains import BEACON_EXPLORERS
-from queries.proving.sync_committees import MEMBERS
-from queries.reading import chain_objects as reading
-from queries.reading.chain_heads import HeadView, chain_heads, state_horizon
-from queries.reading.changes import chain_changes, minute_of, registry_changes
-from queries.reading.figures import RouteFigures, route_figures
-from queries.reading.light_clients import read_committee
-from queries.reading.registry_states import RegistryState, registry_states
-from queries.sources.attested import AttestedRegistry
-from queries.sources.beacon import BeaconRegistry
-from queries.sources.optimism import OptimismRegistry
-from queries.sources.registry import Registry, format_time, has_derived_address, lookup_address
+from queries.proving import SYNC_COMMITTEE_SIZE
+from queries.reading import (
+    HeadView,
+    RegistryState,
+    RouteFigures,
+    chain_changes,
+    minute_of,
+    read_chain_heads,
+    read_committee,
+    read_registry_states,
+    registry_changes,
+    route_figures,
+    state_horizon,
+)
+from queries.sources import (
+    AttestedRegistry,
+    BeaconRegistry,
+    OptimismRegistry,
+    Registry,
+    format_time,
+    has_derived_address,
+    lookup_address,
+)
 
 NEWEST_BLOCKS = 10  # on a registry's first page
 BLOCKS_PER_PAGE = 50
@@ -35,9 +48,11 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     chains, registries, now = links.routes.chains, links.routes.registries, timezone.now()
 
     def context() -> dict[str, object]:
-        heads = chain_heads(chains)
+        heads = read_chain_heads(chains)
         figures = route_figures(registries.keys(), now.date())
-        states = {state.registry.address: state for state in registry_states(registries.values())}
+        states = {
+            state.registry.address: state for state in read_registry_states(registries.values())
+        }
         return {
             "chains": [(chain, heads.get(id_)) for id_, chain in sorted(chains.items())],
             "cards": [
@@ -105,7 +120,7 @@ def _details(registry: Registry, heads: Mapping[int, HeadView]) -> dict[str, obj
                 "committee": read_committee(registry, heads.get(registry.source)),
                 "beacon_link": _checkpoint_link(registry),
                 "period": format_duration(registry.period_seconds),
-                "members": MEMBERS,
+                "members": SYNC_COMMITTEE_SIZE,
             }
         case _:
             return {}
@@ -123,19 +138,19 @@ def registry(
     digest = content_digest(registry_changes(*route, limit))
 
     def context() -> dict[str, object]:
-        heads = chain_heads(route)
+        heads = read_chain_heads(route)
         figures = route_figures([route], timezone.now().date())[route]
-        awake = next(iter(registry_states([registry])), None)
+        awake = next(iter(read_registry_states([registry])), None)
         return {
             **_route_context(registry, heads, figures, awake),
             "l1_comparison": _l1_comparison(request, registry, links),
             **_details(registry, heads),
             "horizon": format_time(registry.horizon),
             "block_count": reading.route_block_count(*route),
-            "max_count": reading.MAX_COUNT,
+            "max_count": reading.MAX_COUNTED_BLOCKS,
             "destination_head": heads.get(registry.destination),
             "blocks": reading.blocks_of_registry(*route, cursor, limit),
-            "max_queries": reading.MAX_QUERIES,
+            "max_queries": reading.MAX_COUNTED_QUERIES,
         }
 
     return render_live(

@@ -20,12 +20,11 @@ from explorer.pages.feeds import feed_sentences
 from explorer.pages.links import PageLinks, account_url
 from explorer.pages.sentences import batch_sentences, block_name
 from explorer.pages.times import parse_utc
+from queries import reading
 from queries.contracts.create2 import verifier_address
 from queries.ids import is_ulid
-from queries.reading import search
-from queries.reading.feeds import public_feed
-from queries.reading.pagination import MAX_BIGINT
-from queries.sources.registry import lookup_address
+from queries.reading import MAX_BIGINT, public_feed
+from queries.sources import lookup_address
 
 MAX_LENGTH = 300
 # Crockford's base 32 reads O, I and L as digits.
@@ -76,21 +75,21 @@ def find_meanings(text: str, links: PageLinks) -> Iterator[Meaning]:
         hits = [*_batch_hits([batch_id], links), *_feed_hits([batch_id], links)]
         yield Meaning("the id of a batch or of a feed", hits)
     if match := _HASH.fullmatch(lower):
-        chain_ids = search.chains_of_transaction(f"0x{match[1]}")
+        chain_ids = reading.chains_of_transaction(f"0x{match[1]}")
         hits = [_transaction_hit(chain, f"0x{match[1]}", links) for chain in chain_ids]
-        hits += [_block_hit(*block, links) for block in search.blocks_with_hash(match[1])]
+        hits += [_block_hit(*block, links) for block in reading.blocks_with_hash(match[1])]
         yield Meaning("the hash of a transaction or of a block", hits)
     if match := _ADDRESS.fullmatch(lower):
         account = _account_hit(to_checksum_address(match[1]))
         hits = [*_registry_hits(match[1], "", links)]
-        hits += [account] if search.is_account(account.name) else []
+        hits += [account] if reading.is_account(account.name) else []
         kind = "the address of an account or of a registry"
         form = urlencode({"account": account.name})
         yield Meaning(kind, hits, account, {account.name: form})
     if block := next(_block_numbers(term, chains), None):
         yield _block_meaning(*block, links)
     elif _NAME.fullmatch(lower):
-        hits = [_account_hit(address) for address in search.accounts_with_name(lower)]
+        hits = [_account_hit(address) for address in reading.accounts_with_name(lower)]
         form = urlencode({"account": lower})
         yield Meaning("the name of an account", hits, forms={lower: form})
     if (timestamp := _parse_timestamp(lower)) is not None:
@@ -101,7 +100,7 @@ def find_meanings(text: str, links: PageLinks) -> Iterator[Meaning]:
 
 
 def _name_meanings(lower: str, chains: Mapping[str, int], links: PageLinks) -> Iterator[Meaning]:
-    if tokens := search.tokens_with_symbol(lower):
+    if tokens := reading.tokens_with_symbol(lower):
         yield Meaning("the symbol of a token", [_token_hit(*token, links) for token in tokens])
     if lower in chains:
         yield Meaning("a chain", [_chain_hit(chains[lower], links)])
@@ -113,22 +112,22 @@ def _abbreviation_meanings(term: str, links: PageLinks) -> Iterator[Meaning]:
         return
     if match := _BATCH_ENDS.fullmatch(term.upper()):
         ends = (match[1], match[2] or "")
-        hits = _batch_hits(search.batches_with_prefix(*ends), links)
-        hits += _feed_hits(search.feeds_with_prefix(*ends), links)
+        hits = _batch_hits(reading.batches_with_prefix(*ends), links)
+        hits += _feed_hits(reading.feeds_with_prefix(*ends), links)
         if hits:
             yield Meaning("the beginning of the id of a batch or of a feed", hits)
     if match := _HEX_ENDS.fullmatch(term.lower()):
         ends = (match[1], match[2] or "")
-        hits = [_account_hit(address) for address in search.accounts_with_prefix(*ends)]
-        for name in search.names_with_prefix(*ends):
+        hits = [_account_hit(address) for address in reading.accounts_with_prefix(*ends)]
+        for name in reading.names_with_prefix(*ends):
             if _ADDRESS.fullmatch(name):
                 hits.append(_account_hit(to_checksum_address(name)))
                 continue
-            chain_ids = search.chains_of_transaction(name)
+            chain_ids = reading.chains_of_transaction(name)
             hits += [_transaction_hit(chain, name, links) for chain in chain_ids]
-        for chain, sent_hash in search.transactions_with_prefix(*ends):
+        for chain, sent_hash in reading.transactions_with_prefix(*ends):
             hits.append(_transaction_hit(chain, sent_hash, links))
-        hits += [_block_hit(*block, links) for block in search.blocks_with_hash_prefix(*ends)]
+        hits += [_block_hit(*block, links) for block in reading.blocks_with_hash_prefix(*ends)]
         hits += _registry_hits(*ends, links)
         kind = "the beginning of an address or of a hash"
         if hits or match[2] or term.lower().startswith("0x"):
@@ -137,7 +136,7 @@ def _abbreviation_meanings(term: str, links: PageLinks) -> Iterator[Meaning]:
 
 def _block_meaning(number: int, chain: int | None, links: PageLinks) -> Meaning:
     candidates = links.routes.chains if chain is None else [chain]
-    blocks = search.blocks_with_number(number, candidates)
+    blocks = reading.blocks_with_number(number, candidates)
     sources = [chain] if chain is not None else links.sources
     return Meaning(
         "the number of a block",
@@ -157,7 +156,7 @@ def _time_meaning(timestamp: int, links: PageLinks) -> Meaning:
         query = urlencode({"source": source, "block": time, "to": links.target(source)})
         name = f"the last one of {links.chain_name(source)} at {time}"
         hits.append(SearchHit("Block", name, f"{reverse('routes')}?{query}#can-i"))
-    ids = search.batches_until(datetime.fromtimestamp(timestamp, UTC), _MAX_BATCHES_PER_TIME)
+    ids = reading.batches_until(datetime.fromtimestamp(timestamp, UTC), _MAX_BATCHES_PER_TIME)
     return Meaning("a time", [*hits, *_batch_hits(ids, links)])
 
 

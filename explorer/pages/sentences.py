@@ -17,9 +17,7 @@ from accounts.wording import format_count, format_timestamp, join_names
 from explorer.pages.fact_kinds import decode_fact, fact_display, fact_name, requested_events
 from explorer.pages.links import PageLinks
 from queries.proving.facts import EVENT_MEMBERS, parse_fact
-from queries.reading.batch_details import MAX_NAMED_FACTS, BatchSummary, batch_summaries
-from queries.reading.batches import QueryView
-from queries.reading.facts import FactView
+from queries.reading import MAX_NAMED_FACTS, BatchSummary, FactView, QueryView, batch_summaries
 
 MAX_LISTED_FIELDS = 3  # with slots as one of them; more are counted
 ANY_ACCOUNT = bytes(20)  # names do not depend on it

@@ -10,8 +10,8 @@ from eth_utils.address import to_checksum_address
 from explorer.pages.fact_kinds import fact_display
 from explorer.pages.sentences import field_name
 from queries.contracts.abi import load_artifact
-from queries.proving.facts.fact import Argument
-from queries.reading.facts import FactView
+from queries.proving.facts import Argument
+from queries.reading import FactView
 
 LANGUAGES = {"solidity": "Solidity", "cast": "cast", "web3py": "web3.py", "viem": "viem"}
 

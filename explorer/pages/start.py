@@ -15,10 +15,15 @@ from explorer.pages.lists import top_parameter
 from explorer.pages.live import Live, content_digest
 from explorer.pages.reach import ReachForm
 from explorer.pages.status import problems
-from queries.reading.batches import BatchFilter
-from queries.reading.changes import chain_changes, minute_of
-from queries.reading.figures import all_time_totals, duration_quantile, newest_proven_blocks
-from queries.reading.service_status import chain_statuses
+from queries.reading import (
+    BatchFilter,
+    all_time_totals,
+    chain_changes,
+    chain_statuses,
+    duration_quantile,
+    minute_of,
+    newest_proven_blocks,
+)
 
 NEWEST_BATCHES, READ_BATCHES = 5, 25  # shown, of those that are read
 

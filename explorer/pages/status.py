@@ -12,16 +12,21 @@ from explorer.pages.charts import ended_batches_chart
 from explorer.pages.formatting import age, quantity
 from explorer.pages.links import PageLinks
 from explorer.pages.live import LivePage, content_digest, render_live
-from queries.reading.changes import chain_changes, minute_of
-from queries.reading.figures import MIN_CHART_DAYS, PeriodTotals, duration_quantile, recent_batches
-from queries.reading.registry_states import RegistryState, registry_states
-from queries.reading.service_status import (
+from queries.reading import (
     LATE_FACTOR,
-    MAX_COUNTED,
+    MAX_COUNTED_BATCHES,
+    MIN_CHART_DAYS,
     ChainStatus,
+    PeriodTotals,
+    RegistryState,
+    chain_changes,
     chain_statuses,
+    duration_quantile,
     late_batch_count,
+    minute_of,
     open_batch_count,
+    read_registry_states,
+    recent_batches,
 )
 
 
@@ -42,13 +47,13 @@ def _status_context(
 ) -> dict[str, object]:
     chains = [chain for _, chain in sorted(links.routes.chains.items())]
     statuses = chain_statuses(chains, with_budgets=is_full)
-    registries = registry_states(links.routes.registries.values())
+    registries = read_registry_states(links.routes.registries.values())
     days = recent_batches(today)
     has_chart = len(days) >= MIN_CHART_DAYS
     return {
         "chains": [(row, *chain_state(row)) for row in statuses],
         "waiting": open_count,
-        "max_counted": MAX_COUNTED,
+        "max_counted": MAX_COUNTED_BATCHES,
         "usual_seconds": duration_quantile(today),
         "history": "" if has_chart else history_sentence(days),
         "history_chart": ended_batches_chart(days) if has_chart else None,
@@ -72,7 +77,7 @@ def problems(statuses: Sequence[ChainStatus]) -> list[str]:
     else:
         sentences = [sentence for row in statuses if (sentence := chain_state(row)[2])]
     if late_count := late_batch_count():
-        count = quantity(min(late_count, MAX_COUNTED), "batch,batches")
+        count = quantity(min(late_count, MAX_COUNTED_BATCHES), "batch,batches")
         have = "has" if late_count == 1 else "have"
         sentences.append(f"{count} {have} waited more than {LATE_FACTOR} times as long as usual.")
     return sentences

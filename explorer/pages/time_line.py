@@ -5,9 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from explorer.pages.formatting import PRECISE_SECONDS, precise_duration
-from queries.reading.batch_details import Progress, StepProgressView, TransactionShare
-from queries.reading.batches import BatchView, QueryView, StepView
-from queries.reading.deliveries import DeliveryView
+from queries.reading import (
+    BatchView,
+    DeliveryView,
+    Progress,
+    QueryView,
+    StepProgressView,
+    StepView,
+    TransactionShare,
+)
 from queries.statuses import OPEN_DELIVERIES, BatchStatus, DeliveryState, StepName, StepStatus
 
 MIN_PERCENT = 2  # of a stage that has begun, so that it is seen

@@ -9,11 +9,15 @@ from accounts.wording import format_count
 from explorer.guides.advice import OPERATOR_ACTS
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
-from queries.reading.batch_details import Progress
-from queries.reading.batches import BatchView
-from queries.reading.figures import duration_quantile
-from queries.reading.waits import AwaitedBlock, awaited_blocks, missing_signers
-from queries.sources.attested import AttestedRegistry
+from queries.reading import (
+    AwaitedBlock,
+    BatchView,
+    Progress,
+    awaited_blocks,
+    duration_quantile,
+    missing_signers,
+)
+from queries.sources import AttestedRegistry
 from queries.wait_reasons import EXPECTED_WAITS, WaitCode
 
 LONG_WAIT = 3  # times the usual one

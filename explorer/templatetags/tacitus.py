@@ -34,9 +34,8 @@ from explorer.pages.formatting import (
 )
 from explorer.pages.sentences import field_name
 from queries.ids import time_of
-from queries.reading.chain_objects import HeaderFieldView
-from queries.reading.facts import FactView
-from queries.sources.registry import Registry
+from queries.reading import FactView, HeaderFieldView
+from queries.sources import Registry
 
 SHORT_ID = 5  # digits
 DUE_NOW = "due now"

@@ -21,8 +21,7 @@ from queries.api.responses import (
 from queries.attestations import body, records
 from queries.attestations.body import AttestationBody
 from queries.error_codes import AttestationCode, RequestCode
-from queries.sources.attested import AttestedRegistry
-from queries.sources.routes import Routes
+from queries.sources import AttestedRegistry, Routes
 
 ATTESTATION_REQUESTS_PER_MINUTE = 120
 MAX_BYTES = 2_000

@@ -11,6 +11,7 @@ from accounts.http.errors import RefusalError
 from accounts.http.site_address import site_address
 from accounts.models import ApiKey
 from accounts.wording import join_names
+from queries import reading
 from queries.api import responses
 from queries.api.endpoint import (
     PAGE_PARAMETERS,
@@ -35,15 +36,19 @@ from queries.ids import ID_PATTERN
 from queries.intake.cancel import CANCELLED, cancel
 from queries.intake.submit import IDEMPOTENCY_KEY, MAX_IDEMPOTENCY_KEY_LENGTH, submit_batch
 from queries.models import Batch
-from queries.proving.bundles import FORMAT, VERSION
-from queries.reading import batches as reading
-from queries.reading.batch_details import requested_data
-from queries.reading.batches import BatchView, QueryPage, QueryView
-from queries.reading.deliveries import DeliveryView, read_deliveries
-from queries.reading.proof_file import build_proof_file
+from queries.proving import BUNDLE_FORMAT, BUNDLE_VERSION
+from queries.reading import (
+    BatchView,
+    DeliveryView,
+    QueryPage,
+    QueryView,
+    build_proof_file,
+    read_deliveries,
+    requested_data,
+)
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.bodies import BatchRequest, slot_word
-from queries.sources.routes import Routes
+from queries.sources import Routes
 from queries.statuses import ENDED_STATUSES, BatchStatus
 
 Deliveries = Mapping[str, Sequence[DeliveryView]]  # by the batch's id
@@ -78,8 +83,8 @@ class ProofResponse(ApiModel):
     blocks: list[ProofBlockResponse] = Field(description="Sorted by source chain and block number.")
     destination_chain_id: ChainId
     digest: Hash = Field(description="Detects damage, not forgery: a forger can compute it again.")
-    format: Annotated[str, Field(json_schema_extra={"enum": [FORMAT]})]
-    version: Annotated[int, Field(json_schema_extra={"enum": [VERSION]})] = Field(
+    format: Annotated[str, Field(json_schema_extra={"enum": [BUNDLE_FORMAT]})]
+    version: Annotated[int, Field(json_schema_extra={"enum": [BUNDLE_VERSION]})] = Field(
         description="The version of the format. Refuse any other."
     )
 

@@ -28,7 +28,7 @@ from queries.api.responses import (
     Wei,
     Word,
 )
-from queries.chain.errors import ChainError
+from queries.chain import ChainError
 from queries.error_codes import EndpointCode, EstimateCode
 from queries.facts import BLOCK_AT_TIME
 from queries.planning import on_request
@@ -38,7 +38,7 @@ from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import EstimateRequest
 from queries.schema.checked_batch import CheckedBatch
 from queries.schema.json_schema import example_of
-from queries.sources.routes import Routes
+from queries.sources import Routes
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason
 

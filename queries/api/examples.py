@@ -12,10 +12,10 @@ from queries.api.endpoint import Endpoint
 from queries.api.lookups import balance_call
 from queries.attestations.body import AttestationBody
 from queries.config.chains import Chain
-from queries.reading.chain_heads import chain_heads, last_final_block
+from queries.reading import last_final_block, read_chain_heads
 from queries.schema.json_schema import example_of
 from queries.selectors import DUE_BLOCK, DUE_TIME, block_selector, time_selector
-from queries.sources.routes import Routes
+from queries.sources import Routes
 
 # These stand in all examples; `fill_in` puts the server's own values in their places.
 SOURCE, DESTINATION, BLOCK, TIME = "11155111", "11155420", "5186021", "1703799420"
@@ -116,7 +116,7 @@ def route_example(routes: Routes) -> RouteExample | None:
     source_chain, destination_chain = routes.chains[source], routes.chains[destination]
     node = settings.DEMO_WALLET_NODE or f"https://your-node-of-chain-{destination}.example"
     fee = 0 if destination_chain.free else ENOUGH_GAS * destination_chain.max_gas_price
-    head = chain_heads([source]).get(source)
+    head = read_chain_heads([source]).get(source)
     if head is None:
         return RouteExample(source_chain, destination_chain, registry.address, node, fee)
     final = last_final_block(head, source_chain, destination)

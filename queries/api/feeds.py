@@ -14,7 +14,7 @@ from queries.error_codes import EndpointCode, FeedCode, RequestCode, SubmissionC
 from queries.feeds.manage import change_feed, create_feed, end_feed, feed_not_found, run_now
 from queries.feeds.outcomes import MAX_FAILED_RUNS
 from queries.models import Feed
-from queries.reading.feeds import (
+from queries.reading import (
     FeedRunView,
     FeedView,
     feed_page,
@@ -27,7 +27,7 @@ from queries.schema.batch_checks import BatchLimits
 from queries.schema.feed_bodies import FeedBatchBody, FeedChange, FeedRequest
 from queries.schema.json_schema import example_of
 from queries.selectors import block_selector
-from queries.sources.routes import Routes
+from queries.sources import Routes
 from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
 
 

@@ -24,7 +24,7 @@ from accounts.wording import DAY, MINUTE
 from queries.api.endpoint import Parameter, endpoint, path_parameter
 from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel
-from queries.chain.errors import ChainError
+from queries.chain import ChainError
 from queries.contracts.abi import selector
 from queries.error_codes import RETRY_SOON, LookupCode, RequestCode
 from queries.intake.submit import refuse_blocks_beyond_head
@@ -32,13 +32,11 @@ from queries.models import Query
 from queries.planning.on_request import chain_readers
 from queries.planning.readers import ChainReaders
 from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses, recent_block
-from queries.proving.headers import HeaderField
-from queries.proving.witnesses import AccountField
+from queries.proving import AccountField, HeaderField
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import Body, read_body
 from queries.selectors import block_selector
-from queries.sources.registry import Registry
-from queries.sources.routes import Routes
+from queries.sources import Registry, Routes
 
 LOOKUPS_PER_MINUTE = 120  # for an IP address; answers from the cache are free
 TIMEOUT_SECONDS = 10.0

@@ -18,7 +18,7 @@ from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.bodies import BlocksBody
 from queries.schema.json_schema import Schema, reference, schemas_of
-from queries.sources.routes import Routes
+from queries.sources import Routes
 from queries.webhooks.payload import MAX_QUERIES
 from queries.webhooks.post import ACCEPTED_STATUSES
 

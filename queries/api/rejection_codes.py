@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from queries.chain.errors import BeaconError, ChainError, TooMuchGasError, TransactionRefusedError
+from queries.chain import BeaconError, ChainError, TooMuchGasError, TransactionRefusedError
 from queries.error_codes import EndpointCode, RequestCode
 from queries.intake.cancel import CANCELLED
 from queries.planning.anchors import OutOfReach
 from queries.prover.batches import BLOCK_UNNAMED
 from queries.prover.jobs import TRANSACTION_FAILED
-from queries.sources.hashes import RegistryStopped
+from queries.sources import RegistryStopped
 from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, WaitCode
 
 # A batch is not rejected for these, however long it waits.

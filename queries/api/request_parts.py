@@ -8,7 +8,7 @@ from accounts.http.errors import BodyCode, CommonCode, RefusalError
 from accounts.wording import quote_text
 from queries.error_codes import EndpointCode
 from queries.ids import is_ulid
-from queries.reading.pagination import Cursor
+from queries.reading import Cursor
 from queries.schema.strict_json import check_size, read_json
 
 CURSOR, LIMIT = "cursor", "limit"

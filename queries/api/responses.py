@@ -17,13 +17,12 @@ from accounts.keys.text import ALPHABET, ID_LENGTH
 from queries.api.rejection_codes import rejection_codes, wait_codes
 from queries.contracts.create2 import courier_address, verifier_address
 from queries.ids import ID_PATTERN
+from queries.proving import AccountField, HeaderField
 from queries.proving.facts import EVENT_NAME
-from queries.proving.headers import HeaderField
-from queries.proving.witnesses import AccountField
 from queries.schema.bodies import ACCOUNT_PATTERN, ADDRESS, CHAIN_PATTERN, DECIMAL, Blocks, map_keys
 from queries.schema.json_schema import example_of, text_schema
 from queries.selectors import EXAMPLE_SELECTOR, SELECTOR_PATTERN
-from queries.sources.registry import RegistryKind
+from queries.sources import RegistryKind
 from queries.statuses import BatchStatus, DeliveryState, StepName, StepStatus
 
 

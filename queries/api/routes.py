@@ -13,15 +13,15 @@ from accounts.wording import MINUTE
 from queries.api import responses
 from queries.api.endpoint import endpoint
 from queries.contracts.create2 import courier_address, verifier_address
-from queries.reading.chain_heads import HeadView, chain_heads, last_final_block, state_horizon
-from queries.sources.registry import (
+from queries.reading import HeadView, last_final_block, read_chain_heads, state_horizon
+from queries.sources import (
     Registry,
+    Routes,
     constructor_arguments,
     has_derived_address,
     lookup_address,
     lookup_arguments,
 )
-from queries.sources.routes import Routes
 
 
 @endpoint(
@@ -34,7 +34,7 @@ def chain_connections(
     _request: HttpRequest, routes: Routes, routers: Mapping[int, tuple[str, str]]
 ) -> responses.ConnectionListResponse:
     """`routers`: the router and the events router of each destination."""
-    heads = chain_heads(routes.chains)
+    heads = read_chain_heads(routes.chains)
     return responses.ConnectionListResponse(
         connections=[
             _connection(registry, routes, heads, routers[registry.destination])

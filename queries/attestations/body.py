@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from accounts.http.errors import RefusalError
 from queries.error_codes import AttestationCode
-from queries.proving.attestations import BlockAttestation
+from queries.proving import BlockAttestation
 from queries.schema.bodies import ADDRESS
 
 _NUMBER = "^([1-9][0-9]{0,17}|0)$"

@@ -7,7 +7,7 @@ from typing import Any
 
 from queries.config.limits import Limits
 from queries.http.bounded import REQUEST_ERRORS, BoundedSession, NotReachedError
-from queries.sources.registry import Registry
+from queries.sources import Registry
 
 
 class AttestationPostError(Exception):

@@ -15,9 +15,8 @@ from queries.contracts.abi import call_data
 from queries.database.clock import shared_now
 from queries.error_codes import AttestationCode, RequestCode
 from queries.models import Attestation, BlockJob, ChainRecord, Query
-from queries.proving.registry_calls import HISTORY_RING
-from queries.sources.attested import AttestedRegistry
-from queries.sources.routes import Routes
+from queries.proving import HISTORY_RING
+from queries.sources import AttestedRegistry, Routes
 
 
 def attested_registry(routes: Routes, source: int, destination: int) -> AttestedRegistry:

@@ -10,16 +10,18 @@ from eth_utils.exceptions import ValidationError
 
 from accounts.http.errors import RefusalError
 from queries.attestations.body import SignedAttestation
-from queries.chain.beacon_node import BeaconNodes
-from queries.chain.client import ChainClient
-from queries.chain.errors import InvalidAnswersError
-from queries.chain.light_client import LightClientState, advance, begin
-from queries.chain.signer import Signer
+from queries.chain import (
+    BeaconNodes,
+    ChainClient,
+    InvalidAnswersError,
+    LightClientState,
+    Signer,
+    advance_light_client,
+    begin_light_client,
+)
 from queries.error_codes import RequestCode
-from queries.proving.attestations import BlockAttestation
-from queries.proving.headers import Header
-from queries.sources.attested import AttestedRegistry
-from queries.sources.routes import Routes
+from queries.proving import BlockAttestation, Header
+from queries.sources import AttestedRegistry, Routes
 
 SIGNATURE_BYTES = 65  # r, s and v
 
@@ -82,8 +84,8 @@ class Attester:
             return self._source.head().final_number
         if now >= self._next_update:
             if self._light_client is None:
-                self._light_client = begin(nodes)
-            self._light_client = advance(self._light_client, nodes, self._source)
+                self._light_client = begin_light_client(nodes)
+            self._light_client = advance_light_client(self._light_client, nodes, self._source)
             self._next_update = now + nodes.beacon_chain.seconds_per_slot
         return (self._light_client and self._light_client.block_number) or 0  # 0: none yet
 

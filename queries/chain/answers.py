@@ -15,31 +15,29 @@ from queries.chain.errors import (
     StateRootEmptyError,
 )
 from queries.config.chains import Chain
-from queries.proving.accounts import (
+from queries.proving import (
     ADDRESS_BYTES,
+    EMPTY_TRIE_ROOT,
+    FLOOR_BYTE_GAS,
+    HASH_BYTES,
     AccountProof,
-    check_account_proof,
-    root_of_answer,
-)
-from queries.proving.block_items import Log
-from queries.proving.errors import (
     AnswerMalformedError,
+    CheckedNodes,
+    Header,
+    Log,
     ProofError,
     TrieNodeHashMismatchError,
     TrieNodeSurplusError,
-)
-from queries.proving.headers import Header, header_from_json
-from queries.proving.json_values import (
+    check_account_proof,
     encode_hex,
+    header_from_json,
     read_bytes,
     read_fixed_bytes,
     read_list,
     read_object,
     read_quantity,
+    root_of_answer,
 )
-from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES
-from queries.proving.packing import FLOOR_BYTE_GAS
-from queries.proving.tries import CheckedNodes
 from queries.wait_reasons import Reason, WaitCode
 
 # Intrinsic gas of a transaction and its calldata (EIP-2028), and the calldata floor (EIP-7623).

@@ -14,8 +14,8 @@ from accounts.wording import format_timestamp
 from queries.chain.beacon_node import BeaconNode
 from queries.chain.errors import BeaconAnswersInvalidError, NodeError
 from queries.config.chains import Chain, NodeAddress
+from queries.proving import SYNC_COMMITTEE_SIZE
 from queries.proving.beacon import SLOTS_PER_PERIOD, BeaconChain, Fork
-from queries.proving.sync_committees import MEMBERS
 
 SPEC, FORK_SCHEDULE = "/eth/v1/config/spec", "/eth/v1/config/fork_schedule"
 FORK_VERSION = "_FORK_VERSION"  # behind a fork's name in the specification's constants
@@ -99,9 +99,9 @@ def _constant_differences(chain: BeaconChain, spec: Mapping[str, Any]) -> Iterat
     epochs = _number(spec, "EPOCHS_PER_SYNC_COMMITTEE_PERIOD", SLOTS_PER_PERIOD // slots)
     if epochs * slots != SLOTS_PER_PERIOD:
         yield f"its committees sign {epochs * slots:,} slots, not {SLOTS_PER_PERIOD:,}"
-    members = _number(spec, "SYNC_COMMITTEE_SIZE", MEMBERS)
-    if members != MEMBERS:
-        yield f"its committees have {members:,} members, not {MEMBERS:,}"
+    members = _number(spec, "SYNC_COMMITTEE_SIZE", SYNC_COMMITTEE_SIZE)
+    if members != SYNC_COMMITTEE_SIZE:
+        yield f"its committees have {members:,} members, not {SYNC_COMMITTEE_SIZE:,}"
 
 
 def _number(spec: Mapping[str, Any], name: str, default: int) -> int:

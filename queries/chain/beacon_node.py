@@ -25,6 +25,7 @@ from queries.chain.json_rpc import ACCESS_DENIED_STATUSES, transport_error
 from queries.chain.node_pool import NodeHealth
 from queries.config.chains import Chain, NodeAddress
 from queries.http.bounded import REQUEST_ERRORS, BoundedSession
+from queries.proving import SszError
 from queries.proving.beacon import (
     Bootstrap,
     Update,
@@ -34,7 +35,6 @@ from queries.proving.beacon import (
     decode_finality_update,
     decode_update,
 )
-from queries.proving.ssz import SszError
 
 MAX_UPDATES = 128  # in a request, by the beacon nodes' own limit
 MAX_MESSAGE = 200  # characters of a node's message

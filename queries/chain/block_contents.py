@@ -18,19 +18,25 @@ from queries.chain.errors import (
     ParametersRejectedError,
     TransactionTypeError,
 )
-from queries.proving.block_items import (
+from queries.proving import (
+    EMPTY_TRIE_ROOT,
+    MAX_JSON_VALUES,
     BlockItem,
+    Header,
+    HeaderField,
+    IndexTrie,
     Receipt,
+    RootMismatchError,
+    TransactionTypeUnknownError,
     Withdrawal,
+    encode_hex,
+    keccak256,
+    read_list,
+    read_object,
     receipt_from_json,
     transaction_from_json,
     withdrawal_from_json,
 )
-from queries.proving.errors import RootMismatchError, TransactionTypeUnknownError
-from queries.proving.headers import Header, HeaderField
-from queries.proving.index_tries import IndexTrie
-from queries.proving.json_values import MAX_VALUES, encode_hex, read_list, read_object
-from queries.proving.keccak import EMPTY_TRIE_ROOT, keccak256
 
 GET_BLOCK_BY_HASH, SINGLE_RECEIPT = "eth_getBlockByHash", "eth_getTransactionReceipt"
 
@@ -108,7 +114,7 @@ def _receipts_of_one_node(node: ChainClient, header: Header) -> list[Receipt]:
 def _read_receipts(header: Header, answer: object) -> list[Receipt]:
     if answer is None:
         raise NodeError(BlockUnknownError)
-    receipts = read_list(answer, "receipts", MAX_VALUES)
+    receipts = read_list(answer, "receipts", MAX_JSON_VALUES)
     return _check_receipts(header, _read_items(receipt_from_json, receipts))
 
 
@@ -148,7 +154,7 @@ def _read_withdrawals(header: Header, block: object) -> list[Withdrawal]:
 def _read_list(key: str, block: object) -> list[object]:
     if block is None:
         raise NodeError(BlockUnknownError)
-    return read_list(read_object(block, "a block").get(key), key, MAX_VALUES)
+    return read_list(read_object(block, "a block").get(key), key, MAX_JSON_VALUES)
 
 
 def _check_root(header: Header, field: HeaderField, items: Sequence[bytes]) -> None:

@@ -49,12 +49,7 @@ from queries.chain.node_pool import GET_BLOCK, LATEST_BLOCK, NodePool
 from queries.chain.signer import Fees
 from queries.config.chains import Chain
 from queries.contracts.abi import StateOverride, call_data
-from queries.proving.accounts import AccountProof
-from queries.proving.headers import Header
-from queries.proving.json_values import encode_hex
-from queries.proving.keccak import keccak256
-from queries.proving.tries import CheckedNodes
-from queries.proving.witnesses import AccountField
+from queries.proving import AccountField, AccountProof, CheckedNodes, Header, encode_hex, keccak256
 
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
 TRANSACTION_OVERHEAD = 110  # bytes of an EIP-1559 transaction without its calldata

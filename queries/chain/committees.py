@@ -3,8 +3,8 @@
 import time
 
 from queries.chain.beacon_node import BeaconNodes
+from queries.proving import SyncCommittee
 from queries.proving.beacon import BeaconChain, Update, UpdateError, check_update
-from queries.proving.sync_committees import SyncCommittee
 
 
 def refuse_future(update: Update, chain: BeaconChain) -> None:

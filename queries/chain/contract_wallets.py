@@ -13,9 +13,7 @@ from queries.chain.node_pool import NodePool
 from queries.config.chains import Chain
 from queries.contracts.abi import load_artifact
 from queries.http.thread_slots import thread_slot
-from queries.proving.errors import AnswerMalformedError
-from queries.proving.json_values import read_fixed_bytes
-from queries.proving.keccak import keccak256
+from queries.proving import AnswerMalformedError, keccak256, read_fixed_bytes
 
 # An address without an owner. Nodes call from zero by default, which some contracts take as the
 # sign of a simulation, and check less.
@@ -24,7 +22,7 @@ CALLER = f"0x{keccak256(b'Tacitus asks whether a wallet accepts a signature')[-2
 ANSWERS = {1: WalletAnswer.ACCEPTED, 2: WalletAnswer.REFUSED, 3: WalletAnswer.NO_CONTRACT}
 
 
-def ask_wallet(
+def ask_contract_wallet(
     chain: Chain, address: str, digest: bytes, signature: bytes, spend: Callable[[], None]
 ) -> WalletAnswer:
     """Ask the wallet at `address`, 0x and 40 hex digits, if it accepts the digest's signature.

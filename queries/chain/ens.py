@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from queries.chain.client import ChainClient, ContractCall
 from queries.chain.errors import CallRevertedError, ChainError, EnsOffChainError, EnsUnresolvedError
 from queries.contracts.abi import call_data, selector
-from queries.proving.headers import Header
-from queries.proving.keccak import keccak256
+from queries.proving import Header, keccak256
 
 # A resolver reverts with this to refer the client to a server (ERC-3668).
 OFF_CHAIN = selector("OffchainLookup(address,string[],bytes,bytes4,bytes)")

@@ -32,7 +32,7 @@ No sentence contains a node's address, which may hold a key, or more of a node's
 import re
 from typing import ClassVar, Self
 
-from queries.proving.keccak import keccak256
+from queries.proving import keccak256
 
 
 class ChainError(Exception):

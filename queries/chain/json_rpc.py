@@ -27,7 +27,7 @@ from queries.chain.errors import (
 )
 from queries.config.limits import Limits
 from queries.http.bounded import REQUEST_ERRORS, BoundedSession, ResponseTooLargeError
-from queries.proving.json_values import has_too_many_values
+from queries.proving import has_too_many_values
 
 # Statuses of responses without JSON.
 BATCH_TOO_LARGE_STATUSES = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}

@@ -12,8 +12,8 @@ from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
 from queries.chain.committees import KnownCommittees, refuse_future
 from queries.chain.errors import CheckpointTooOldError
+from queries.proving import SYNC_COMMITTEE_SIZE, SyncCommittee
 from queries.proving.beacon import MAX_COMMITTEE_AGE, Update
-from queries.proving.sync_committees import MEMBERS, SyncCommittee
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class LightClientState:
         return slot > self.finalized_slot or (slot == self.finalized_slot and not self.block_hash)
 
 
-def begin(nodes: BeaconNodes, max_age: int = MAX_COMMITTEE_AGE) -> LightClientState:
+def begin_light_client(nodes: BeaconNodes, max_age: int = MAX_COMMITTEE_AGE) -> LightClientState:
     """The state at the configured checkpoint. Raises a `BeaconError`, also if it is older."""
     checkpoint = nodes.chain.beacon_checkpoint
     bootstrap = nodes.bootstrap(checkpoint)
@@ -47,7 +47,9 @@ def begin(nodes: BeaconNodes, max_age: int = MAX_COMMITTEE_AGE) -> LightClientSt
     return LightClientState(checkpoint, header.period, bootstrap.committee, header.slot)
 
 
-def advance(state: LightClientState, nodes: BeaconNodes, source: ChainClient) -> LightClientState:
+def advance_light_client(
+    state: LightClientState, nodes: BeaconNodes, source: ChainClient
+) -> LightClientState:
     """The state by the newest finality update; the same one if nothing newer is final.
 
     A missed period takes its update, which names the next committee. Raises a `ChainError`, and
@@ -75,7 +77,7 @@ def advance(state: LightClientState, nodes: BeaconNodes, source: ChainClient) ->
         finalized_slot=update.finalized.beacon.slot,
         block_hash=block_hash,
         block_number=source.header_by_hash(block_hash).number,
-        signers=MEMBERS - len(update.absent),
+        signers=SYNC_COMMITTEE_SIZE - len(update.absent),
     )
 
 

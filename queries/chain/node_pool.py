@@ -32,8 +32,7 @@ from queries.chain.errors import (
 )
 from queries.chain.json_rpc import JsonRpc, JsonRpcError, NodeTransportError, Params
 from queries.config.chains import Chain, NodeAddress
-from queries.proving.errors import ArgumentMalformedError, ProofError
-from queries.proving.json_values import read_object, read_quantity
+from queries.proving import ArgumentMalformedError, ProofError, read_object, read_quantity
 
 GET_BLOCK, LATEST_BLOCK = "eth_getBlockByNumber", ("latest", False)
 

@@ -7,7 +7,7 @@ from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError, NodesUnreachableError, RateLimitedError
 
 
-def proof_window(
+def measure_proof_window(
     source: ChainClient,
     head: ChainHead,
     *,

@@ -21,13 +21,13 @@ from queries.compat.peer_proofs import LogPosition, encode_stored_peer_proof
 from queries.compat.submission import submit_without_fee
 from queries.config.chains import Chain
 from queries.error_codes import EndpointCode, RequestCode
-from queries.proving.block_items import Log
-from queries.reading.batches import QueryView, query_by_pk
+from queries.proving import Log
+from queries.reading import QueryView, query_by_pk
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import CHAIN_PATTERN, Body, Index, WholeNumber, read_body
 from queries.schema.paths import WHOLE_BODY
 from queries.selectors import block_selector
-from queries.sources.routes import Routes
+from queries.sources import Routes
 from queries.statuses import BatchStatus
 
 # Clients use these names, and earlier ones with this prefix.

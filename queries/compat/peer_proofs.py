@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from queries.proving.block_items import Log
-from queries.proving.errors import ArgumentMalformedError
+from queries.proving import ArgumentMalformedError, Log
 
 STORED_FORM = 1  # 0: a witness, which this service does not send
 _WIDTHS = {"chain": 4, "block": 8, "transaction": 4, "log": 4}

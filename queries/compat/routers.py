@@ -7,7 +7,7 @@ from eth_abi.abi import encode
 
 from queries.contracts.abi import load_artifact
 from queries.contracts.create2 import create2_address
-from queries.sources.registry import Registry
+from queries.sources import Registry
 
 MAX_CHAIN_ID = 2**32 - 1  # ICrossL2ProverV2 has no longer ones
 

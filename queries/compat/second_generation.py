@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from pydantic import ConfigDict, Field
 
 from accounts.models import ApiKey
+from queries import reading
 from queries.api import batches, examples
 from queries.api.endpoint import SUBMISSION_ERRORS, Link, Parameter, endpoint, path_parameter
 from queries.api.request_parts import json_body, number_parameter
@@ -23,13 +24,12 @@ from queries.api.responses import (
 from queries.compat.submission import submit_without_fee
 from queries.error_codes import EndpointCode, batch_not_found
 from queries.ids import ID_PATTERN
-from queries.reading import batches as reading
-from queries.reading.batches import BatchView
+from queries.reading import BatchView
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import Blocks, BlocksBody, DestinationField, WebhookField, read_body
 from queries.schema.json_schema import text_schema
 from queries.schema.paths import WHOLE_BODY
-from queries.sources.routes import Routes
+from queries.sources import Routes
 from queries.statuses import BatchStatus, StepName
 
 DESTINATION = "destination_chain_id"

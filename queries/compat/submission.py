@@ -9,7 +9,7 @@ from queries.error_codes import EndpointCode
 from queries.intake.submit import submit_batch
 from queries.models import Batch
 from queries.schema.batch_checks import BatchLimits
-from queries.sources.routes import Routes
+from queries.sources import Routes
 
 UNLIMITED_FEE = 2**256 - 1  # wei
 

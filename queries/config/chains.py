@@ -24,9 +24,8 @@ from queries.config.routes_file import (
     read_table,
     redact_key,
 )
+from queries.proving import BEACON_CHAINS, OSAKA, GasRules
 from queries.proving.beacon import BeaconChain
-from queries.proving.beacon_chains import BEACON_CHAINS
-from queries.proving.packing import OSAKA, GasRules
 
 MAX_BLOCKS = 100_000  # of finality or confirmations
 GWEI, COIN = 10**9, 10**18

@@ -9,7 +9,7 @@ from typing import Any
 
 from eth_abi.abi import encode
 
-from queries.proving.keccak import keccak256
+from queries.proving import keccak256
 
 StateOverride = Mapping[str, object]  # the last parameter of eth_call and eth_estimateGas
 BUILD = Path(__file__).parent / "build"

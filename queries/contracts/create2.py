@@ -6,7 +6,7 @@ from eth_abi.abi import encode
 from eth_utils.address import to_checksum_address
 
 from queries.contracts.abi import call_data, load_artifact
-from queries.proving.keccak import keccak256
+from queries.proving import keccak256
 
 # The deterministic deployment proxy. Its calldata is a salt of 32 bytes and the init code. Its
 # address is the same on every chain, because a signed transaction without a chain id deploys it.

@@ -4,11 +4,10 @@ from typing import Any
 
 from django.db.models import Case, F, Q, Value, When
 
-from queries.chain.answers import ChainHead
-from queries.chain.errors import ChainError, RateLimitedError
+from queries.chain import ChainError, ChainHead, RateLimitedError
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
-from queries.proving.registry_calls import HISTORY_RING
+from queries.proving import HISTORY_RING
 
 
 def record_head(chain_id: int, head: ChainHead) -> None:

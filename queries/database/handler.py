@@ -18,12 +18,12 @@ from django.db import close_old_connections, transaction
 from django.db.models import Q, QuerySet
 
 from accounts.database_state import OUTAGE_ERRORS, describe_outage
-from queries.chain.errors import ChainError, InvalidAnswersError
+from queries.chain import ChainError, InvalidAnswersError
 from queries.config.limits import Limits
 from queries.database.leases import ConcurrentWorkError, Lease, LeaseLostError, claim_one
 from queries.models import LeasedRow
-from queries.proving.errors import ProofError
-from queries.sources.routes import Routes
+from queries.proving import ProofError
+from queries.sources import Routes
 from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, Reason, WaitCode
 
 log = logging.getLogger("tacitus.prover")

@@ -4,12 +4,11 @@ Any prover may follow one. What it stores depends on the row that it read, so th
 changes nothing.
 """
 
-from queries.chain.answers import CheckedFinality
-from queries.chain.light_client import LightClientState
+from queries.chain import CheckedFinality, LightClientState
 from queries.config.chains import Chain
 from queries.database.clock import shared_now
 from queries.models import LightClient
-from queries.proving.sync_committees import SyncCommittee
+from queries.proving import SyncCommittee
 
 
 def light_client_row(chain: Chain) -> LightClient:

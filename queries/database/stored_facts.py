@@ -9,8 +9,7 @@ from django.db.models import QuerySet
 
 from queries.facts import facts_of, row_account, subject
 from queries.models import BlockJob, Fact, FactMention, Query, SentTransaction, Token
-from queries.proving.facts import KINDS, parse_fact
-from queries.proving.facts.fact import BlockFact
+from queries.proving.facts import KINDS, BlockFact, parse_fact
 
 MAX_LISTED = 10  # slots, or events of a kind, of a query in the lists of pages
 _KEY = ("job_id", "account", "name")

@@ -8,16 +8,24 @@ needs no clean-up.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from queries.chain.answers import AccountSlots
+from queries.chain import AccountSlots
 from queries.facts import row_account
 from queries.models import BlockJob, Proof
-from queries.proving.accounts import AccountProof, rebuild_account_proof
-from queries.proving.errors import TrieNodeMissingError
-from queries.proving.event_witness import EventGroups, read_event_witness
-from queries.proving.headers import Header, decode_header
-from queries.proving.keccak import keccak256
-from queries.proving.rlp_items import encode_list, encode_string, read_string, split_list
-from queries.proving.tries import CheckedNodes
+from queries.proving import (
+    AccountProof,
+    CheckedNodes,
+    EventGroups,
+    Header,
+    TrieNodeMissingError,
+    decode_header,
+    encode_list,
+    encode_string,
+    keccak256,
+    read_event_witness,
+    read_string,
+    rebuild_account_proof,
+    split_list,
+)
 
 HEADERS, EVENTS = "headers", "events"  # subjects besides the addresses of accounts
 # In memory; a statement that stays open on SQLite would block the renewal of leases.

@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 from django.db.models import Q
 
 from accounts.wording import HOUR
-from queries.chain.client import ChainClient
-from queries.chain.errors import CallRevertedError, TransactionRefusedError
+from queries.chain import CallRevertedError, ChainClient, TransactionRefusedError
 from queries.config.limits import Limits
 from queries.contracts.create2 import courier_address, delivery_calldata
 from queries.contracts.reverts import describe_revert

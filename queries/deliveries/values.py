@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-from queries.chain.client import ChainClient
+from queries.chain import ChainClient
 from queries.database import stored_proofs
 from queries.models import Batch, Fact
 from queries.planning.call_values import BlockValues
 from queries.planning.readers import ChainReaders
 from queries.planning.witness import make_witnesses
-from queries.proving.accounts import AccountProof
-from queries.proving.headers import Header, HeaderField, decode_header
-from queries.proving.keccak import number_word
-from queries.proving.witnesses import AccountField
+from queries.proving import (
+    AccountField,
+    AccountProof,
+    Header,
+    HeaderField,
+    decode_header,
+    number_word,
+)
 
 
 class BatchValues(BlockValues):

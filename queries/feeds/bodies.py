@@ -12,7 +12,7 @@ from queries.schema.checked_batch import CheckedBatch
 from queries.schema.paths import WHOLE_BODY, RefusedJsonError
 from queries.schema.templates import DUE, Values, fill_in
 from queries.selectors import NAMED_BLOCK, Selector
-from queries.sources.routes import Routes
+from queries.sources import Routes
 
 _BATCH = WHOLE_BODY.child("batch")
 _MIN_NAMED = 20  # characters; a shorter value of a run may also be a chain's id

@@ -6,8 +6,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db.models import Q
 
-from queries.chain.client import ChainClient
-from queries.chain.errors import ChainError
+from queries.chain import ChainClient, ChainError
 from queries.database.clock import shared_now
 from queries.feeds.runs import postpone
 from queries.feeds.schedule import insert_scheduled_runs, time_until_due

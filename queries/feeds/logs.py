@@ -14,22 +14,23 @@ from django.db.models import Count, Q
 
 from accounts.http.errors import RefusalError
 from accounts.wallets import short_hash
-from queries.chain.answers import FoundLog
-from queries.chain.client import ChainClient
-from queries.chain.errors import (
+from queries.chain import (
     BlockUnknownError,
+    ChainClient,
     ChainError,
+    EventSource,
+    FoundLog,
     HistoryPrunedError,
     StateNotAvailableError,
+    read_logs,
 )
-from queries.chain.logs import EventSource, read_logs
 from queries.database.clock import shared_now
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import DueRun, batch_of, one_block
 from queries.feeds.runs import NewRun, end_past_feeds, insert_runs, postpone
 from queries.feeds.trigger import ChainTrigger
 from queries.models import ChainRecord, Feed
-from queries.proving.block_items import Log
+from queries.proving import Log
 from queries.schema.event_values import is_hash, log_values, sample_values
 from queries.schema.feed_bodies import LogTriggerBody
 from queries.selectors import Selector, hash_selector, placeholder_of_hash

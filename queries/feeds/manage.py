@@ -28,7 +28,7 @@ from queries.schema.checked_batch import CheckedBatch
 from queries.schema.feed_bodies import FeedChange, FeedRequest
 from queries.schema.paths import WHOLE_BODY, JsonPath
 from queries.selectors import NAMED_BLOCK
-from queries.sources.routes import Routes
+from queries.sources import Routes
 from queries.statuses import CatchUp, FeedState
 from queries.transitions import end_feeds, pause_feed_by_owner, resume_feed
 

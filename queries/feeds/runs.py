@@ -29,7 +29,7 @@ from queries.feeds.outcomes import MAX_FAILED_RUNS, newest_failures
 from queries.intake.submit import TURN_PER_BATCH, batch_limits, store_batch
 from queries.models import Batch, Feed, FeedRun
 from queries.selectors import Selector
-from queries.sources.routes import Routes
+from queries.sources import Routes
 from queries.statuses import CatchUp, FeedState
 from queries.transitions import end_feeds, pause_feed
 from queries.wait_reasons import Reason

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from django.conf import settings
 
 from accounts.wording import format_count
-from queries.chain.client import ChainClient
+from queries.chain import ChainClient
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import DueRun, scheduled_run
 from queries.models import ChainRecord, Feed

@@ -18,8 +18,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.http.errors import RefusalError
 from accounts.wording import quote_text
-from queries.chain.client import ChainClient
-from queries.chain.errors import ChainError, HistoryPrunedError, StateNotAvailableError
+from queries.chain import ChainClient, ChainError, HistoryPrunedError, StateNotAvailableError
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import DueRun, batch_of, scheduled_run
 from queries.feeds.outcomes import HAS_FAILED, IS_OPEN

@@ -37,7 +37,7 @@ from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.checked_batch import CheckedAccount, CheckedBatch, CheckedBlock, CheckedDelivery
 from queries.schema.paths import WHOLE_BODY
 from queries.selectors import Selector
-from queries.sources.routes import Routes
+from queries.sources import Routes
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 MAX_IDEMPOTENCY_KEY_LENGTH = 255

@@ -15,21 +15,23 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.http.errors import RefusalError
 from accounts.secret_files import read_secret_file
 from queries.attestations.post import AttestationPostError
-from queries.chain.errors import ChainError, NodeError, NodesUnreachableError
-from queries.chain.json_rpc import JsonRpc
-from queries.chain.signer import Signer, SignerUnusableError, open_signer
+from queries.chain import (
+    ChainError,
+    JsonRpc,
+    NodeError,
+    NodesUnreachableError,
+    Signer,
+    SignerUnusableError,
+    open_signer,
+)
 from queries.client.python.errors import NotProvenError
 from queries.client.python.proofs import read_proof
 from queries.config.chains import Chain, NodeAddress
 from queries.config.routes_file import RoutesFileError
 from queries.management.sending import TransactionFailedError
 from queries.management.setup_check import add_advice
-from queries.proving.bundle_checks import MAX_BUNDLE_MIB
-from queries.proving.bundles import Bundle
-from queries.proving.errors import ProofError
-from queries.proving.json_values import read_quantity
-from queries.sources.registry import SetupError
-from queries.sources.routes import Routes, read_routes
+from queries.proving import MAX_BUNDLE_MIB, Bundle, ProofError, read_quantity
+from queries.sources import Routes, SetupError, read_routes
 
 
 class OperatorCommand(BaseCommand):

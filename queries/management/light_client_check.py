@@ -5,25 +5,27 @@ from contextlib import closing
 from dataclasses import replace
 
 from accounts.wording import format_duration
-from queries.chain.beacon_configuration import compare_configuration
-from queries.chain.beacon_node import BeaconNodes
-from queries.chain.client import ChainClient
-from queries.chain.errors import (
+from queries.chain import (
     BeaconAnswersInvalidError,
     BeaconError,
+    BeaconNodes,
     BeaconNodesRefuseError,
     BeaconNodesUnreachableError,
     BeaconObjectUnknownError,
+    ChainClient,
     ChainError,
     CheckpointTooOldError,
+    LightClientState,
     NodeError,
+    advance_light_client,
+    begin_light_client,
+    compare_configuration,
 )
-from queries.chain.light_client import LightClientState, advance, begin
 from queries.config.chains import Chain, NodeAddress
 from queries.management.setup_check import CheckResult
+from queries.proving import SYNC_COMMITTEE_SIZE
 from queries.proving.beacon import MAX_COMMITTEE_AGE
-from queries.proving.sync_committees import MEMBERS
-from queries.sources.beacon import CHECKPOINT_ADVICE
+from queries.sources import CHECKPOINT_ADVICE
 
 NEW_CHECKPOINT = f"Set `beacon_checkpoint` to one of the last seven days. {CHECKPOINT_ADVICE}"
 ADVICE: dict[type[ChainError], str] = {
@@ -49,7 +51,7 @@ def check_light_client(chain: Chain, stored: LightClientState | None) -> Iterato
         nodes = BeaconNodes(replace(chain, beacon=(node,)))
         with closing(nodes), closing(ChainClient(chain)) as source:
             try:
-                state = advance(stored or begin(nodes), nodes, source)
+                state = advance_light_client(stored or begin_light_client(nodes), nodes, source)
             except ChainError as error:
                 yield CheckResult(subject, ok=False, sentence=add_beacon_advice(error))
                 if not isinstance(error, BeaconNodesUnreachableError):
@@ -93,8 +95,8 @@ def _describe(state: LightClientState, nodes: BeaconNodes) -> str:
     if state.block_number is None:
         return f"{sentence}; no update since the checkpoint yet"
     return (
-        f"{sentence}, with block {state.block_number:,}; {state.signers} of {MEMBERS} validators "
-        "signed the last update"
+        f"{sentence}, with block {state.block_number:,}; {state.signers} of {SYNC_COMMITTEE_SIZE} "
+        "validators signed the last update"
     )
 
 

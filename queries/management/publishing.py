@@ -3,11 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from queries.chain.answers import AccountSlots
-from queries.chain.beacon_node import BeaconNodes
-from queries.chain.client import ChainClient
-from queries.chain.errors import CallRevertedError
-from queries.chain.signer import Signer
+from queries.chain import AccountSlots, BeaconNodes, CallRevertedError, ChainClient, Signer
 from queries.config.chains import NodeAddress
 from queries.contracts.abi import selector
 from queries.contracts.create2 import verifier_address
@@ -15,24 +11,31 @@ from queries.management.sending import Report, send_and_wait
 from queries.planning.anchors import AnchorSearch
 from queries.planning.calls import AccountPiece, Anchor, ProveCall, cut_into_pieces
 from queries.planning.dry_runs import describe_refusal
-from queries.proving.accounts import AccountProof
-from queries.proving.bundles import BlockProof
-from queries.proving.event_witness import (
+from queries.proving import (
+    HEADERS_PER_HOP,
     PROVE_EVENTS_SELECTOR,
+    AccountProof,
+    BlockProof,
+    Header,
     encode_event_groups,
     prove_events_call,
 )
-from queries.proving.facts.fact import BlockFact
-from queries.proving.facts.groups import group_facts
-from queries.proving.headers import Header
-from queries.proving.packing import HEADERS_PER_HOP
-from queries.sources import KINDS
-from queries.sources.beacon import BeaconRegistry
-from queries.sources.deployment import deployed_registry, has_built_code
-from queries.sources.hashes import HashNotKnown, HashUnknowable, KnownBlocks, Preparation
-from queries.sources.native import NativeRegistry
-from queries.sources.reader import RegistryBlock, RegistryReader
-from queries.sources.registry import Registry, SetupError
+from queries.proving.facts import BlockFact, group_facts
+from queries.sources import (
+    KINDS,
+    BeaconRegistry,
+    HashNotKnown,
+    HashUnknowable,
+    KnownBlocks,
+    NativeRegistry,
+    Preparation,
+    Registry,
+    RegistryBlock,
+    RegistryReader,
+    SetupError,
+    deployed_registry,
+    has_built_code,
+)
 
 BLOCK_NOT_KNOWN = selector("BlockNotKnown(uint256,bytes32)")
 

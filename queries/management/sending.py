@@ -4,9 +4,7 @@ import time
 from collections.abc import Callable
 
 from queries.amounts import short_amount
-from queries.chain.answers import TransactionReceipt
-from queries.chain.client import ChainClient
-from queries.chain.signer import Signer, UnsignedTransaction
+from queries.chain import ChainClient, Signer, TransactionReceipt, UnsignedTransaction
 
 Report = Callable[[str], None]
 

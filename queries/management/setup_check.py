@@ -8,48 +8,50 @@ from functools import partial
 
 from accounts.wording import format_count, format_duration
 from queries.amounts import gwei, short_amount
-from queries.chain.answers import ChainHead
-from queries.chain.block_contents import fetch_receipts
-from queries.chain.client import ChainClient
-from queries.chain.errors import (
+from queries.chain import (
+    READ_HEADER_RECENT,
     CallRevertedError,
+    ChainClient,
     ChainError,
+    ChainHead,
     FeesTooHighError,
+    GatewayError,
     InvalidAnswersError,
     MethodMissingError,
     NodesRefuseError,
     NodesUnreachableError,
     ProofWindowExceededError,
     RateLimitedError,
+    Signer,
     StateNotAvailableError,
     StateOfAnotherBlockError,
     WrongChainIdError,
+    fetch_receipts,
+    first_block_distance,
+    follow_lookup,
+    measure_proof_window,
 )
-from queries.chain.offchain_lookup import READ_HEADER_RECENT, GatewayError, follow_lookup
-from queries.chain.proof_window import first_block_distance, proof_window
-from queries.chain.signer import Signer
 from queries.config.chains import Chain, NodeAddress
 from queries.config.limits import Limits
 from queries.config.measured_costs import account_cost
 from queries.contracts.abi import call_data
 from queries.contracts.create2 import courier_address, verifier_address
-from queries.proving.beacon_chains import beacon_differences
-from queries.proving.headers import HeaderField
-from queries.proving.registry_calls import HISTORY_RING
-from queries.sources.deployment import deployed_registry, has_built_code
-from queries.sources.reader import RegistryReader
-from queries.sources.registry import (
+from queries.proving import HISTORY_RING, HeaderField, beacon_differences
+from queries.sources import (
     REPLACE_ADVICE,
     Registry,
+    RegistryReader,
+    Routes,
     SetupError,
     constructor_arguments,
+    deployed_registry,
     derived_address,
     format_time,
+    has_built_code,
     has_derived_address,
     lookup_address,
     route_lines,
 )
-from queries.sources.routes import Routes
 
 # Distances from the head at which receipts are probed; the first block is probed last.
 RECEIPT_PROBES = (0, 1_000, HISTORY_RING, *(10**power for power in range(5, 10)))
@@ -243,7 +245,7 @@ def _check_proof_window(chain: Chain, head: ChainHead, windows: list[ProofWindow
     depth = min(head.number - head.final_number, first_block_distance(head))
     with closing(ChainClient(chain)) as source:
         try:
-            distance = proof_window(source, head, first=depth, must_answer=False)
+            distance = measure_proof_window(source, head, first=depth, must_answer=False)
         except ChainError as error:
             raise SetupError(
                 f"The newest final block is {depth:,} blocks behind the head, and the node does "

@@ -13,36 +13,3 @@ from queries.models.queue import IS_QUEUED, FairlyQueued, LeasedRow
 from queries.models.totals import ChainCost, DailyCount
 from queries.models.transactions import JobTransaction, SentHash, SentTransaction, Share
 from queries.models.webhooks import WebhookAttempt, WebhookPost
-
-__all__ = [
-    "HASH_LENGTH",
-    "IS_BLOCK_QUERY",
-    "IS_QUEUED",
-    "IS_UNRESOLVED",
-    "Attestation",
-    "Batch",
-    "BlockJob",
-    "BytesField",
-    "ChainCost",
-    "ChainRecord",
-    "DailyCount",
-    "Delivery",
-    "Fact",
-    "FactMention",
-    "FairlyQueued",
-    "Feed",
-    "FeedRun",
-    "JobTransaction",
-    "LeasedRow",
-    "LightClient",
-    "NodeRecord",
-    "Proof",
-    "Query",
-    "RegistryRecord",
-    "SentHash",
-    "SentTransaction",
-    "Share",
-    "Token",
-    "WebhookAttempt",
-    "WebhookPost",
-]

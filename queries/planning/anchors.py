@@ -11,39 +11,42 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from accounts.wording import format_count
-from queries.chain.beacon_node import BeaconNodes
-from queries.chain.client import ChainClient
-from queries.chain.errors import (
+from queries.chain import (
     AnotherBlockAccumulatedError,
+    BeaconNodes,
     BlockUnknownError,
+    ChainClient,
     HistoryMissingError,
     SourceReorgError,
     StateNotAvailableError,
 )
 from queries.planning.calls import Anchor, HopPreparation
-from queries.proving.headers import Header
-from queries.proving.packing import CALLDATA_BYTES, HEADERS_PER_HOP
-from queries.proving.registry_calls import (
+from queries.proving import (
+    CALLDATA_BYTES,
+    HEADERS_PER_HOP,
+    AccountToStore,
+    Header,
     HeaderStep,
     accumulated_section,
+    build_witness,
     headers_section,
     history_slot,
     prove_call,
 )
-from queries.proving.witnesses import AccountToStore, build_witness
-from queries.sources import HASHES
-from queries.sources.hashes import (
+from queries.sources import (
+    HASH_HISTORY,
+    HASHES,
     MARGIN,
     NO_PROOF_ERRORS,
     HashNotKnown,
     HashUnknowable,
     KnownBlocks,
     Preparation,
+    Registry,
+    RegistryBlock,
     SourceChain,
     SourceHashes,
 )
-from queries.sources.reader import HASH_HISTORY, RegistryBlock
-from queries.sources.registry import Registry
 from queries.wait_reasons import Reason, WaitCode
 
 HASH_HISTORY_BYTES = bytes.fromhex(HASH_HISTORY[2:])

@@ -4,11 +4,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 
-from queries.chain.client import ChainClient
+from queries.chain import ChainClient
 from queries.models import Query
 from queries.planning.readers import ChainReaders
-from queries.proving.accounts import AccountProof
-from queries.proving.headers import Header
+from queries.proving import AccountProof, Header
 
 
 class BlockValues(ABC):

@@ -12,29 +12,28 @@ from functools import cached_property
 from typing import Self
 
 from accounts.wording import format_count
-from queries.chain.answers import BASE_GAS, BYTE_GAS
+from queries.chain import BASE_GAS, BYTE_GAS
 from queries.facts import account_fields
 from queries.models import Query
-from queries.proving.accounts import AccountProof
-from queries.proving.facts.fact import BlockFact
-from queries.proving.facts.groups import FactGroups, registry_words
-from queries.proving.headers import Header, HeaderField
-from queries.proving.packing import (
+from queries.proving import (
     CALLDATA_BYTES,
     HEADER_BYTES,
     OSAKA,
+    AccountProof,
+    AccountToStore,
     GasRules,
-    estimate_account_gas,
-    split_accounts,
-)
-from queries.proving.registry_calls import (
+    Header,
+    HeaderField,
     HeaderStep,
     accumulated_section,
+    build_witness,
+    estimate_account_gas,
     headers_section,
     prove_call,
+    split_accounts,
 )
-from queries.proving.witnesses import AccountToStore, build_witness
-from queries.sources.hashes import Preparation
+from queries.proving.facts import BlockFact, FactGroups, registry_words
+from queries.sources import Preparation
 from queries.wait_reasons import Reason, WaitCode
 
 LOOKUP_GAS = 18_000  # to look up both hashes, and costs that the table in proving/packing omits

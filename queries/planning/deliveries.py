@@ -3,16 +3,14 @@
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from queries.chain.answers import BASE_GAS, BYTE_GAS, FLOOR_ZERO_BYTE_GAS, ZERO_BYTE_GAS
+from queries.chain import BASE_GAS, BYTE_GAS, FLOOR_ZERO_BYTE_GAS, ZERO_BYTE_GAS
 from queries.contracts.create2 import delivery_calldata
 from queries.models import Query
 from queries.planning.call_values import BlockValues
 from queries.planning.dry_runs import GasEstimate
 from queries.planning.readers import ChainReaders
 from queries.planning.witness import NotProvableError, make_witnesses
-from queries.proving.accounts import AccountProof
-from queries.proving.headers import Header
-from queries.proving.packing import FLOOR_BYTE_GAS
+from queries.proving import FLOOR_BYTE_GAS, AccountProof, Header
 from queries.schema.checked_batch import CheckedDelivery
 from queries.schema.contract_calls import read_call
 from queries.schema.templates import PROOF_KINDS, WORD

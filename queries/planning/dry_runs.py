@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from queries.chain.client import ChainClient
-from queries.chain.errors import (
+from queries.chain import (
     BeyondHorizonError,
     CallRevertedError,
+    ChainClient,
+    Fees,
     TooMuchGasError,
     TransactionRefusedError,
 )
-from queries.chain.signer import Fees
 from queries.contracts.abi import StateOverride
 from queries.contracts.reverts import format_error
 from queries.planning.calls import ProveCall

@@ -4,12 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from queries.chain.errors import (
-    CallRevertedError,
-    ChainError,
-    MethodMissingError,
-    ParametersRejectedError,
-)
+from queries.chain import CallRevertedError, ChainError, MethodMissingError, ParametersRejectedError
 from queries.facts import BLOCK_AT_TIME, facts_of
 from queries.models import Query
 from queries.planning.anchors import OutOfReach
@@ -25,13 +20,17 @@ from queries.planning.deliveries import delivery_estimates
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders
-from queries.proving.facts.groups import FactGroups
-from queries.proving.registry_calls import block_leaf
+from queries.proving import block_leaf
+from queries.proving.facts import FactGroups
 from queries.schema.checked_batch import CheckedDelivery
 from queries.selectors import selector_of
-from queries.sources.hashes import HashNotKnown, HashUnknowable, Preparation
-from queries.sources.reader import accumulated_override
-from queries.sources.registry import Registry
+from queries.sources import (
+    HashNotKnown,
+    HashUnknowable,
+    Preparation,
+    Registry,
+    accumulated_override,
+)
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
 

@@ -13,8 +13,8 @@ from typing import Any, Self
 from django.conf import settings
 
 from accounts.wording import format_count
-from queries.chain.block_contents import BlockContent
-from queries.chain.errors import (
+from queries.chain import (
+    BlockContent,
     BloomInconclusiveError,
     ChainError,
     EventError,
@@ -25,20 +25,21 @@ from queries.chain.errors import (
 from queries.contracts.abi import call_data
 from queries.models import Query
 from queries.planning.calls import Anchor, Piece
-from queries.proving.errors import (
+from queries.proving import (
+    CALLDATA_BYTES,
     BloomUndecidedError,
+    GasRules,
+    HeaderStep,
     ItemMissingError,
     ItemNotProvableError,
     NotAbsentError,
     ProofError,
+    build_event_witness,
+    headers_section,
+    pack,
 )
-from queries.proving.event_witness import build_event_witness
-from queries.proving.facts import EVENT_MEMBERS, parse_fact, requested_kind
-from queries.proving.facts.events import EventFact
-from queries.proving.facts.fact import BlockFact
-from queries.proving.packing import CALLDATA_BYTES, GasRules, pack
-from queries.proving.registry_calls import HeaderStep, headers_section
-from queries.sources.reader import RegistryReader
+from queries.proving.facts import EVENT_MEMBERS, BlockFact, EventFact, parse_fact, requested_kind
+from queries.sources import RegistryReader
 
 MAX_ABSENT_LOGS = 255  # of a receipt in a witness, which counts them in a byte
 EVENT_GAS = 8_000  # of a fact without its stored words

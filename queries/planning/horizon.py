@@ -5,17 +5,20 @@ From there on, the registry must take no accounts and slots, so its horizon is l
 
 from collections.abc import Sequence
 
-from queries.chain.answers import AccountSlots
-from queries.chain.client import ChainClient
+from queries.chain import AccountSlots, ChainClient
 from queries.contracts.abi import call_data, selector
 from queries.planning.anchors import HASH_HISTORY_BYTES
-from queries.proving.accounts import AccountProof
-from queries.proving.headers import Header, HeaderField
-from queries.proving.registry_calls import HeaderStep, headers_section, history_slot
-from queries.proving.witnesses import AccountToStore, build_witness
-from queries.sources.hashes import Preparation
-from queries.sources.reader import EMPTY_WORD
-from queries.sources.registry import Registry
+from queries.proving import (
+    AccountProof,
+    AccountToStore,
+    Header,
+    HeaderField,
+    HeaderStep,
+    build_witness,
+    headers_section,
+    history_slot,
+)
+from queries.sources import EMPTY_WORD, Preparation, Registry
 from queries.wait_reasons import Reason, WaitCode
 
 LOWER_HORIZON = "lowerHorizon(bytes)"

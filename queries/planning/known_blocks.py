@@ -8,9 +8,7 @@ from django.db.models import Max, QuerySet
 from queries.attestations.records import find_attest_call
 from queries.config.limits import ROWS_PER_PASS
 from queries.models import Attestation, BlockJob, NodeRecord, SentTransaction
-from queries.sources.attested import AttestedRegistry
-from queries.sources.hashes import KnownBlocks, Preparation
-from queries.sources.registry import Registry
+from queries.sources import AttestedRegistry, KnownBlocks, Preparation, Registry
 
 MAX_RECORDED = 3  # recorded blocks that are looked at: a reorg may have undone some
 

@@ -1,6 +1,6 @@
 """Blocks that a contract on the destination names, such as the last one that an oracle knows."""
 
-from queries.chain.client import ChainClient
+from queries.chain import ChainClient
 from queries.schema.functions import parse_function
 
 MAX_BLOCK = 2**63 - 1  # that a database column holds

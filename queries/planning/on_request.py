@@ -11,7 +11,7 @@ from accounts.http.errors import InvalidValueError, RefusalError
 from accounts.http.rate_limits import refuse_over_quota, use_quota
 from accounts.models import Account, ApiKey
 from accounts.wording import MINUTE, format_duration
-from queries.chain.errors import ChainError
+from queries.chain import ChainError
 from queries.error_codes import RETRY_SOON, EstimateCode, RequestCode, busy_refusal
 from queries.http.thread_slots import thread_slot
 from queries.intake import submit
@@ -20,7 +20,7 @@ from queries.planning.estimate import BatchEstimate, estimate_batch
 from queries.planning.named_blocks import read_block_number
 from queries.planning.readers import ChainReaders
 from queries.schema.checked_batch import CheckedBatch
-from queries.sources.routes import Routes
+from queries.sources import Routes
 
 ESTIMATES_PER_MINUTE = 30  # for an account, whichever of its keys is used
 ESTIMATE_SECONDS = 10.0

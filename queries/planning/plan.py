@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from queries.chain.block_contents import BlockContent
-from queries.chain.client import ChainClient
+from queries.chain import BlockContent, ChainClient
 from queries.facts import facts_of
 from queries.models import Query
 from queries.planning.anchors import AnchorResult, AnchorSearch
@@ -13,11 +12,9 @@ from queries.planning.calls import Anchor, Piece, cut_into_pieces
 from queries.planning.events import Event, cut_events, set_events
 from queries.planning.known_blocks import StoredBlocks
 from queries.planning.readers import ChainReaders
-from queries.proving.accounts import AccountProof
-from queries.proving.facts.groups import FactGroups, group_facts
-from queries.proving.headers import Header
-from queries.sources.reader import RegistryBlock, RegistryReader
-from queries.sources.registry import Registry
+from queries.proving import AccountProof, Header
+from queries.proving.facts import FactGroups, group_facts
+from queries.sources import Registry, RegistryBlock, RegistryReader
 
 
 @dataclass(frozen=True)

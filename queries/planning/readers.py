@@ -13,21 +13,14 @@ from typing import TypeVar, cast
 from eth_utils.address import to_checksum_address
 
 from accounts.wording import format_timestamp
-from queries.chain.answers import ChainHead
-from queries.chain.beacon_node import BeaconNodes
-from queries.chain.client import ChainClient
-from queries.chain.ens import resolve_names
-from queries.chain.errors import ChainError
+from queries.chain import BeaconNodes, ChainClient, ChainError, ChainHead, resolve_names
 from queries.config.chains import Chain
 from queries.config.limits import Limits
 from queries.database.light_clients import checked_finality
 from queries.models import Query
 from queries.planning.dry_runs import CallEstimator
-from queries.proving.headers import Header
-from queries.proving.keccak import keccak256
-from queries.sources.reader import RegistryReader
-from queries.sources.registry import Registry
-from queries.sources.routes import Routes
+from queries.proving import Header, keccak256
+from queries.sources import Registry, RegistryReader, Routes
 from queries.wait_reasons import Reason, WaitCode
 
 Value = TypeVar("Value")

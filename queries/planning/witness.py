@@ -23,14 +23,16 @@ from queries.planning.calls import (
 from queries.planning.events import EventPiece
 from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders
-from queries.proving.facts import KINDS
-from queries.proving.facts.fact import BlockFact
-from queries.proving.keccak import keccak256
-from queries.proving.packing import CALLDATA_BYTES
-from queries.proving.registry_calls import PROVE_SELECTOR
-from queries.sources.hashes import HashNotKnown, HashUnknowable, Preparation
-from queries.sources.reader import RegistryReader
-from queries.sources.registry import NewestBlock, Registry
+from queries.proving import CALLDATA_BYTES, PROVE_SELECTOR, keccak256
+from queries.proving.facts import KINDS, BlockFact
+from queries.sources import (
+    HashNotKnown,
+    HashUnknowable,
+    NewestBlock,
+    Preparation,
+    Registry,
+    RegistryReader,
+)
 
 WitnessFact = tuple[Query, str, bytes]  # query, the fact's name in the query, word
 FactSortKey = tuple[int, bool, int, bytes, bytes]

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.wording import format_timestamp
-from queries.chain.answers import ChainHead
-from queries.chain.client import ChainClient
-from queries.chain.errors import (
+from queries.chain import (
+    ChainClient,
+    ChainHead,
     EnsOffChainError,
     EnsUnresolvedError,
     InvalidAnswersError,

@@ -13,19 +13,21 @@ from itertools import pairwise
 
 from django.db.models import QuerySet
 
-from queries.chain import ens
-from queries.chain.answers import ChainHead
-from queries.chain.client import ChainClient
-from queries.chain.errors import (
+from queries.chain import (
     BlockUnknownError,
+    ChainClient,
     ChainError,
+    ChainHead,
     NodesUnreachableError,
     NoQuorumError,
     RateLimitedError,
     StateNotAvailableError,
+    advance_light_client,
+    begin_light_client,
+    can_resolve_names,
+    first_block_distance,
+    measure_proof_window,
 )
-from queries.chain.light_client import advance, begin
-from queries.chain.proof_window import first_block_distance, proof_window
 from queries.config.chains import Chain
 from queries.database.chain_records import record_head, record_node
 from queries.database.clock import shared_now
@@ -35,9 +37,8 @@ from queries.database.light_clients import light_client_row, store_fault, store_
 from queries.feeds.follow import follow_source
 from queries.feeds.logs import are_logs_awaited
 from queries.models import ChainRecord, LightClient, NodeRecord, SentTransaction
-from queries.proving.keccak import EMPTY_TRIE_ROOT
-from queries.proving.registry_calls import HISTORY_RING
-from queries.sources.routes import Routes
+from queries.proving import EMPTY_TRIE_ROOT, HISTORY_RING
+from queries.sources import Routes
 from queries.transactions.context import ProverContext
 from queries.transactions.destination_reorgs import finalize_or_reopen, reopen_undone_rows
 from queries.transactions.follow import follow
@@ -154,8 +155,8 @@ class _Poll:
         """Store the newest block that the chain's sync committees show to be final."""
         row, nodes = light_client_row(chain), self._context.beacon_nodes(chain.id)
         try:
-            state = stored_state(row, chain) or begin(nodes)
-            store_state(row, advance(state, nodes, self._context.client(chain.id)))
+            state = stored_state(row, chain) or begin_light_client(nodes)
+            store_state(row, advance_light_client(state, nodes, self._context.client(chain.id)))
         except ChainError as error:
             store_fault(row, error.sentence)
             if row.fault != error.sentence:
@@ -267,7 +268,7 @@ def _check_node(node: ChainClient, position: int, head: ChainHead) -> None:
     chain, now = node.chain, shared_now()
     row = NodeRecord.objects.filter(chain=chain.id, position=position)
     if chain.ens_registry:
-        row.update(can_resolve_names=ens.can_resolve_names(node))
+        row.update(can_resolve_names=can_resolve_names(node))
     client = _client_name(node)
     is_current = row.filter(
         measured_at__gt=now - timedelta(seconds=chain.limits.node_check_interval),
@@ -306,7 +307,7 @@ def _measure_window(node: ChainClient, head: ChainHead) -> int:
     limit = min(first_block_distance(head), HISTORY_RING)
     for first in (limit, 0):  # most nodes prove either all of these blocks or few
         try:
-            window = proof_window(node, head, first=first, max_distance=limit)
+            window = measure_proof_window(node, head, first=first, max_distance=limit)
         except (NodesUnreachableError, RateLimitedError):
             raise
         except ChainError:

@@ -9,10 +9,10 @@ from dataclasses import replace
 from django.db import transaction
 from django.db.models import F
 
-from queries.chain.block_contents import BlockContent
-from queries.chain.client import ChainClient
-from queries.chain.errors import (
+from queries.chain import (
     AnotherBlockAccumulatedError,
+    BlockContent,
+    ChainClient,
     ChainError,
     EventError,
     StateRootEmptyError,
@@ -26,11 +26,8 @@ from queries.planning.events import Event, find_mentions, set_events
 from queries.prover.job_pass import JobPass
 from queries.prover.outcomes import Reject
 from queries.prover.tokens import store_tokens
-from queries.proving.headers import Header, decode_header
-from queries.proving.keccak import EMPTY_TRIE_ROOT
-from queries.proving.registry_calls import block_leaf
-from queries.sources.reader import EMPTY_WORD, RegistryReader
-from queries.sources.registry import Registry
+from queries.proving import EMPTY_TRIE_ROOT, Header, block_leaf, decode_header
+from queries.sources import EMPTY_WORD, Registry, RegistryReader
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import WaitCode

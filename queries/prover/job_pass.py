@@ -11,8 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from queries import transitions
-from queries.chain.answers import ChainHead
-from queries.chain.block_contents import BlockContent
+from queries.chain import BlockContent, ChainHead
 from queries.contracts.create2 import verifier_address
 from queries.database import stored_facts
 from queries.database.clock import shared_now
@@ -21,10 +20,9 @@ from queries.database.leases import Lease, recheck_pause
 from queries.facts import facts_of
 from queries.models import Batch, BlockJob, Proof, Query, SentTransaction
 from queries.prover.outcomes import BlockWait, Reject
-from queries.proving.facts.fact import BlockFact
-from queries.proving.headers import Header
-from queries.proving.witnesses import AccountField
-from queries.sources.registry import Registry
+from queries.proving import AccountField, Header
+from queries.proving.facts import BlockFact
+from queries.sources import Registry
 from queries.statuses import ENDED_STATUSES, StepName
 from queries.transactions.context import ProverContext
 from queries.transitions import Failure

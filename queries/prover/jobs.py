@@ -16,8 +16,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
 from accounts.wording import format_count
-from queries.chain.client import ChainClient
-from queries.chain.errors import NoQuorumError
+from queries.chain import ChainClient, NoQuorumError
 from queries.config.limits import Limits
 from queries.database.clock import shared_now
 from queries.database.handler import Handler, Outcome, Wait
@@ -36,8 +35,7 @@ from queries.prover.readback import (
     read_back,
     read_confirmed_registry_block,
 )
-from queries.sources.hashes import HashNotKnown, HashUnknowable, Preparation
-from queries.sources.reader import RegistryBlock
+from queries.sources import HashNotKnown, HashUnknowable, Preparation, RegistryBlock
 from queries.statuses import StepName
 from queries.transactions.context import ProverContext
 from queries.transactions.follow import follow, unconfirmed_transactions

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from queries.chain.answers import AccountSlots
+from queries.chain import AccountSlots
 from queries.database import stored_proofs
 from queries.planning.calls import Piece
 from queries.planning.events import EventPiece
 from queries.prover.job_pass import JobPass
-from queries.proving.accounts import AccountProof
-from queries.proving.event_witness import select_groups
-from queries.proving.facts.events import EventFact
-from queries.proving.headers import Header
+from queries.proving import AccountProof, Header, select_groups
+from queries.proving.facts import EventFact
 
 
 def fetch_account_proofs(

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from queries.amounts import short_amount
-from queries.chain.client import ChainClient
-from queries.chain.errors import (
+from queries.chain import (
     BeyondHorizonError,
+    ChainClient,
     ChainError,
     EventNotProvableError,
     TransactionRefusedError,
+    decode_transaction,
 )
-from queries.chain.signer import decode_transaction
 from queries.contracts.abi import selector
 from queries.database import stored_proofs
 from queries.database.chain_records import measure_again_if_beyond
@@ -27,12 +27,9 @@ from queries.prover.job_pass import JobPass
 from queries.prover.outcomes import Reject
 from queries.prover.proofs import fetch_account_proofs, store_events, store_later_headers
 from queries.prover.readback import wait_for_effect
-from queries.proving.accounts import AccountProof
-from queries.proving.facts.groups import group_facts
-from queries.proving.headers import Header
-from queries.sources.hashes import Preparation
-from queries.sources.reader import RegistryReader
-from queries.sources.registry import Registry
+from queries.proving import AccountProof, Header
+from queries.proving.facts import group_facts
+from queries.sources import Preparation, Registry, RegistryReader
 from queries.statuses import StepName
 from queries.transactions.budget import (
     DailyBudgetSpentError,

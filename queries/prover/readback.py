@@ -10,10 +10,10 @@ from dataclasses import replace
 from functools import partial
 
 from accounts.wording import format_count
-from queries.chain.client import ChainClient
-from queries.chain.errors import (
+from queries.chain import (
     PROOF_TOO_OLD_ERRORS,
     BlockUnknownError,
+    ChainClient,
     ChainError,
     RegistryAbsentError,
     RegistryMisreadError,
@@ -30,12 +30,9 @@ from queries.prover.proofs import (
     store_later_headers,
     unstored_events,
 )
-from queries.proving.facts.fact import BlockFact
-from queries.proving.facts.groups import group_facts
-from queries.proving.headers import Header
-from queries.proving.registry_calls import block_leaf
-from queries.sources.reader import EMPTY_WORD, RegistryBlock, RegistryReader
-from queries.sources.registry import Registry
+from queries.proving import Header, block_leaf
+from queries.proving.facts import BlockFact, group_facts
+from queries.sources import EMPTY_WORD, Registry, RegistryBlock, RegistryReader
 from queries.transactions.destination_reorgs import has_left_its_block
 from queries.wait_reasons import Reason, WaitCode
 

@@ -8,10 +8,10 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from accounts.database_state import require_schema
-from queries.chain.signer import open_signer
+from queries.chain import open_signer
 from queries.database.chain_records import measure_again
 from queries.prover.handlers import HANDLERS
-from queries.sources.routes import Routes, read_routes
+from queries.sources import Routes, read_routes
 from queries.transactions.context import ProverContext
 from queries.webhooks.post import MAX_DELIVERY_SECONDS
 

@@ -15,7 +15,7 @@ from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 from django.db import connections
 
-from queries.chain.signer import SignerUnusableError
+from queries.chain import SignerUnusableError
 from queries.config.routes_file import RoutesFileError
 from queries.database.handler import WorkContext
 from queries.engines import POST, PROVE, WATCH

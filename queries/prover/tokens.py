@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 
-from queries.chain.client import ChainClient
-from queries.chain.errors import CallRevertedError, ChainError
+from queries.chain import CallRevertedError, ChainClient, ChainError
 from queries.contracts.abi import call_data
 from queries.models import Token
 from queries.planning.events import Event
-from queries.proving.keccak import keccak256
+from queries.proving import keccak256
 
 MAX_ASKED = 5  # contracts in a pass
 MAX_SYMBOL_LENGTH = 16

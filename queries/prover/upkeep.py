@@ -10,16 +10,13 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import F, Q, QuerySet
 
 from accounts.wording import format_duration
-from queries.chain.beacon_node import BeaconNodes
-from queries.chain.client import ChainClient
+from queries.chain import BeaconNodes, ChainClient
 from queries.database.clock import shared_now
 from queries.database.handler import Handler, Wait, WorkContext
 from queries.database.leases import Lease
 from queries.models import RegistryRecord, SentTransaction
 from queries.planning.calls import ProveCall
-from queries.sources.beacon import BeaconRegistry
-from queries.sources.beacon_updates import RegistryStoppedError, UpdateCalls, joined_calls
-from queries.sources.routes import Routes
+from queries.sources import BeaconRegistry, RegistryStoppedError, Routes, UpdateCalls, joined_calls
 from queries.transactions.context import ProverContext
 from queries.wait_reasons import Reason
 

@@ -25,8 +25,8 @@ from queries.proving.ssz import (
 from queries.proving.sync_committees import (
     COMMITTEE_BYTES,
     MAX_ABSENT,
-    MEMBERS,
     SIGNATURE_BYTES,
+    SYNC_COMMITTEE_SIZE,
     SignatureError,
     SyncCommittee,
     absence_masks,
@@ -39,7 +39,7 @@ SLOTS_PER_PERIOD = 8192
 MAX_COMMITTEE_AGE = 7 * 86_400  # seconds; later, the keys of its members may have leaked
 DOMAIN_SYNC_COMMITTEE = bytes.fromhex("07000000")
 HEADER_BYTES = 8 + 8 + 3 * WORD
-AGGREGATE_BYTES = MEMBERS // 8 + SIGNATURE_BYTES
+AGGREGATE_BYTES = SYNC_COMMITTEE_SIZE // 8 + SIGNATURE_BYTES
 # An execution block's header in the beacon chain's encoding, from Deneb until Fulu
 _PAYLOAD_SIZES = (32, 20, 32, 32, 256, 32, 8, 8, 8, 8, None, 32, 32, 32, 32, 8, 8)
 _EXTRA_DATA, _BLOCK_HASH = 10, 12
@@ -276,7 +276,7 @@ def _read_update(parts: Sequence[bytes], chain: BeaconChain) -> Update:
     body_index = chain.fork_at(block.beacon.slot).block_hash
     block = replace(block, branch=_cut(b"".join(block.branch), body_index))
     index = chain.fork_at(header.slot).finalized_root
-    signed, signature = split_container(aggregate, (MEMBERS // 8, SIGNATURE_BYTES))
+    signed, signature = split_container(aggregate, (SYNC_COMMITTEE_SIZE // 8, SIGNATURE_BYTES))
     number = int.from_bytes(slot, "little")
     return Update(block, header, _cut(branch, index), signed, signature, number)
 
@@ -307,7 +307,7 @@ def check_update(update: Update, committee: SyncCommittee, chain: BeaconChain) -
     if root_of_branch(finalized.root, fork.finalized_root, branch) != attested.state_root:
         raise UpdateError("the attested state does not have the finalized block")
     if len(update.absent) > MAX_ABSENT:
-        raise UpdateError(f"{len(update.absent)} of {MEMBERS} members have not signed")
+        raise UpdateError(f"{len(update.absent)} of {SYNC_COMMITTEE_SIZE} members have not signed")
     message = chain.signing_root(attested.root, update.signature_slot)
     try:
         committee.check_signature(update.absent, message, update.signature)

@@ -10,7 +10,7 @@ from functools import cached_property
 from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.errors import AnswerMalformedError, TransactionTypeUnknownError
 from queries.proving.json_values import (
-    MAX_VALUES,
+    MAX_JSON_VALUES,
     read_bytes,
     read_fixed_bytes,
     read_list,
@@ -235,7 +235,7 @@ def _encode_field(name: str, value: object) -> bytes:
     if name in WIDTHS:
         return encode_string(read_fixed_bytes(value, name, WIDTHS[name]))
     if name in LISTS:
-        entries = read_list(value, name, MAX_VALUES)
+        entries = read_list(value, name, MAX_JSON_VALUES)
         return encode_list(_encode_entry(name, entry) for entry in entries)
     if name == "input":
         return encode_string(read_bytes(value, name, MAX_DATA_BYTES))

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 from queries.proving.accounts import ADDRESS_BYTES, check_account_proof
 from queries.proving.bundles import (
-    FORMAT,
-    VERSION,
+    BUNDLE_FORMAT,
+    BUNDLE_VERSION,
     BlockProof,
     Bundle,
     ClaimedRegistry,
@@ -26,9 +26,9 @@ from queries.proving.bundles import (
 )
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError, ProofError
 from queries.proving.event_witness import EventGroups, read_event_witness
-from queries.proving.facts import parse_fact
 from queries.proving.facts.fact import BlockFact
 from queries.proving.facts.groups import FactGroups, group_facts
+from queries.proving.facts.kinds import parse_fact
 from queries.proving.headers import MAX_HEADER_BYTES, Header, decode_header
 from queries.proving.json_values import (
     describe,
@@ -64,10 +64,10 @@ _EVENT_KEYS = ("eventCalls", "events")
 def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
     """Return the checked content. Raises `BundleRefusedError`, which names the faulty path."""
     top = _check_members(_parse_json(content, max_mib), "", _TOP_KEYS)
-    if top["format"] != FORMAT:
-        _refuse("format", f"is {describe(top['format'])}, not {FORMAT}")
-    if type(top["version"]) is not int or top["version"] != VERSION:
-        _refuse("version", f"is not {VERSION}, the only known version")
+    if top["format"] != BUNDLE_FORMAT:
+        _refuse("format", f"is {describe(top['format'])}, not {BUNDLE_FORMAT}")
+    if type(top["version"]) is not int or top["version"] != BUNDLE_VERSION:
+        _refuse("version", f"is not {BUNDLE_VERSION}, the only known version")
     rest = {key: value for key, value in top.items() if key != "digest"}
     digest = f"0x{sha256(canonical_json(rest).encode()).hexdigest()}"
     if top["digest"] != digest:

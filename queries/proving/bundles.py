@@ -42,7 +42,7 @@ from queries.proving.packing import split_accounts
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.proving.witnesses import AccountToStore, build_witness
 
-FORMAT, VERSION = "tacitus-proof", 1
+BUNDLE_FORMAT, BUNDLE_VERSION = "tacitus-proof", 1
 _ORDER = attrgetter("sort_key")
 
 
@@ -148,7 +148,7 @@ def write_bundle(batch: str, destination: int, blocks: Iterable[BlockProof]) -> 
     for piece in _pieces_before_digest(batch, destination, blocks):
         digest.update(piece.encode())
         yield piece
-    rest = f'"format":"{FORMAT}","version":{VERSION}}}'
+    rest = f'"format":"{BUNDLE_FORMAT}","version":{BUNDLE_VERSION}}}'
     digest.update(rest.encode())
     yield f'"digest":"0x{digest.hexdigest()}",{rest}\n'
 

@@ -20,7 +20,6 @@ from operator import attrgetter
 
 from queries.proving.block_items import BlockItem, Log, encode_item
 from queries.proving.errors import WitnessMalformedError
-from queries.proving.facts import END_KINDS, EVENT_FIELDS, ITEM_KINDS
 from queries.proving.facts.absences import encode_bloom_group, read_bloom_group
 from queries.proving.facts.events import (
     ABSENCE_WORD,
@@ -30,6 +29,7 @@ from queries.proving.facts.events import (
     ItemFact,
     ItemLeaf,
 )
+from queries.proving.facts.kinds import END_KINDS, EVENT_FIELDS, ITEM_KINDS
 from queries.proving.headers import Header, HeaderField
 from queries.proving.index_tries import IndexTrie, index_path
 from queries.proving.keccak import HASH_BYTES, keccak256, number_word

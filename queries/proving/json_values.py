@@ -9,13 +9,13 @@ from binascii import unhexlify
 
 from queries.proving.errors import AnswerMalformedError, AnswerTooLargeError
 
-MAX_VALUES = 2**20  # in a document: as Python objects they take thirty times their bytes
+MAX_JSON_VALUES = 2**20  # in a document: as Python objects they take thirty times their bytes
 _VALUE_MARKS = (b"[", b"{", b",")
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _QUOTED_CHARACTERS = 70
 
 
-def has_too_many_values(content: bytes | bytearray, limit: int = MAX_VALUES) -> bool:
+def has_too_many_values(content: bytes | bytearray, limit: int = MAX_JSON_VALUES) -> bool:
     """Call before parsing. Counts the marks that precede a value; hex contains none of them."""
     return sum(map(content.count, _VALUE_MARKS)) > limit
 

@@ -12,11 +12,11 @@ from py_arkworks_bls12381 import GT, G1Point, G2Point
 
 from queries.proving.ssz import hash_pair, root_of_bytes, split_container, tree_of
 
-MEMBERS = 512
-MIN_SIGNERS = MEMBERS * 2 // 3 + 1
-MAX_ABSENT = MEMBERS - MIN_SIGNERS
+SYNC_COMMITTEE_SIZE = 512
+MIN_COMMITTEE_SIGNERS = SYNC_COMMITTEE_SIZE * 2 // 3 + 1
+MAX_ABSENT = SYNC_COMMITTEE_SIZE - MIN_COMMITTEE_SIGNERS
 KEY_BYTES, SIGNATURE_BYTES = 48, 96
-COMMITTEE_BYTES = (MEMBERS + 1) * KEY_BYTES
+COMMITTEE_BYTES = (SYNC_COMMITTEE_SIZE + 1) * KEY_BYTES
 HASH_DOMAIN = b"BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_"
 
 
@@ -33,7 +33,7 @@ class SyncCommittee:
 
     @classmethod
     def decode(cls, content: bytes) -> "SyncCommittee":
-        *keys, sum_key = split_container(content, [KEY_BYTES] * (MEMBERS + 1))
+        *keys, sum_key = split_container(content, [KEY_BYTES] * (SYNC_COMMITTEE_SIZE + 1))
         return cls(tuple(keys), sum_key)
 
     @property
@@ -68,14 +68,14 @@ class SyncCommittee:
         """What `SyncCommittee.sol` reads: the sum of all keys, and the members. Of these the hash
         of each largest subtree in which nobody is absent, and the negated keys of the absent ones.
         """
-        missing = {MEMBERS + index for index in absent}
+        missing = {SYNC_COMMITTEE_SIZE + index for index in absent}
         above = {node >> level for node in missing for level in range(10)}
 
         def parts(node: int) -> Iterator[bytes]:
             if node not in above:
                 yield self.nodes[node]
-            elif node >= MEMBERS:
-                key = G1Point.from_compressed_bytes_unchecked(self.keys[node - MEMBERS])
+            elif node >= SYNC_COMMITTEE_SIZE:
+                key = G1Point.from_compressed_bytes_unchecked(self.keys[node - SYNC_COMMITTEE_SIZE])
                 yield (-key).to_xy_bytes_be()
             else:
                 yield from parts(2 * node)
@@ -91,7 +91,7 @@ class SyncCommittee:
 def absent_members(bits: bytes) -> list[int]:
     """The members whose bit is not set."""
     signed = int.from_bytes(bits, "little")
-    return [index for index in range(MEMBERS) if not signed >> index & 1]
+    return [index for index in range(SYNC_COMMITTEE_SIZE) if not signed >> index & 1]
 
 
 def absence_masks(absent: Iterable[int]) -> bytes:

@@ -17,8 +17,7 @@ from queries.database import bulk_sql
 from queries.facts import account_fields, fact_count, header_names
 from queries.ids import is_ulid
 from queries.models import IS_BLOCK_QUERY, Batch, Query, SentTransaction
-from queries.proving.headers import decode_header
-from queries.proving.witnesses import AccountField
+from queries.proving import AccountField, decode_header
 from queries.reading.facts import FactView, query_facts, read_words
 from queries.reading.pagination import Cursor, Page, past_cursor, read_page
 from queries.reading.waits import WAIT_ANNOTATIONS, WAIT_COLUMNS, WAIT_EXPRESSIONS, wait_reason

@@ -11,8 +11,8 @@ from django.db.models import OuterRef, Subquery
 
 from queries.config.chains import Chain
 from queries.models import ChainRecord, NodeRecord
-from queries.proving.registry_calls import HISTORY_RING
-from queries.sources.registry import Registry
+from queries.proving import HISTORY_RING
+from queries.sources import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class HeadView:
         return self.proof_window is not None and self.proof_window >= HISTORY_RING >= self.number
 
 
-def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
+def read_chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
     """Read the heads of chains in one statement; a chain that no prover has polled has none."""
     nodes = NodeRecord.objects.filter(chain=OuterRef("chain"), proof_window__isnull=False)
     best = nodes.order_by("-proof_window").values("proof_window")[:1]

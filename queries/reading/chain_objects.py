@@ -20,8 +20,7 @@ from queries.models import (
     SentTransaction,
     Share,
 )
-from queries.proving.headers import Header, HeaderField, decode_header
-from queries.proving.registry_calls import block_leaf
+from queries.proving import Header, HeaderField, block_leaf, decode_header
 from queries.reading.pagination import Cursor, Page, read_page
 
 MAX_DESTINATIONS = 100
@@ -286,8 +285,8 @@ def _served_batches(row: SentTransaction, cost: int | None) -> tuple[ServedBatch
     return tuple(batches)
 
 
-MAX_COUNT = 10_000  # of blocks; a page shows "more" beyond it
-MAX_QUERIES = 100  # counted of a block
+MAX_COUNTED_BLOCKS = 10_000  # of blocks; a page shows "more" beyond it
+MAX_COUNTED_QUERIES = 100  # counted of a block
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,16 +300,16 @@ class BlockLine:
     waits_for: str
     is_open: bool  # a query waits for a fact of it
     transaction: str  # the hash of our transaction that proved the header, if there is one
-    query_count: int  # at most `MAX_QUERIES`
+    query_count: int  # at most `MAX_COUNTED_QUERIES`
 
 
 def route_block_count(source: int, destination: int) -> int:
-    """Count blocks with proven facts, up to `MAX_COUNT` + 1.
+    """Count blocks with proven facts, up to `MAX_COUNTED_BLOCKS` + 1.
 
     A closed job has a block hash only if something was proven.
     """
     rows = BlockJob.objects.filter(source=source, destination=destination).exclude(block_hash="")
-    return rows.order_by("-block")[: MAX_COUNT + 1].count()
+    return rows.order_by("-block")[: MAX_COUNTED_BLOCKS + 1].count()
 
 
 def facts_by_route() -> Mapping[tuple[int, int], int]:
@@ -341,7 +340,7 @@ def blocks_of_registry(
     rows = BlockJob.objects.filter(source=source, destination=destination)
     rows = rows.exclude(block_hash="", due_at=None)
     columns = rows.only("source", "block", "header", "block_hash", "waits_for", "due_at")
-    columns = columns.annotate(query_count=_Count(keys[:MAX_QUERIES]))
+    columns = columns.annotate(query_count=_Count(keys[:MAX_COUNTED_QUERIES]))
     jobs = read_page(columns, ("block",), cursor, limit)
     hashes = _header_transactions(jobs.rows)
     return jobs.with_rows(_block_line(job, hashes.get(job.pk, "")) for job in jobs.rows)

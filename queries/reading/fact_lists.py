@@ -14,13 +14,12 @@ from django.db.models.functions import RowNumber
 
 from queries.database.stored_facts import MAX_LISTED
 from queries.models import IS_UNRESOLVED, Fact, Query
-from queries.proving.facts import KINDS
-from queries.proving.facts.events import EventFact
-from queries.proving.witnesses import AccountField
+from queries.proving import AccountField
+from queries.proving.facts import KINDS, EventFact
 from queries.reading.facts import FactView, fact_view
 from queries.reading.pagination import Cursor, Page, read_page
 
-CURSOR_COLUMNS = ("block", "id")
+FACT_LIST_COLUMNS = ("block", "id")
 FactRows = QuerySet[Fact]
 Place = tuple[int, int, str]  # a source, a block, and an account or empty
 MAX_REQUESTS = 3  # listed beside facts
@@ -74,7 +73,7 @@ class ListedGroup:
 def read_groups(rows: FactRows, cursor: Cursor | None, limit: int) -> Page[ListedGroup]:
     """A page of about `limit` facts, newest block first; it ends with a whole group."""
     listed = rows.filter(is_listed=True).select_related("job", "token").defer("job__header")
-    page = read_page(listed, CURSOR_COLUMNS, cursor, limit, group=_place)
+    page = read_page(listed, FACT_LIST_COLUMNS, cursor, limit, group=_place)
     groups = dict[Place, list[Fact]]()
     for row in page.rows:
         groups.setdefault(_place(row), []).append(row)
@@ -235,7 +234,7 @@ class ListSummary:
         return sorted(destinations, key=fact.source.__ne__)
 
 
-def summarise(rows: FactRows) -> ListSummary:
+def summarise_facts(rows: FactRows) -> ListSummary:
     proven = rows.filter(proven_at__isnull=False)
     columns = [*ListLine._fields[:-1], "job__destination"]
     listed = proven.filter(is_listed=True).order_by("-block", "-id").values_list(*columns)

@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from queries.database import stored_proofs
 from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.known_blocks import recorded_blocks
-from queries.proving.accounts import AccountState
-from queries.proving.event_witness import encode_event_groups, select_groups
-from queries.proving.facts.groups import group_facts
-from queries.proving.headers import decode_header
-from queries.proving.keccak import keccak256
+from queries.proving import (
+    AccountState,
+    decode_header,
+    encode_event_groups,
+    keccak256,
+    select_groups,
+)
+from queries.proving.facts import group_facts
 from queries.reading.facts import FactView
-from queries.sources.registry import Registry
+from queries.sources import Registry
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,14 @@ from django.db.models import QuerySet, Subquery
 
 from queries.facts import BLOCK_AT_TIME, facts_of, queries_for_fact, requested_facts, subject
 from queries.models import HASH_LENGTH, IS_UNRESOLVED, BlockJob, Fact, Query, SentTransaction, Token
-from queries.proving.facts import parse_fact
-from queries.proving.facts.accounts import AccountFieldFact
-from queries.proving.facts.events import EventFact
-from queries.proving.facts.fact import BlockFact
-from queries.proving.facts.headers import BlockAtTimeFact
-from queries.proving.headers import decode_header
+from queries.proving import decode_header
+from queries.proving.facts import (
+    AccountFieldFact,
+    BlockAtTimeFact,
+    BlockFact,
+    EventFact,
+    parse_fact,
+)
 from queries.reading.pagination import Cursor, Page, key_chunks, read_page
 from queries.statuses import BatchStatus
 

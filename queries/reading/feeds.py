@@ -31,7 +31,7 @@ from queries.reading.pagination import Cursor, Page, read_page
 from queries.schema.batch_checks import read_batch
 from queries.schema.templates import fill_in
 from queries.selectors import Selector
-from queries.sources.routes import Routes
+from queries.sources import Routes
 from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
 from queries.wait_reasons import Reason
 

@@ -7,7 +7,7 @@ from accounts.wording import datetime_from_unix
 from queries.models import LightClient
 from queries.planning.known_blocks import recorded_blocks
 from queries.reading.chain_heads import HeadView, interpolate, known_block_times
-from queries.sources.beacon import BeaconRegistry
+from queries.sources import BeaconRegistry
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from itertools import chain
 from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Sum, Value, When
 from ulid import ULID
 
-from queries.chain.errors import NodesRefuseError, NodesUnreachableError, RateLimitedError
+from queries.chain import NodesRefuseError, NodesUnreachableError, RateLimitedError
 from queries.database.clock import shared_now
 from queries.database.statistics import (
     DONE,
@@ -40,8 +40,8 @@ from queries.models import (
     WebhookPost,
 )
 from queries.reading.chain_objects import facts_by_route
-from queries.reading.registry_states import registry_states
-from queries.sources.registry import Registry
+from queries.reading.registry_states import read_registry_states
+from queries.sources import Registry
 from queries.statuses import ENDED_STATUSES, BatchStatus, FeedState
 from queries.transactions.budget import spent_in_24_hours
 from queries.transactions.lane import stopped_lanes
@@ -136,7 +136,7 @@ class Metric:
 NamedSample = tuple[str, Sample]  # with the metric's name
 
 
-def metrics(
+def read_metrics(
     chains: Collection[int], registries: Collection[Registry], daily_budgets: Mapping[int, int]
 ) -> list[Metric]:
     """All metrics of the configured chains. `daily_budgets`: in wei, of chains that have one."""
@@ -296,7 +296,7 @@ def _light_client_samples(chains: Collection[int], now: datetime) -> Iterator[Na
 
 
 def _registry_samples(registries: Collection[Registry], now: datetime) -> Iterator[NamedSample]:
-    for state in registry_states(registries):
+    for state in read_registry_states(registries):
         route = state.registry.route_filter
         seconds = (state.awake_until - now).total_seconds() if state.awake_until else 0
         yield _sample("registry_awake_seconds", seconds, **route)

@@ -15,15 +15,19 @@ from queries.error_codes import ProofCode, batch_not_found, busy_refusal
 from queries.facts import facts_of, subject
 from queries.http.thread_slots import thread_slot
 from queries.models import BlockJob, Query, SentTransaction
-from queries.proving.bundles import BlockProof, ClaimedRegistry, ClaimedTransaction, write_bundle
-from queries.proving.event_witness import select_groups
-from queries.proving.facts.groups import group_facts
-from queries.proving.headers import decode_header
-from queries.proving.witnesses import AccountToStore
+from queries.proving import (
+    AccountToStore,
+    BlockProof,
+    ClaimedRegistry,
+    ClaimedTransaction,
+    decode_header,
+    select_groups,
+    write_bundle,
+)
+from queries.proving.facts import group_facts
 from queries.reading import batches
 from queries.reading.batches import BatchView
-from queries.sources.registry import Registry, constructor_arguments
-from queries.sources.routes import Routes
+from queries.sources import Registry, Routes, constructor_arguments
 from queries.statuses import BatchStatus
 
 MAX_MEMORY = 2**20  # bytes of the file

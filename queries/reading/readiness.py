@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from accounts.wording import format_timestamp
-from queries.chain.errors import (
+from queries.chain import (
     BeyondHorizonError,
     NodesUnreachableError,
     ProofWindowExceededError,
@@ -30,14 +30,11 @@ from queries.reading.chain_heads import (
     last_final_block,
     state_horizon,
 )
-from queries.reading.registry_states import registry_states
+from queries.reading.registry_states import read_registry_states
 from queries.reading.service_status import chain_statuses
 from queries.schema.batch_checks import through_two_routes
 from queries.selectors import Selector
-from queries.sources.attested import AttestedRegistry
-from queries.sources.hashes import RegistryStopped
-from queries.sources.registry import Registry
-from queries.sources.routes import Routes
+from queries.sources import AttestedRegistry, Registry, RegistryStopped, Routes
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
 
@@ -221,7 +218,7 @@ class _RouteState:
 
     def _has_stopped(self) -> bool:
         """Whether the registry is a beacon registry that can learn no newer block."""
-        return any(state.has_stopped for state in registry_states([self.registry]))
+        return any(state.has_stopped for state in read_registry_states([self.registry]))
 
     def _stopped(self, block: int | None = None) -> BlockReadiness:
         sentence = (

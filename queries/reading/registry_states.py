@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from queries.models import ChainRecord, RegistryRecord
-from queries.sources.beacon import BeaconRegistry
-from queries.sources.registry import Registry
+from queries.sources import BeaconRegistry, Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class RegistryState:
         return self.awake_until is None or self.awake_until - self.now < seconds
 
 
-def registry_states(registries: Collection[Registry]) -> list[RegistryState]:
+def read_registry_states(registries: Collection[Registry]) -> list[RegistryState]:
     """The states of the beacon registries among these, as far as a prover has seen them."""
     beacon = [registry for registry in registries if isinstance(registry, BeaconRegistry)]
     if not beacon:

@@ -10,7 +10,7 @@ from ulid import ULID
 
 from queries.config.chains import Chain
 from queries.models import Batch, ChainRecord, LightClient, NodeRecord, Query
-from queries.reading.chain_heads import HeadView, chain_heads
+from queries.reading.chain_heads import HeadView, read_chain_heads
 from queries.reading.figures import duration_quantile
 from queries.reading.metrics import budget_spent
 from queries.reading.waits import PROVER_TIMEOUT
@@ -18,7 +18,7 @@ from queries.statuses import ENDED_STATUSES, BatchStatus
 from queries.transactions.lane import stopped_lanes
 from queries.wait_reasons import EXPECTED_WAITS
 
-MAX_COUNTED = 1_000  # batches, so that a long queue does not slow the page
+MAX_COUNTED_BATCHES = 1_000  # batches, so that a long queue does not slow the page
 LATE_FACTOR, USUAL_FRACTION = 3, 0.95  # usual: within which this fraction of the batches was DONE
 MISSED_BLOCKS = 20  # after so many times its block time, a chain stands still
 
@@ -72,7 +72,7 @@ def chain_statuses(
     chains: Collection[Chain], *, with_budgets: bool = False
 ) -> tuple[ChainStatus, ...]:
     ids = [chain.id for chain in chains]
-    heads, records = chain_heads(ids), ChainRecord.objects.in_bulk(ids)
+    heads, records = read_chain_heads(ids), ChainRecord.objects.in_bulk(ids)
     nodes = list(NodeRecord.objects.filter(chain__in=ids).order_by("chain", "position"))
     light_clients = LightClient.objects.defer("committee").in_bulk(
         [chain.id for chain in chains if chain.beacon]
@@ -94,7 +94,8 @@ def chain_statuses(
 
 
 def late_batch_count() -> int:
-    """Count open batches of more than LATE_FACTOR times the usual age, up to MAX_COUNTED + 1.
+    """Count open batches of more than LATE_FACTOR times the usual age, up to
+    MAX_COUNTED_BATCHES + 1.
 
     Batches that wait as expected, such as for a block that is not final yet, do not count.
     """
@@ -102,15 +103,15 @@ def late_batch_count() -> int:
     usual = duration_quantile(now.date(), USUAL_FRACTION)
     if not usual:
         return 0
-    rows = _open_batches(now - timedelta(seconds=LATE_FACTOR * usual))[: MAX_COUNTED + 1]
+    rows = _open_batches(now - timedelta(seconds=LATE_FACTOR * usual))[: MAX_COUNTED_BATCHES + 1]
     waiting_queries = Query.objects.filter(batch=OuterRef("pk"), job__wait_code__in=EXPECTED_WAITS)
     batches = Batch.objects.filter(pk__in=rows.values("pk")).exclude(wait_code__in=EXPECTED_WAITS)
     return batches.exclude(Exists(waiting_queries)).count()
 
 
 def open_batch_count() -> int:
-    """Count open batches, up to MAX_COUNTED + 1."""
-    return _open_batches(timezone.now())[: MAX_COUNTED + 1].count()
+    """Count open batches, up to MAX_COUNTED_BATCHES + 1."""
+    return _open_batches(timezone.now())[: MAX_COUNTED_BATCHES + 1].count()
 
 
 def _open_batches(submitted_before: datetime) -> QuerySet[Batch]:

@@ -11,8 +11,8 @@ from django.db.models import Case, CharField, DateTimeField, OuterRef, Q, Subque
 from django.db.models.expressions import RawSQL
 
 from queries.models import IS_UNRESOLVED, Attestation, Batch, Query
-from queries.reading.chain_heads import HeadView, chain_heads
-from queries.sources.attested import AttestedRegistry
+from queries.reading.chain_heads import HeadView, read_chain_heads
+from queries.sources import AttestedRegistry
 from queries.statuses import ENDED_STATUSES, BatchStatus
 from queries.wait_reasons import Reason, WaitCode
 
@@ -93,7 +93,7 @@ def awaited_blocks(batch_ids: Collection[str]) -> Mapping[str, AwaitedBlock]:
     keys = Batch.objects.filter(pk__in=batch_ids).values_list(first_key)
     rows = Query.objects.filter(pk__in=[key for (key,) in keys if key])
     blocks = list(rows.values_list("batch", "source", "block", "timestamp"))
-    heads = chain_heads({source for _, source, _, _ in blocks})
+    heads = read_chain_heads({source for _, source, _, _ in blocks})
     return {
         batch: _awaited_block(source, number, timestamp, heads.get(source))
         for batch, source, number, timestamp in blocks

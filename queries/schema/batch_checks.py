@@ -14,8 +14,8 @@ from eth_utils.address import to_checksum_address
 from accounts.http.errors import BodyCode, RefusalError
 from accounts.wording import format_count, join_names, quote_text
 from queries.error_codes import RequestCode
+from queries.proving import AccountField
 from queries.proving.facts import EVENT_MEMBERS
-from queries.proving.witnesses import AccountField
 from queries.schema import bodies
 from queries.schema.bodies import slot_word
 from queries.schema.checked_batch import (
@@ -31,7 +31,7 @@ from queries.schema.contract_calls import read_call
 from queries.schema.paths import WHOLE_BODY, JsonPath
 from queries.schema.requested_facts import RequestedFacts
 from queries.selectors import EXAMPLE_SELECTOR, NAMED_BLOCK, Selector, parse_selector, time_selector
-from queries.sources.routes import Routes
+from queries.sources import Routes
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")
 # Looks like a number, but may have a sign, a space or a leading zero, or be in hex.

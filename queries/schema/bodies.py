@@ -26,11 +26,8 @@ from accounts.http.errors import BodyCode, ErrorCode, RefusalError
 from accounts.wording import join_names, json_kind, quote_text
 from queries.config.chains import ALIAS
 from queries.error_codes import RequestCode
-from queries.proving.block_items import MAX_TOPICS
-from queries.proving.facts import EVENT_FORMS
-from queries.proving.facts.events import MAX_INDEX
-from queries.proving.headers import HeaderField
-from queries.proving.witnesses import AccountField
+from queries.proving import MAX_TOPICS, AccountField, HeaderField
+from queries.proving.facts import EVENT_FORMS, MAX_INDEX
 from queries.schema.functions import (
     EXAMPLE,
     MAX_FUNCTION_CHARACTERS,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from queries.proving.witnesses import AccountField
+from queries.proving import AccountField
 from queries.schema.bodies import WebhookBody
 from queries.selectors import Selector
 

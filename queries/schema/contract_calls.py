@@ -29,7 +29,7 @@ from eth_utils.address import to_checksum_address
 from accounts.http.errors import InvalidValueError
 from accounts.wording import format_count, json_kind, quote_text, truncate_middle
 from queries.error_codes import RequestCode
-from queries.proving.rlp_items import EMPTY_STRING, encode_list
+from queries.proving import EMPTY_STRING, encode_list
 from queries.schema.bodies import ADDRESS, checksum_problem
 from queries.schema.functions import ContractFunction, parse_function
 from queries.schema.paths import WHOLE_BODY, JsonPath

@@ -10,7 +10,7 @@ from eth_abi.grammar import ABIType, BasicType, TupleType
 
 from accounts.http.errors import BodyCode, RefusalError
 from queries.error_codes import FeedCode
-from queries.proving.block_items import Log
+from queries.proving import Log
 from queries.schema.functions import ContractEvent
 from queries.schema.templates import DUE, LOG_BLOCK
 

@@ -12,7 +12,7 @@ from eth_abi.grammar import ABIType, BasicType, NodeVisitor
 
 from accounts.wording import join_names, quote_text
 from queries.contracts.abi import selector
-from queries.proving.keccak import keccak256
+from queries.proving import keccak256
 
 EXAMPLE_EVENT = "Transfer(address indexed,address indexed,uint256)"
 EXAMPLE = "onBalance(address,uint256,uint256)"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from accounts.wording import format_count, join_names, quote_text
-from queries.proving.headers import HeaderField
+from queries.proving import HeaderField
 from queries.schema.checked_batch import CheckedBlock
 from queries.schema.paths import JsonPath
 from queries.schema.templates import PROOF_KINDS, Placeholder, slot_name, unknown_placeholder

@@ -19,9 +19,7 @@ from eth_utils.address import to_checksum_address
 from accounts.http.errors import BodyCode, InvalidValueError
 from accounts.wording import join_names, quote_text
 from queries.error_codes import RequestCode
-from queries.proving.headers import Header, HeaderField
-from queries.proving.keccak import keccak256
-from queries.proving.witnesses import AccountField
+from queries.proving import AccountField, Header, HeaderField, keccak256
 from queries.schema.bodies import ADDRESS, SLOT, slot_word
 from queries.schema.paths import WHOLE_BODY, JsonPath
 

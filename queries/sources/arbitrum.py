@@ -9,15 +9,19 @@ from typing import Any, Self
 from eth_utils.address import to_checksum_address
 
 from accounts.wording import format_timestamp
-from queries.chain.answers import ChainHead
-from queries.chain.client import ChainClient
-from queries.chain.errors import BlockUnknownError, StateNotAvailableError
+from queries.chain import BlockUnknownError, ChainClient, ChainHead, StateNotAvailableError
 from queries.config.networks import Network
 from queries.config.routes_file import ContractAddress
 from queries.contracts.abi import call_data
-from queries.proving.headers import ARBOS_WITH_HISTORY, Header, HeaderField, arbos_version
-from queries.proving.keccak import HASH_BYTES, keccak256
-from queries.proving.registry_calls import ARBITRUM_HISTORY_RING
+from queries.proving import (
+    ARBITRUM_HISTORY_RING,
+    ARBOS_WITH_HISTORY,
+    HASH_BYTES,
+    Header,
+    HeaderField,
+    arbos_version,
+    keccak256,
+)
 from queries.sources.hashes import HashClaim
 from queries.sources.registry import (
     HORIZON_ARGUMENT,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StrictInt
 
-from queries.chain.client import ChainClient
+from queries.chain import ChainClient
 from queries.config.chains import Chain
 from queries.config.limits import Limits
 from queries.config.networks import Network

@@ -9,16 +9,25 @@ from math import isfinite
 from typing import Any, Self
 
 from accounts.wording import format_duration, format_timestamp
-from queries.chain.beacon_node import BeaconNodes
-from queries.chain.client import ChainClient
-from queries.chain.errors import BlockUnknownError, CheckpointTooOldError
-from queries.chain.light_client import advance, begin
+from queries.chain import (
+    BeaconNodes,
+    BlockUnknownError,
+    ChainClient,
+    CheckpointTooOldError,
+    advance_light_client,
+    begin_light_client,
+)
 from queries.config.chains import Chain
 from queries.config.networks import Network, final_after
+from queries.proving import (
+    BEACON_CHAINS,
+    COMPARE_YOURSELF,
+    HASH_BYTES,
+    MIN_COMMITTEE_SIGNERS,
+    SYNC_COMMITTEE_SIZE,
+    beacon_differences,
+)
 from queries.proving.beacon import MAX_COMMITTEE_AGE, UPDATE_SELECTOR, Update
-from queries.proving.beacon_chains import BEACON_CHAINS, COMPARE_YOURSELF, beacon_differences
-from queries.proving.keccak import HASH_BYTES
-from queries.proving.sync_committees import MEMBERS, MIN_SIGNERS
 from queries.sources.beacon_updates import (
     MAX_CALLS,
     MAX_REMEMBERED,
@@ -81,7 +90,7 @@ class BeaconRegistry(BeaconMembers):
     block_work = ("update", "hop")
     computed = ("genesis_time", "seconds_per_slot", "genesis_validators_root", "fork_table")
     trusted = "two thirds of a sync committee, and the checkpoint"
-    trust = f"{MIN_SIGNERS} of {MEMBERS} validators"
+    trust = f"{MIN_COMMITTEE_SIGNERS} of {SYNC_COMMITTEE_SIZE} validators"
     reach_remark = "once its sync committee has signed"
 
     @classmethod
@@ -153,7 +162,7 @@ class BeaconRegistry(BeaconMembers):
         max_age = min(self.max_age, MAX_COMMITTEE_AGE)
         with closing(BeaconNodes(source)) as nodes, closing(ChainClient(source)) as client:
             try:
-                state = advance(begin(nodes, max_age), nodes, client)
+                state = advance_light_client(begin_light_client(nodes, max_age), nodes, client)
             except CheckpointTooOldError:
                 raise SetupError(
                     f"The checkpoint is older than {format_duration(max_age)}: the registry would "

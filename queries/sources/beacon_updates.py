@@ -8,12 +8,17 @@ from typing import Annotated, Any, NamedTuple, Self
 from pydantic import Field, StrictInt
 
 from accounts.wording import DAY, HOUR, format_duration, format_timestamp
-from queries.chain.beacon_node import BeaconNodes
-from queries.chain.client import ChainClient
-from queries.chain.committees import KnownCommittees, refuse_future
-from queries.chain.errors import BeaconAnswersInvalidError, ChainError
+from queries.chain import (
+    BeaconAnswersInvalidError,
+    BeaconNodes,
+    ChainClient,
+    ChainError,
+    KnownCommittees,
+    refuse_future,
+)
 from queries.config.routes_file import Root, Version
 from queries.contracts.abi import call_data
+from queries.proving import SyncCommittee
 from queries.proving.beacon import (
     MAX_COMMITTEE_AGE,
     SLOTS_PER_PERIOD,
@@ -24,7 +29,6 @@ from queries.proving.beacon import (
     begin_call,
     update_call,
 )
-from queries.proving.sync_committees import SyncCommittee
 from queries.sources.reader import EMPTY_WORD
 from queries.sources.registry import Registry
 

@@ -6,8 +6,7 @@ from typing import TypeVar
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 
-from queries.chain.client import ChainClient
-from queries.chain.errors import CallRevertedError
+from queries.chain import CallRevertedError, ChainClient
 from queries.contracts.abi import call_data
 from queries.sources.registry import Registry, SetupError, argument_fields, registry_artifact
 

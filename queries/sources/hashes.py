@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from queries.chain.answers import AccountSlots
-from queries.chain.beacon_node import BeaconNodes
-from queries.chain.client import ChainClient
-from queries.chain.errors import PROOF_TOO_OLD_ERRORS, BlockUnknownError
-from queries.proving.accounts import AccountProof
-from queries.proving.headers import Header
+from queries.chain import (
+    PROOF_TOO_OLD_ERRORS,
+    AccountSlots,
+    BeaconNodes,
+    BlockUnknownError,
+    ChainClient,
+)
+from queries.proving import AccountProof, Header
 from queries.sources.reader import RegistryReader
 from queries.sources.registry import Registry
 from queries.wait_reasons import Reason, WaitCode

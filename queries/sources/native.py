@@ -3,13 +3,9 @@
 from collections.abc import Callable
 from functools import cached_property
 
-from queries.chain.answers import read_hex
-from queries.chain.client import ChainClient
-from queries.chain.errors import CallRevertedError
+from queries.chain import CallRevertedError, ChainClient, read_hex
 from queries.config.networks import Network
-from queries.proving.headers import Header, HeaderField
-from queries.proving.keccak import HASH_BYTES
-from queries.proving.registry_calls import HISTORY_RING
+from queries.proving import HASH_BYTES, HISTORY_RING, Header, HeaderField
 from queries.sources.hashes import MARGIN, SourceHashes
 from queries.sources.reader import BLOCKHASH_WINDOW, HASH_HISTORY, RegistryReader
 from queries.sources.registry import (

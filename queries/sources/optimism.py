@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from queries.chain.client import ChainClient
-from queries.chain.errors import BlockUnknownError
+from queries.chain import BlockUnknownError, ChainClient
 from queries.config.chains import Chain
 from queries.config.networks import Network
 from queries.contracts.abi import selector

@@ -13,14 +13,19 @@ from typing import Any, Self
 from eth_utils.address import to_checksum_address
 
 from accounts.wording import HOUR, format_timestamp
-from queries.chain.client import ChainClient
-from queries.chain.errors import BlockUnknownError
+from queries.chain import BlockUnknownError, ChainClient
 from queries.config.networks import Network
 from queries.config.routes_file import ContractAddress
 from queries.contracts.abi import call_data
-from queries.proving.headers import Header, HeaderField
-from queries.proving.keccak import HASH_BYTES, keccak256
-from queries.proving.outputs import output_in_super_root, output_root, super_root_time
+from queries.proving import (
+    HASH_BYTES,
+    Header,
+    HeaderField,
+    keccak256,
+    output_in_super_root,
+    output_root,
+    super_root_time,
+)
 from queries.sources.hashes import HashClaim
 from queries.sources.registry import (
     HORIZON_ARGUMENT,

@@ -7,15 +7,12 @@ from typing import Protocol
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 
-from queries.chain.client import ChainClient
-from queries.chain.errors import ChainError, RegistryAbsentError
+from queries.chain import ChainClient, ChainError, RegistryAbsentError
 from queries.config.chains import Chain
 from queries.contracts.abi import StateOverride, call_data
 from queries.contracts.create2 import verifier_address
-from queries.proving.facts.fact import BlockFact
-from queries.proving.headers import Header
-from queries.proving.keccak import keccak256
-from queries.proving.registry_calls import block_leaf
+from queries.proving import Header, block_leaf, keccak256
+from queries.proving.facts import BlockFact
 
 HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # of an OP-stack chain

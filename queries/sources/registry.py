@@ -18,15 +18,14 @@ from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 from pydantic import Field, StrictInt
 
-from queries.chain.client import ChainClient
+from queries.chain import ChainClient
 from queries.config.chains import Chain
 from queries.config.limits import Limits
 from queries.config.networks import Network
 from queries.config.routes_file import ContractAddress, Time
 from queries.contracts.abi import Artifact, load_artifact
 from queries.contracts.create2 import SALT, create2_address, verifier_address
-from queries.proving.headers import Header, HeaderField
-from queries.proving.registry_calls import HISTORY_RING, HORIZON
+from queries.proving import HISTORY_RING, HORIZON, Header, HeaderField
 from queries.sources.reader import RegistryReader
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason

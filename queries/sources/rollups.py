@@ -12,12 +12,11 @@ from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
 from accounts.wording import HOUR
-from queries.chain.client import ChainClient
-from queries.chain.errors import RollupUnreadableError
+from queries.chain import ChainClient, RollupUnreadableError
 from queries.config.chains import Chain
 from queries.config.networks import Network, claim_delay, claims_after
 from queries.contracts.abi import call_data
-from queries.proving.keccak import HASH_BYTES
+from queries.proving import HASH_BYTES
 from queries.sources.hashes import ClaimedHashes, HashNotKnown
 from queries.sources.registry import Expectation, Registry, SetupError
 from queries.statuses import Readiness

@@ -16,7 +16,7 @@ from queries.config.routes_file import (
     read_table,
     redact_key,
 )
-from queries.sources import KINDS
+from queries.sources.kinds import KINDS
 from queries.sources.native import NativeRegistry
 from queries.sources.registry import Registry, with_derived_address
 

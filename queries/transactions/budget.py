@@ -8,9 +8,7 @@ from datetime import timedelta
 from django.db.models import Case, F, Q, QuerySet, Sum, When
 from django.db.models.functions import Coalesce
 
-from queries.chain.answers import ChainHead
-from queries.chain.client import ChainClient
-from queries.chain.signer import Fees
+from queries.chain import ChainClient, ChainHead, Fees
 from queries.config.chains import Chain
 from queries.contracts.create2 import courier_address
 from queries.database.clock import shared_now

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 
-from queries.chain.answers import ChainHead
-from queries.chain.signer import Signer
+from queries.chain import ChainHead, Signer
 from queries.database.chain_records import record_head
 from queries.models import BlockJob, ChainRecord
 from queries.planning.readers import ChainReaders

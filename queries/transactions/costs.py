@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 
 from django.db import transaction
 
-from queries.chain.answers import TransactionReceipt
+from queries.chain import TransactionReceipt
 from queries.database.clock import shared_now
 from queries.database.statistics import GAS, add_counts, route_gas_key
 from queries.models import Batch, ChainCost, JobTransaction, Query, SentTransaction, Share

@@ -9,9 +9,7 @@ from contextlib import suppress
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef
 
-from queries.chain.answers import TransactionReceipt
-from queries.chain.client import ChainClient
-from queries.chain.errors import NoQuorumError
+from queries.chain import ChainClient, NoQuorumError, TransactionReceipt
 from queries.config.limits import ROWS_PER_PASS
 from queries.database.clock import shared_now
 from queries.database.leases import make_due

@@ -14,11 +14,17 @@ from typing import NamedTuple
 
 from django.db import IntegrityError
 
-from queries.chain.answers import TransactionReceipt
-from queries.chain.client import ChainClient
-from queries.chain.errors import FeesTooHighError, NodesRefuseError, NoQuorumError
-from queries.chain.node_pool import Poll
-from queries.chain.signer import Fees, UnsignedTransaction, decode_transaction
+from queries.chain import (
+    ChainClient,
+    Fees,
+    FeesTooHighError,
+    NodesRefuseError,
+    NoQuorumError,
+    Poll,
+    TransactionReceipt,
+    UnsignedTransaction,
+    decode_transaction,
+)
 from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.models import BlockJob, SentHash, SentTransaction

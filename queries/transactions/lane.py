@@ -17,19 +17,20 @@ from hashlib import sha256
 from django.db import IntegrityError
 from django.db.models import Max, Q, QuerySet
 
-from queries.chain.client import ChainClient
-from queries.chain.errors import (
+from queries.chain import (
     CallRevertedError,
+    ChainClient,
     ChainRefusalError,
     InsufficientFundsError,
     KeyUsedElsewhereError,
     NodesRefuseError,
     NonceUsedError,
     NoQuorumError,
+    Signer,
     TransactionRefusedError,
     UnderpricedError,
+    UnsignedTransaction,
 )
-from queries.chain.signer import Signer, UnsignedTransaction
 from queries.config.limits import Limits
 from queries.database import stored_facts
 from queries.database.clock import shared_now
@@ -47,7 +48,7 @@ from queries.models import (
 )
 from queries.planning.calls import Piece, ProveCall
 from queries.planning.dry_runs import GasEstimate
-from queries.proving.facts.groups import group_facts
+from queries.proving.facts import group_facts
 from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import (
     PricedCall,

@@ -13,7 +13,7 @@ from django.db.models.functions import RowNumber
 
 from accounts.models import Account
 from queries.models import Batch, WebhookAttempt, WebhookPost
-from queries.reading.pagination import Cursor, Page, read_page
+from queries.reading import Cursor, Page, read_page
 from queries.webhooks.post import ACCEPTED_STATUSES
 
 MAX_ATTEMPTS = 10  # of a webhook, in the log: the last ones

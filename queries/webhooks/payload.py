@@ -7,8 +7,7 @@ from django.db import transaction
 
 from queries.database.leases import Lease
 from queries.models import Batch, WebhookPost
-from queries.reading.batches import batch_view, query_page
-from queries.reading.deliveries import read_deliveries
+from queries.reading import batch_view, query_page, read_deliveries
 from queries.statuses import BatchStatus
 
 MAX_QUERIES = 1_000

@@ -15,7 +15,7 @@ from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.beacon_node import BeaconNodes
 from queries.chain.client import ChainClient
 from queries.chain.json_rpc import JsonRpcError, NodeTransportError
-from queries.chain.light_client import advance, begin
+from queries.chain.light_client import advance_light_client, begin_light_client
 from queries.config.chains import Chain, NodeAddress
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.beacon import SLOTS_PER_PERIOD
@@ -124,8 +124,8 @@ def test_a_light_client_follows_a_demo_that_has_slept_for_hours() -> None:
             custom_beacon_chain=beacon.chain,
         )
         with closing(BeaconNodes(chain)) as nodes, closing(ChainClient(chain)) as client:
-            first_state = begin(nodes)
-            state = advance(first_state, nodes, client)
+            first_state = begin_light_client(nodes)
+            state = advance_light_client(first_state, nodes, client)
         assert state.block_number == 2
         assert state.period == first_state.period + 2
 

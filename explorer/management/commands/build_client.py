@@ -19,13 +19,9 @@ from queries.api.openapi import document
 from queries.client.join import joined_client
 from queries.contracts.abi import load_artifact
 from queries.contracts.create2 import FACTORY, SALT
+from queries.proving import BEACON_CHAINS, AccountField, HeaderField, keccak256
 from queries.proving.beacon import MAX_COMMITTEE_AGE, BeaconChain
-from queries.proving.beacon_chains import BEACON_CHAINS
-from queries.proving.headers import HeaderField
-from queries.proving.keccak import keccak256
-from queries.proving.witnesses import AccountField
-from queries.sources import KINDS
-from queries.sources.registry import registry_artifact
+from queries.sources import KINDS, registry_artifact
 
 CLIENT = settings.BASE_DIR / "queries" / "client" / "typescript"
 

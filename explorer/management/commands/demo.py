@@ -19,7 +19,7 @@ from explorer.demo.local_node import LocalNodeMissingError, TransactionRevertedE
 from explorer.demo.processes import DemoError, empty_folder
 from explorer.demo.service import running_service, sign_in
 from explorer.demo.tour import Terminal, examples, show, show_lookup, things_to_try
-from queries.chain.json_rpc import JsonRpcError, NodeTransportError
+from queries.chain import JsonRpcError, NodeTransportError
 from queries.client.python import Tacitus
 from queries.management.base import whole_number
 

@@ -51,7 +51,7 @@ from queries.client.python.routes import Route, create2_address
 from queries.client.python.service import Tacitus
 from queries.client.python.version import __version__
 from queries.client.python.webhooks import verify_webhook
-from queries.proving.keccak import keccak256
+from queries.proving import keccak256
 
 __all__ = [
     "BatchNotDoneError",

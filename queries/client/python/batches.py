@@ -8,9 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from queries.client.python.errors import UsageError
 from queries.client.python.positions import WORD, Position, parse_integer, parse_typed_key
-from queries.proving.headers import HeaderField
-from queries.proving.keccak import keccak256
-from queries.proving.witnesses import AccountField
+from queries.proving import AccountField, HeaderField, keccak256
 from queries.selectors import selector_of
 
 

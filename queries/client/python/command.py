@@ -38,9 +38,7 @@ from queries.client.python.proofs import read_proof, report_lines, trust_reasons
 from queries.client.python.responses import DeliveryStatus, Status, parse_status
 from queries.client.python.terminal import ProgressOutput, print_stderr, print_table, progress_line
 from queries.client.python.version import __version__
-from queries.proving.accounts import ADDRESS_BYTES
-from queries.proving.beacon_chains import COMPARE_YOURSELF
-from queries.proving.bundle_checks import MAX_BUNDLE_MIB
+from queries.proving import ADDRESS_BYTES, COMPARE_YOURSELF, MAX_BUNDLE_MIB
 
 EPILOG = """\
 Prove a balance, wait, and print it:

@@ -8,9 +8,8 @@ from typing import Any
 
 from queries.client.python.errors import FactsLostError, UnreadableResponseError, printable
 from queries.client.python.responses import member, number_member, text_member
-from queries.proving.facts import parse_fact
-from queries.proving.facts.fact import Argument, encode_view_call
-from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
+from queries.proving import FIELD_RULES, FieldFormat, HeaderField
+from queries.proving.facts import Argument, encode_view_call, parse_fact
 
 NUMERIC_FIELDS = {"NONCE", "BALANCE"} | {
     field.name for field in HeaderField if FIELD_RULES[field].format is FieldFormat.INTEGER

@@ -12,7 +12,7 @@ from queries.client.python.layouts import locate
 from queries.client.python.responses import DeliveryStatus
 from queries.client.python.service import Tacitus
 from queries.client.python.version import __version__
-from queries.proving.facts.fact import Argument
+from queries.proving.facts import Argument
 
 INSTRUCTIONS = """\
 Tacitus proves past blockchain state to a registry contract on the destination chain: fields of

@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass
 
 from queries.client.python.errors import UsageError
-from queries.proving.accounts import ADDRESS_BYTES
-from queries.proving.keccak import checksum_address, keccak256
+from queries.proving import ADDRESS_BYTES, checksum_address, keccak256
 
 WORD = 32  # bytes
 SLOT_LIMIT = 2**256

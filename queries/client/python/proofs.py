@@ -12,17 +12,21 @@ from accounts.wording import format_count, format_timestamp
 from queries.amounts import UNIT_DIGITS, format_units
 from queries.client.python.errors import NotProvenError, UsageError
 from queries.client.python.facts import ProvenFact
-from queries.proving.accounts import ADDRESS_BYTES
-from queries.proving.block_items import Log
-from queries.proving.bundle_checks import MAX_BUNDLE_MIB, check_bundle
-from queries.proving.bundles import BlockProof, Bundle
-from queries.proving.errors import BundleRefusedError, BundleTooLargeError
-from queries.proving.facts.accounts import SlotFact
-from queries.proving.facts.events import EventFact
-from queries.proving.facts.fact import BlockFact
-from queries.proving.facts.headers import BlockAtTimeFact
-from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
-from queries.proving.keccak import checksum_address
+from queries.proving import (
+    ADDRESS_BYTES,
+    FIELD_RULES,
+    MAX_BUNDLE_MIB,
+    BlockProof,
+    Bundle,
+    BundleRefusedError,
+    BundleTooLargeError,
+    FieldFormat,
+    HeaderField,
+    Log,
+    check_bundle,
+    checksum_address,
+)
+from queries.proving.facts import BlockAtTimeFact, BlockFact, EventFact, SlotFact
 from queries.selectors import block_selector
 
 BLOCK_HASH = re.compile("0x[0-9a-fA-F]{64}")

@@ -12,9 +12,8 @@ from queries.client.python.responses import (
     response_bytes,
     text_member,
 )
+from queries.proving import beacon_differences, keccak256
 from queries.proving.beacon import BeaconChain, Fork
-from queries.proving.beacon_chains import beacon_differences
-from queries.proving.keccak import keccak256
 
 
 @dataclass(frozen=True, slots=True)

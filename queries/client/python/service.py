@@ -39,7 +39,7 @@ from queries.client.python.responses import (
     text_member,
 )
 from queries.client.python.routes import CODE_HASHES, Route, parse_route
-from queries.proving.keccak import keccak256
+from queries.proving import keccak256
 
 with contextlib.suppress(ModuleNotFoundError):  # verifying proofs does without
     import requests

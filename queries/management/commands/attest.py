@@ -23,12 +23,10 @@ from queries.attestations.records import (
     wanted_blocks,
 )
 from queries.attestations.signing import Attester
-from queries.chain.errors import ChainError
-from queries.chain.signer import Signer, SignerUnusableError
+from queries.chain import ChainError, Signer, SignerUnusableError
 from queries.management.base import OperatorCommand, add_url_argument, configured_routes
 from queries.management.setup_check import add_advice
-from queries.sources.attested import AttestedRegistry
-from queries.sources.routes import Routes
+from queries.sources import AttestedRegistry, Routes
 
 DATABASE_POLL_SECONDS, SERVER_POLL_SECONDS = 1.0, 5.0
 

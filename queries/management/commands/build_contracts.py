@@ -16,11 +16,15 @@ from queries.contracts.compiler import (
     standard_json_input,
 )
 from queries.contracts.create2 import FACTORY, SALT, create2_address
-from queries.proving.registry_calls import HORIZON
-from queries.sources import network_registry
-from queries.sources.native import NativeRegistry
-from queries.sources.optimism import OptimismRegistry
-from queries.sources.registry import Registry, constructor_arguments, format_time
+from queries.proving import HORIZON
+from queries.sources import (
+    NativeRegistry,
+    OptimismRegistry,
+    Registry,
+    constructor_arguments,
+    format_time,
+    network_registry,
+)
 
 
 class Command(BaseCommand):

@@ -11,16 +11,14 @@ from django.db.models import Max
 from accounts.database_state import schema_fault
 from accounts.wording import format_count
 from queries.amounts import short_amount
-from queries.chain.client import ChainClient
-from queries.chain.errors import ChainError
-from queries.chain.signer import Signer, SignerUnusableError
+from queries.chain import ChainClient, ChainError, Signer, SignerUnusableError
 from queries.config.chains import Chain
 from queries.database.light_clients import light_client_row, stored_state
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
 from queries.management.light_client_check import check_light_client
 from queries.management.setup_check import DEPLOY_ADVICE, CheckResult, check_routes
 from queries.models import Delivery, SentTransaction
-from queries.sources.routes import Routes
+from queries.sources import Routes
 from queries.statuses import DeliveryState
 from queries.transactions.budget import spent_in_24_hours
 from queries.transactions.lane import stopped_lanes

@@ -11,8 +11,7 @@ from django.core.management.base import CommandError
 
 from accounts.wording import DAY
 from queries.amounts import gwei, short_amount
-from queries.chain.client import ChainClient
-from queries.chain.errors import CallRevertedError, ChainError
+from queries.chain import CallRevertedError, ChainClient, ChainError
 from queries.config.chains import GWEI
 from queries.config.limits import Limits
 from queries.config.measured_costs import (
@@ -29,8 +28,7 @@ from queries.management.commands.deploy_registry import estimate_deployment
 from queries.management.setup_check import add_advice
 from queries.planning.dry_runs import GasEstimate
 from queries.planning.readers import DRY_RUN_SENDER
-from queries.sources.beacon import BeaconRegistry
-from queries.sources.registry import Registry, deployment_calldata
+from queries.sources import BeaconRegistry, Registry, deployment_calldata
 
 MONTH = 30  # days
 ROW_NAMES = {1: "one balance alone", 10: "10 of a block, each", 100: "100 of a block, each"}

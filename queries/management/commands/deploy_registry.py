@@ -16,9 +16,7 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError
 
 from queries.amounts import gwei, short_amount
-from queries.chain.client import ChainClient
-from queries.chain.errors import BeaconError, CallRevertedError, ChainError
-from queries.chain.signer import Signer
+from queries.chain import BeaconError, CallRevertedError, ChainClient, ChainError, Signer
 from queries.config.chains import Chain
 from queries.contracts.create2 import (
     FACTORY,
@@ -38,12 +36,13 @@ from queries.management.light_client_check import add_beacon_advice, check_confi
 from queries.management.sending import TransactionFailedError, send_and_wait
 from queries.management.setup_check import add_advice
 from queries.planning.dry_runs import GasEstimate
-from queries.proving.registry_calls import HORIZON
-from queries.sources import KINDS
-from queries.sources.attested import VALID_UNTIL
-from queries.sources.beacon import BeaconRegistry
-from queries.sources.registry import (
+from queries.proving import HORIZON
+from queries.sources import (
+    KINDS,
+    VALID_UNTIL,
+    BeaconRegistry,
     Registry,
+    Routes,
     SetupError,
     deployment_calldata,
     derived_address,
@@ -51,9 +50,9 @@ from queries.sources.registry import (
     has_derived_address,
     lookup_address,
     lookup_init_code,
+    read_registry,
     route_lines,
 )
-from queries.sources.routes import Routes, read_registry
 from queries.transactions.lane import stopped_lanes
 
 REQUIRED_OPTIONS = ("source", "destination", "kind")

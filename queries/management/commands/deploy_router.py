@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from queries.chain.client import ChainClient
+from queries.chain import ChainClient
 from queries.compat.routers import events_router, facts_router
 from queries.contracts.create2 import SALT, create2_address
 from queries.management.base import configured_routes

@@ -17,26 +17,33 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from eth_utils.address import is_checksum_address
 
-from queries.chain.beacon_node import BeaconNode, BeaconNodes
-from queries.chain.errors import (
+from queries.chain import (
     BeaconError,
+    BeaconNode,
+    BeaconNodes,
     BeaconNodesUnreachableError,
     NodeError,
     NodesUnreachableError,
+    SignerUnusableError,
+    begin_light_client,
 )
-from queries.chain.light_client import begin
-from queries.chain.signer import SignerUnusableError
 from queries.config.beacon_chains import BEACON_EXPLORERS
 from queries.config.chains import Chain, NodeAddress
 from queries.config.networks import NETWORKS, Network, chain_lines
 from queries.management.base import OperatorCommand, configured_signer, node_chain, whole_number
 from queries.management.light_client_check import ADVICE
-from queries.proving.beacon_chains import BEACON_CHAINS
-from queries.sources import has_route, network_registry, route_kind
-from queries.sources.attested import AttestedRegistry
-from queries.sources.beacon import BeaconRegistry
-from queries.sources.registry import Registry, route_lines
-from queries.sources.routes import Routes, read_routes
+from queries.proving import BEACON_CHAINS
+from queries.sources import (
+    AttestedRegistry,
+    BeaconRegistry,
+    Registry,
+    Routes,
+    has_route,
+    network_registry,
+    read_routes,
+    route_kind,
+    route_lines,
+)
 
 NETWORK_NAMES = ", ".join(NETWORKS)
 NetworkPair = tuple[Network, Network]
@@ -402,7 +409,7 @@ def _beacon_node_warning(chain: Chain, address: NodeAddress) -> str:
                     f"Beacon node {address.number} of {chain.name} is of another chain: its "
                     f"genesis validators root is 0x{root.hex()}. Nothing was written."
                 )
-            begin(nodes)
+            begin_light_client(nodes)
         except BeaconError as error:
             return f"cannot be used yet. {error} {ADVICE.get(type(error), '')}".rstrip()
         except NodeError as error:

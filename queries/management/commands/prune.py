@@ -27,7 +27,7 @@ from queries.models import (
     SentTransaction,
     Share,
 )
-from queries.proving.facts.headers import BlockAtTimeFact
+from queries.proving.facts import BlockAtTimeFact
 from queries.statuses import FeedState
 from queries.transactions.lane import NONCE_USED_ELSEWHERE
 

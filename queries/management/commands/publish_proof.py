@@ -10,8 +10,7 @@ from eth_utils.address import is_address, is_checksum_address, to_checksum_addre
 
 from accounts.wording import format_count
 from queries.amounts import short_amount
-from queries.chain.client import ChainClient
-from queries.chain.errors import ChainError
+from queries.chain import ChainClient, ChainError
 from queries.config.chains import GWEI, NodeAddress
 from queries.management.base import (
     OperatorCommand,
@@ -31,10 +30,8 @@ from queries.management.publishing import (
     identify_registry,
     publish_block,
 )
-from queries.proving.beacon_chains import COMPARE_YOURSELF
-from queries.proving.bundles import BlockProof
-from queries.sources.reader import RegistryReader
-from queries.sources.registry import Registry, format_time, has_derived_address
+from queries.proving import COMPARE_YOURSELF, BlockProof
+from queries.sources import Registry, RegistryReader, format_time, has_derived_address
 
 DEFAULT_MAX_GAS_PRICE = 100  # gwei
 

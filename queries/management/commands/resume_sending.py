@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from accounts.database_state import require_schema
-from queries.chain.errors import KeyUsedElsewhereError
+from queries.chain import KeyUsedElsewhereError
 from queries.database.clock import shared_now
 from queries.management.base import OperatorCommand
 from queries.models import BlockJob, SentTransaction

@@ -8,8 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import to_checksum_address
 
-from queries.chain.client import ChainClient
-from queries.chain.errors import BlockUnknownError, ChainError
+from queries.chain import BlockUnknownError, ChainClient, ChainError
 from queries.client.python.errors import NotProvenError, TacitusError
 from queries.client.python.proofs import block_name, report_lines, trust_reasons
 from queries.contracts.create2 import verifier_address
@@ -20,9 +19,8 @@ from queries.management.base import (
     read_bundle,
     url_host,
 )
-from queries.proving.bundles import BlockProof, Bundle
-from queries.sources import KINDS
-from queries.sources.registry import has_derived_address, registry_with_arguments
+from queries.proving import BlockProof, Bundle
+from queries.sources import KINDS, has_derived_address, registry_with_arguments
 
 
 class Command(BaseCommand):

@@ -13,7 +13,7 @@ from queries.proving.accounts import AccountProof, check_account_proof
 from queries.proving.beacon import BeaconChain, Bootstrap, Update, begin_call, update_call
 from queries.proving.headers import Header
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
-from queries.proving.sync_committees import MEMBERS, SyncCommittee
+from queries.proving.sync_committees import SYNC_COMMITTEE_SIZE, SyncCommittee
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.bench.corpus import read_recorded_block
 from tests.bench.gas.cases import BALANCE
@@ -106,7 +106,7 @@ def _generated(absent: int) -> Update:
 
 
 def _absent_members(count: int) -> tuple[int, ...]:
-    return tuple(sorted(random.Random(count).sample(range(MEMBERS), count)))
+    return tuple(sorted(random.Random(count).sample(range(SYNC_COMMITTEE_SIZE), count)))
 
 
 def _row(registry: DeployedContract, name: str, call: bytes) -> TransactionRow:

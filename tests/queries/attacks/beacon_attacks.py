@@ -17,7 +17,7 @@ from queries.proving.beacon import (
     update_call,
 )
 from queries.proving.ssz import WORD, ZERO, hash_pair
-from queries.proving.sync_committees import MEMBERS, SyncCommittee
+from queries.proving.sync_committees import SYNC_COMMITTEE_SIZE, SyncCommittee
 from tests.queries.attacks.beacon_setup_attacks import SETUP_ATTACKS
 from tests.queries.attacks.beacon_sources import (
     CHAIN,
@@ -128,7 +128,7 @@ def signatures_of_341_members() -> Trial:
 @update_attack("TooManyAbsent")
 def the_signature_of_nobody() -> Trial:
     zero = {"signature": bytes(192)}
-    return Trial(honest(range(MEMBERS)) | zero)
+    return Trial(honest(range(SYNC_COMMITTEE_SIZE)) | zero)
 
 
 @update_attack("NotTheCommittee")
@@ -181,7 +181,7 @@ def _cancelling_members() -> Members:
     pair = [1234567, CURVE_ORDER - 1234567]
     last = [89, 97]
     keys = {secret: _key(secret) for secret in (*pair, *last)}
-    secrets = (*(MEMBERS // 2 - 1) * pair, *last)
+    secrets = (*(SYNC_COMMITTEE_SIZE // 2 - 1) * pair, *last)
     committee = SyncCommittee(tuple(keys[secret] for secret in secrets), _key(sum(last)))
     return Members(secrets, committee)
 
@@ -201,7 +201,9 @@ class CancellingStandIn(BeaconStandIn):
 @update_attack("NobodySigned")
 def keys_that_cancel_with_the_zero_signature() -> Trial:
     source = CancellingStandIn(CHAIN)
-    update = update_at(FINALIZED, absent=(MEMBERS - 2, MEMBERS - 1), source=source)
+    update = update_at(
+        FINALIZED, absent=(SYNC_COMMITTEE_SIZE - 2, SYNC_COMMITTEE_SIZE - 1), source=source
+    )
     parts = parts_of(update, _cancelling_members())
     assert not any(parts["signature"])
     return Trial(parts, checkpoint=checkpoint_at(CHECKPOINT, source))

@@ -7,7 +7,7 @@ from eth_account import Account
 
 from accounts.wallets import WalletAnswer
 from explorer.demo.local_node import LocalNode
-from queries.chain.contract_wallets import ask_wallet
+from queries.chain.contract_wallets import ask_contract_wallet
 from queries.config.chains import Chain, NodeAddress
 from tests.queries.contracts.wallets import (
     MAGIC,
@@ -37,7 +37,7 @@ class Asking:
 
     def __call__(self, wallet: str, signature: bytes, digest: bytes = DIGEST) -> WalletAnswer:
         chain = Chain(CHAIN_ID, "Local", (NodeAddress(self.node.url),))
-        return ask_wallet(chain, wallet, digest, signature, lambda: None)
+        return ask_contract_wallet(chain, wallet, digest, signature, lambda: None)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from queries.chain.errors import (
     BlockUnknownError,
     CheckpointTooOldError,
 )
-from queries.chain.light_client import LightClientState, advance, begin
+from queries.chain.light_client import LightClientState, advance_light_client, begin_light_client
 from queries.proving.beacon import MAX_COMMITTEE_AGE, SLOTS_PER_PERIOD
 from tests.rigs.anvil import Chain
 from tests.rigs.beacon_node import BeaconNode, BeaconRig
@@ -35,7 +35,7 @@ class Followed:
     source: ChainClient
 
     def advance(self, state: LightClientState) -> LightClientState:
-        return advance(state, self.nodes, self.source)
+        return advance_light_client(state, self.nodes, self.source)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def followed(chain: Chain) -> Iterator[Followed]:
 
 def test_it_has_the_number_of_the_block_that_was_signed(followed: Followed) -> None:
     rig = followed.rig
-    state = begin(followed.nodes)
+    state = begin_light_client(followed.nodes)
     assert (state.period, state.finality.number) == (0, None)
     rig.finalize(8, absent=170)
     state = followed.advance(state)
@@ -71,7 +71,7 @@ def test_it_has_the_number_of_the_block_that_was_signed(followed: Followed) -> N
 def test_it_never_goes_back(followed: Followed) -> None:
     rig = followed.rig
     rig.finalize(8)
-    state = followed.advance(begin(followed.nodes))
+    state = followed.advance(begin_light_client(followed.nodes))
     rig.finalize(6)
     assert followed.advance(state) == state
     rig.finalize(9, absent=171)
@@ -81,7 +81,7 @@ def test_it_never_goes_back(followed: Followed) -> None:
 
 def test_an_update_of_the_future_is_refused(followed: Followed) -> None:
     rig = followed.rig
-    state = begin(followed.nodes)
+    state = begin_light_client(followed.nodes)
     slot = int(time.time()) - rig.facts.genesis_time + 60
     block = rig.stand_in.make_block(slot, bytes(32))
     update = rig.stand_in.update(block, slot + 1)
@@ -91,7 +91,7 @@ def test_an_update_of_the_future_is_refused(followed: Followed) -> None:
 
 
 def test_a_block_that_execution_nodes_do_not_have_is_not_final_yet(followed: Followed) -> None:
-    state = begin(followed.nodes)
+    state = begin_light_client(followed.nodes)
     followed.rig.finalize(8, block_hash=b"\1" * 32)
     with pytest.raises(BlockUnknownError):
         followed.advance(state)
@@ -99,7 +99,7 @@ def test_a_block_that_execution_nodes_do_not_have_is_not_final_yet(followed: Fol
 
 def test_missed_periods_are_caught_up(followed: Followed) -> None:
     rig = followed.rig
-    state = begin(followed.nodes)
+    state = begin_light_client(followed.nodes)
     rig.finalize(8)
     for _ in range(4):
         rig.chain.mine(1, SLOTS_PER_PERIOD)
@@ -115,7 +115,7 @@ def test_missed_periods_are_caught_up(followed: Followed) -> None:
 def test_without_each_periods_update_it_stays_where_it_is(followed: Followed, lie: str) -> None:
     rig = followed.rig
     rig.finalize(8)
-    state = followed.advance(begin(followed.nodes))
+    state = followed.advance(begin_light_client(followed.nodes))
     for _ in range(2):
         rig.chain.mine(1, SLOTS_PER_PERIOD)
         rig.finalize("latest")
@@ -139,7 +139,7 @@ def test_a_claim_of_a_later_period_moves_nothing(followed: Followed) -> None:
     """The true update of this period leads on, but nobody of the next committee has signed."""
     rig, node = followed.rig, followed.node
     rig.finalize(8)
-    state = followed.advance(begin(followed.nodes))
+    state = followed.advance(begin_light_client(followed.nodes))
     rig.finalize(9)
     slot = rig.slot_of(9)
 
@@ -164,8 +164,8 @@ def test_a_checkpoint_or_state_older_than_two_weeks_is_refused(chain: Chain) -> 
         old = rig.stand_in.make_block(5, bytes(32)).root
         nodes = BeaconNodes(rig.routes_chain(followed.node, checkpoint=f"0x{old.hex()}"))
         with pytest.raises(CheckpointTooOldError, match="set a newer `beacon_checkpoint`"):
-            begin(nodes)
+            begin_light_client(nodes)
         rig.finalize(8)
-        state = replace(begin(followed.nodes), finalized_slot=5)
+        state = replace(begin_light_client(followed.nodes), finalized_slot=5)
         with pytest.raises(CheckpointTooOldError, match="The last finalized block"):
             followed.advance(state)

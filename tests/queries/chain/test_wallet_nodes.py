@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accounts.wallets import WalletAnswer
-from queries.chain.contract_wallets import ask_wallet
+from queries.chain.contract_wallets import ask_contract_wallet
 from queries.config.chains import Chain, NodeAddress
 from queries.config.limits import Limits
 from tests.rigs.stub_node import INVALID_ANSWERS, Responder, StubNode, result, stub_node
@@ -28,7 +28,7 @@ def _ask(*urls: str, wallet: str = WALLET) -> WalletAnswer:
     nodes = tuple(NodeAddress(url) for url in urls)
     limits = Limits(request_timeout=0.5, head_timeout=0.5, visitor_timeout=2)
     chain = Chain(CHAIN_ID, "Local", nodes, limits=limits)
-    return ask_wallet(chain, wallet, bytes(32), b"signed", lambda: None)
+    return ask_contract_wallet(chain, wallet, bytes(32), b"signed", lambda: None)
 
 
 def answering(word: object, chain: object = hex(CHAIN_ID)) -> Responder:

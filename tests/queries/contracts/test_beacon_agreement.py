@@ -21,7 +21,7 @@ from queries.proving.beacon import (
     update_call,
 )
 from queries.proving.ssz import SszError
-from queries.proving.sync_committees import MEMBERS, SyncCommittee
+from queries.proving.sync_committees import SYNC_COMMITTEE_SIZE, SyncCommittee
 from tests.queries.attacks.beacon_sources import (
     CHAIN,
     DENEB,
@@ -72,7 +72,7 @@ def true_updates(draw: st.DrawFn) -> Update:
     attested = draw(st.integers(0, 90))
     signature = attested + draw(st.integers(1, 40))
     count = draw(st.one_of(st.integers(0, 6), st.integers(0, 171)))
-    absent = draw(st.randoms(use_true_random=False)).sample(range(MEMBERS), count)
+    absent = draw(st.randoms(use_true_random=False)).sample(range(SYNC_COMMITTEE_SIZE), count)
     return update_at(
         slot,
         attested=attested,
@@ -99,7 +99,7 @@ def change_branch(branch: tuple[bytes, ...], number: int) -> tuple[bytes, ...]:
 
 def change_committee(committee: SyncCommittee, number: int) -> SyncCommittee:
     keys = list(committee.keys)
-    keys[number % MEMBERS] = keys[(number + 1) % MEMBERS]
+    keys[number % SYNC_COMMITTEE_SIZE] = keys[(number + 1) % SYNC_COMMITTEE_SIZE]
     return replace(committee, keys=tuple(keys))
 
 

@@ -24,7 +24,7 @@ from queries.proving.beacon import (
 )
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
-from queries.proving.sync_committees import MEMBERS, SyncCommittee
+from queries.proving.sync_committees import SYNC_COMMITTEE_SIZE, SyncCommittee
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.queries.attacks.beacon_sources import (
     CHAIN,
@@ -155,7 +155,7 @@ class TwoSeatsEach(BeaconStandIn):
 
     def members(self, period: int) -> Members:
         single = STAND_IN.members(period)
-        half = MEMBERS // 2
+        half = SYNC_COMMITTEE_SIZE // 2
         secrets, keys = 2 * single.secrets[:half], 2 * single.committee.keys[:half]
         total = Scalar.from_be_bytes_mod_order(sum(secrets).to_bytes(64))
         return Members(secrets, SyncCommittee(keys, (G1Point() * total).to_compressed_bytes()))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from queries.compat.peer_proofs import LogPosition
 from queries.proving.block_items import BlockItem, Receipt, Withdrawal
 from queries.proving.event_witness import count_facts, encode_list_group
-from queries.proving.facts import END_KINDS, ITEM_KINDS
 from queries.proving.facts.absences import (
     AbsentLogFact,
     AbsentTransactionFact,
@@ -16,6 +15,7 @@ from queries.proving.facts.absences import (
     encode_bloom_group,
 )
 from queries.proving.facts.events import EventFact, EventList, ItemFact
+from queries.proving.facts.kinds import END_KINDS, ITEM_KINDS
 from queries.proving.facts.logs import LogFact, LogFilter
 from queries.proving.facts.receipts import ReceiptFact
 from queries.proving.facts.transactions import TransactionFact

@@ -21,7 +21,7 @@ from queries.proving.beacon import (
     decode_update,
 )
 from queries.proving.ssz import WORD, ZERO, SszError
-from queries.proving.sync_committees import MEMBERS
+from queries.proving.sync_committees import SYNC_COMMITTEE_SIZE
 from tests.queries.attacks.beacon_attacks import CancellingStandIn
 from tests.queries.attacks.beacon_sources import (
     CHAIN,
@@ -167,7 +167,9 @@ def test_the_version_of_a_signature_is_that_of_the_slot_before(second_opinion: A
 def test_the_zero_signature_by_keys_that_cancel_is_refused() -> None:
     """The sum of those who signed is zero, and so is every signature by it."""
     source = CancellingStandIn(CHAIN)
-    update = update_at(DENEB + 100, absent=(MEMBERS - 2, MEMBERS - 1), source=source)
+    update = update_at(
+        DENEB + 100, absent=(SYNC_COMMITTEE_SIZE - 2, SYNC_COMMITTEE_SIZE - 1), source=source
+    )
     assert not any(update.signature[1:])
     with pytest.raises(UpdateError):
         check_update(update, source.members(update.period).committee, CHAIN)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import strategies as st
 
 from queries.proving.bundle_checks import VALUES_PER_MIB, check_bundle
-from queries.proving.bundles import FORMAT, VERSION, BlockProof, Bundle
+from queries.proving.bundles import BUNDLE_FORMAT, BUNDLE_VERSION, BlockProof, Bundle
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError
 from queries.proving.facts.accounts import AccountFieldFact
 from queries.proving.facts.headers import BlockAtTimeFact
@@ -275,7 +275,7 @@ def test_reading_a_hostile_bundle_takes_bounded_memory() -> None:
     text = "b" * (max_mib * 2**20 // objects - 12)
     batch = ",".join([f'{{"a":"{text}"}}'] * objects)
     begin = f'{{"batch":[{batch}],"blocks":[],"destinationChainId":"1",'
-    end = f'"format":"{FORMAT}","version":{VERSION}}}'
+    end = f'"format":"{BUNDLE_FORMAT}","version":{BUNDLE_VERSION}}}'
     digest = sha256((begin + end).encode()).hexdigest()
     content = f'{begin}"digest":"0x{digest}",{end}'.encode()
     tracemalloc.start()

@@ -15,9 +15,9 @@ from queries.contracts.abi import call_data, load_artifact
 from queries.proving.block_items import BlockItem, Receipt, Withdrawal
 from queries.proving.errors import BloomUndecidedError, ItemNotProvableError, ProofError
 from queries.proving.event_witness import build_event_witness, read_event_witness
-from queries.proving.facts import EVENT_KINDS, KINDS, parse_fact
 from queries.proving.facts.events import MAX_INDEX, EventFact
 from queries.proving.facts.fact import BlockFact, encode_view_call
+from queries.proving.facts.kinds import EVENT_KINDS, KINDS, parse_fact
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import keccak256
 from tests.queries.contracts.recorded_events import BLOOM, RECEIPTS, TRANSACTIONS, RecordedBlock
