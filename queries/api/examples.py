@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from queries.api.endpoint import Endpoint
-from queries.api.lookups import balance_call
+from queries.api.lookup_questions import balance_call
 from queries.attestations.body import AttestationBody
 from queries.config.chains import Chain
 from queries.reading import last_final_block, read_chain_heads

@@ -8,68 +8,39 @@ import hashlib
 import re
 import time
 from collections.abc import Sequence
-from enum import IntEnum
-from typing import Any, NamedTuple, cast
+from typing import cast
 
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
-from eth_abi.abi import decode, encode
-from eth_abi.exceptions import DecodingError
+from eth_abi.abi import encode
 from pydantic import ConfigDict, Field
 
 from accounts.http.errors import BodyCode, RefusalError, error_response
 from accounts.http.rate_limits import client_network, refuse_over_quota, use_quota
 from accounts.wording import DAY, MINUTE
 from queries.api.endpoint import Parameter, endpoint, path_parameter
+from queries.api.lookup_questions import DATA_PATTERN, Question, question_unknown, read_question
 from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel
 from queries.chain import ChainError
-from queries.contracts.abi import selector
 from queries.error_codes import RETRY_SOON, LookupCode, RequestCode
-from queries.intake.submit import refuse_blocks_beyond_head
+from queries.intake.beyond_head import refuse_blocks_beyond_head
 from queries.models import Query
 from queries.planning.on_request import chain_readers
 from queries.planning.readers import ChainReaders
 from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses, recent_block
-from queries.proving import AccountField, HeaderField
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import Body, read_body
-from queries.selectors import block_selector
 from queries.sources import Registry, Routes
 
 LOOKUPS_PER_MINUTE = 120  # for an IP address; answers from the cache are free
 TIMEOUT_SECONDS = 10.0
 MAX_BODY_BYTES = 4_000
 SUFFIX = ".json"
+CALL_DATA_MEANING = "The `callData` of the `OffchainLookup`; errors call it `data`."
 MAX_REASON_LENGTH = 300
 NOT_IN_REASON_PHRASE = re.compile("[^ -~]+")  # line ends would begin a header
-
-QUESTION_TYPE = "(uint8,address,uint256,uint256,uint256)"
-ARGUMENT_TYPES = ("uint256", "address", QUESTION_TYPE)  # chain, registry, question: seven words
-SELECTOR = selector(f"lookUp({','.join(ARGUMENT_TYPES)})")
-RECENT_SELECTOR = selector(f"lookUpRecent({','.join(ARGUMENT_TYPES)})")
-CALL_DATA_MEANING = "The `callData` of the `OffchainLookup`; errors call it `data`."
-DATA_PATTERN = rf"0[xX][0-9a-fA-F]{{{2 * (4 + 7 * 32)}}}"
-
-
-class QuestionKind(IntEnum):
-    """The kinds of questions, as in IFactsLookup."""
-
-    ACCOUNT_FIELD = 1
-    SLOT = 2
-    HEADER_FIELD = 3
-    LOG = 5
-
-
-def balance_call(destination: int, registry: str, account: str, block: int) -> bytes:
-    """The calldata that asks for an account's balance."""
-    question = QuestionKind.ACCOUNT_FIELD, account, block, AccountField.BALANCE, 0
-    return SELECTOR + encode(ARGUMENT_TYPES, [destination, registry, question])
-
-
-def _question_unknown(sentence: str) -> RefusalError:
-    return RefusalError(LookupCode.QUESTION_UNKNOWN, sentence, path="data")
 
 
 def _lookup_unavailable(sentence: str) -> RefusalError:
@@ -89,49 +60,6 @@ class LookupBody(Body):
 
 class LookupResponse(ApiModel):
     data: str = Field(description="What the client passes to the callback.", examples=["0x00"])
-
-
-class Question(NamedTuple):
-    """The `Question` struct of IFactsLookup, and whether `lookUpRecent` asks it."""
-
-    kind: int
-    account: str
-    block: int
-    key: int
-    log: int
-    is_recent: bool = False  # then `block` is the head of the destination at the caller's node
-
-    def batch_request(self, registry: Registry) -> dict[str, Any]:
-        """A request body for the fact. Raises `RefusalError` if there is no such fact."""
-        number, block = self.block, self._requested_facts()
-        if self.is_recent:
-            number = 0  # chosen later
-            fields = [*block.get("header", ()), HeaderField.TIMESTAMP.name]
-            block["header"] = list(dict.fromkeys(fields))
-        data = {str(registry.source): {block_selector(number): block}}
-        return {"destinationChainId": str(registry.destination), "data": data}
-
-    def _requested_facts(self) -> dict[str, Any]:
-        try:
-            match self.kind:
-                case QuestionKind.ACCOUNT_FIELD:
-                    props = [AccountField(self.key).name]
-                    return {"accounts": {self.account: {"props": props}}}
-                case QuestionKind.SLOT:
-                    return {"accounts": {self.account: {"slots": [hex(self.key)]}}}
-                case QuestionKind.HEADER_FIELD:
-                    return {"header": [HeaderField(self.key).name]}
-                case QuestionKind.LOG if not self.is_recent:
-                    return {"logs": [{"transaction": self.key, "log": self.log}]}
-                case QuestionKind.LOG:
-                    raise _question_unknown("A log can only be read at a block that you name.")
-        except ValueError:
-            is_account = self.kind == QuestionKind.ACCOUNT_FIELD
-            fields = AccountField if is_account else HeaderField
-            subject = "An account" if is_account else "A header"
-            names = ", ".join(f"{field.value} {field.name}" for field in fields)
-            raise _question_unknown(f"{subject} has no field {self.key}; it has {names}.") from None
-        raise _question_unknown(f"There is no kind {self.kind} of fact; see IFactsLookup.")
 
 
 @endpoint(
@@ -193,7 +121,7 @@ def _cached_answer(
     request: HttpRequest, data: str, routes: Routes, limits: BatchLimits
 ) -> tuple[bytes, float]:
     """The body of the answer, and the Unix time until which it may be cached."""
-    registry, question = _read_question(data, routes)
+    registry, question = read_question(data, routes)
     key = f"lookup-{hashlib.sha256(data.encode()).hexdigest()}"
     if entry := cache.get(key):
         return cast("tuple[bytes, float]", entry)
@@ -207,31 +135,6 @@ def _cached_answer(
     answer = content, time.time() + seconds
     cache.set(key, answer, seconds)
     return answer
-
-
-def _read_question(data: str, routes: Routes) -> tuple[Registry, Question]:
-    """The registry that the call names, and its question."""
-    error = _question_unknown(
-        f"The data is not a call of lookUp({','.join(ARGUMENT_TYPES)}), or of lookUpRecent with "
-        "the same arguments."
-    )
-    if not re.fullmatch(DATA_PATTERN, data):
-        raise error
-    call = bytes.fromhex(data[2:])
-    if call[:4] not in {SELECTOR, RECENT_SELECTOR}:
-        raise error
-    try:
-        destination, address, question = decode(ARGUMENT_TYPES, call[4:])
-    except DecodingError:
-        raise error from None
-    for registry in routes.registries.values():
-        if registry.destination == destination and registry.address.lower() == address:
-            is_recent = call[:4] == RECENT_SELECTOR
-            return registry, Question(*question)._replace(is_recent=is_recent)
-    raise RefusalError(
-        LookupCode.REGISTRY_UNKNOWN,
-        f"This server has no registry {address} on chain {destination}.",
-    )
 
 
 def _make_answer(
@@ -251,7 +154,7 @@ def _make_answer(
     except RefusalError as refusal:
         if refusal.retryable:
             raise _lookup_unavailable(refusal.sentence) from refusal
-        raise _question_unknown(refusal.sentence) from refusal
+        raise question_unknown(refusal.sentence) from refusal
     section, witness = result.proof, b""
     for event in result.event_witnesses:
         section, witness = event.piece.section, event.piece.witness

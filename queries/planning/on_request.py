@@ -14,7 +14,8 @@ from accounts.wording import MINUTE, format_duration
 from queries.chain import ChainError
 from queries.error_codes import RETRY_SOON, EstimateCode, RequestCode, busy_refusal
 from queries.http.thread_slots import thread_slot
-from queries.intake import submit
+from queries.intake.batch_rows import build_queries
+from queries.intake.beyond_head import refuse_blocks_beyond_head
 from queries.models import Batch, Query
 from queries.planning.estimate import BatchEstimate, estimate_batch
 from queries.planning.named_blocks import read_block_number
@@ -45,7 +46,7 @@ def rate_limited_chain_readers(
 
     Also raises `RefusalError` if the account is over its limits, or a block is too far ahead.
     """
-    submit.refuse_blocks_beyond_head(batch.blocks, routes.limits)
+    refuse_blocks_beyond_head(batch.blocks, routes.limits)
     refuse_over_quota(
         use_quota(f"estimates of {key.owner.pk}", ESTIMATES_PER_MINUTE, MINUTE),
         EstimateCode.TOO_MANY_ESTIMATES,
@@ -65,7 +66,7 @@ def chain_readers(
     Raises `RefusalError` if the server is busy, or if the nodes fail or take longer than `seconds`.
     """
     row = Batch(destination=batch.destination, submitted_at=timezone.now())
-    queries = list(submit.build_queries(row, batch.blocks))
+    queries = list(build_queries(row, batch.blocks))
     with thread_slot() as acquired:
         if not acquired:
             raise busy_refusal(

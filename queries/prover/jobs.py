@@ -25,11 +25,16 @@ from queries.models import BlockJob, Fact, JobTransaction, Query
 from queries.planning.anchors import AnchorResult
 from queries.planning.calls import Anchor
 from queries.planning.plan import BlockPlan
-from queries.prover import prove
 from queries.prover.finality import pin_final_block, resolve_conflict
 from queries.prover.job_pass import Findings, JobPass, query_ids_of_pass
 from queries.prover.outcomes import BlockWait, Reject, reject_if_too_old, route_removed_failure
-from queries.prover.prove import ReadyJob, send_group
+from queries.prover.prove import (
+    ReadyJob,
+    fetch_proofs,
+    plan_preparation,
+    send_group,
+    wait_for_budget,
+)
 from queries.prover.readback import (
     check_missing_by_quorum,
     read_back,
@@ -250,11 +255,11 @@ def _prove_missing(job_pass: JobPass, registry_block: RegistryBlock) -> ReadyJob
     # Before fetching proofs that could not be sent:
     job_pass.lane.check_not_stopped()
     if job_pass.context.is_budget_spent(job_pass.registry.destination):
-        return prove.wait_for_budget(job_pass)
+        return wait_for_budget(job_pass)
     if isinstance(result, Preparation):
-        return prove.plan_preparation(job_pass, result, has_quorum)
+        return plan_preparation(job_pass, result, has_quorum)
     is_isolated = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.max_refusals
-    return prove.fetch_proofs(job_pass, plan, result, is_isolated=is_isolated)
+    return fetch_proofs(job_pass, plan, result, is_isolated=is_isolated)
 
 
 def _failed_transaction_hashes(job_pass: JobPass) -> list[str]:

@@ -16,7 +16,8 @@ from queries.feeds.outcomes import newest_failures
 from queries.feeds.trigger import Trigger
 from queries.feeds.triggers import stored_trigger
 from queries.ids import is_ulid
-from queries.intake.submit import batch_limits, build_queries, set_counts
+from queries.intake.batch_rows import build_queries, set_counts
+from queries.intake.submit import batch_limits
 from queries.models import Batch, Delivery, Feed, FeedRun, Query
 from queries.reading.batch_details import (
     BatchSummary,

@@ -20,7 +20,7 @@ from queries.chain import (
 from queries.config.chains import Chain
 from queries.config.limits import Limits
 from queries.error_codes import RequestCode
-from queries.intake.submit import reason_beyond_head
+from queries.intake.beyond_head import reason_beyond_head
 from queries.models import Attestation, BlockJob, Query
 from queries.planning.known_blocks import recorded_blocks
 from queries.reading.chain_heads import (

@@ -11,7 +11,7 @@ from statistics import quantiles
 import requests
 from eth_abi.abi import encode
 
-from queries.api.lookups import ARGUMENT_TYPES, SELECTOR
+from queries.api.lookup_questions import ARGUMENT_TYPES, SELECTOR
 from tests.bench.chain import CHAIN_ID, BenchChain
 from tests.bench.command import BenchError
 from tests.bench.database import scratch_database

@@ -10,7 +10,7 @@ from eth_abi.abi import decode, encode
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from queries.api.lookups import ARGUMENT_TYPES, RECENT_SELECTOR
+from queries.api.lookup_questions import ARGUMENT_TYPES, RECENT_SELECTOR
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.service import (
     BALANCE,

@@ -12,7 +12,7 @@ from eth_abi.abi import encode
 from schemathesis import Case
 
 from explorer.demo.local_node import LocalNode
-from queries.api.lookups import ARGUMENT_TYPES, SELECTOR
+from queries.api.lookup_questions import ARGUMENT_TYPES, SELECTOR
 from queries.config.chains import NodeAddress
 from queries.engines import POST
 from queries.models import Query, WebhookPost

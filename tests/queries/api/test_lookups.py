@@ -10,6 +10,7 @@ from eth_abi.abi import encode
 
 from queries import contracts
 from queries.api import lookups
+from queries.api.lookup_questions import QuestionKind
 from queries.contracts.abi import selector
 from tests.queries.api.served_api import ATTESTED, HERE, SEPOLIA, WALLET
 
@@ -41,7 +42,7 @@ def post(data: str) -> Any:
 def test_kinds_of_questions_are_those_of_the_contract() -> None:
     source = (CONTRACTS / "FactsLookup.sol").read_text()
     constants = re.findall(r"uint8 private constant (\w+) = (\d+);", source)
-    assert {kind.name: str(kind.value) for kind in lookups.QuestionKind} == dict(constants)
+    assert {kind.name: str(kind.value) for kind in QuestionKind} == dict(constants)
 
 
 NO_QUESTIONS = {
