@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from queries.chain import BeaconError, ChainError, TooMuchGasError, TransactionRefusedError
 from queries.error_codes import EndpointCode, RequestCode
 from queries.intake.cancel import CANCELLED
-from queries.planning.anchors import OutOfReach
 from queries.prover.batches import BLOCK_UNNAMED
 from queries.prover.jobs import TRANSACTION_FAILED
-from queries.sources import RegistryStopped
+from queries.sources import OUT_OF_REACH, REGISTRY_STOPPED
 from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, WaitCode
 
 # A batch is not rejected for these, however long it waits.
@@ -43,11 +42,11 @@ DELIVERY_FAILURES = {
 }
 FAILS_AT_ONCE = {RequestCode.ARGUMENT_MALFORMED.code}
 OTHER_REJECTIONS = {
-    OutOfReach.code: (
+    OUT_OF_REACH: (
         "The block is older than its chain's block-hash history, and too far before the first "
         "block whose hash the registry can know."
     ),
-    RegistryStopped.code: (
+    REGISTRY_STOPPED: (
         "The beacon registry refuses all updates for good, because it learned no committee for its "
         "`max_age` or does not know a fork, and it has recorded no block at or above this one."
     ),

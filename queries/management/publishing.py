@@ -25,7 +25,6 @@ from queries.sources import (
     KINDS,
     BeaconRegistry,
     HashNotKnown,
-    HashUnknowable,
     KnownBlocks,
     NativeRegistry,
     Preparation,
@@ -219,7 +218,7 @@ def _next_calls(
 def _refusal_reason(
     result: HashNotKnown, block: BlockProof, registry: Registry, *, has_source: bool
 ) -> str:
-    if isinstance(result, HashUnknowable):
+    if result.is_permanent:
         return result.reason.sentence
     hint = "" if has_source else _source_node_hint(registry.source)
     return registry.publish_hint(result.reason, block.trusted_header.number, hint)

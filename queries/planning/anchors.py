@@ -8,7 +8,7 @@ blocks before it (EIP-2935; on Arbitrum 393,168). For older blocks several hops 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from accounts.wording import format_count
 from queries.chain import (
@@ -38,8 +38,8 @@ from queries.sources import (
     HASHES,
     MARGIN,
     NO_PROOF_ERRORS,
+    OUT_OF_REACH,
     HashNotKnown,
-    HashUnknowable,
     KnownBlocks,
     Preparation,
     Registry,
@@ -50,14 +50,6 @@ from queries.sources import (
 from queries.wait_reasons import Reason, WaitCode
 
 HASH_HISTORY_BYTES = bytes.fromhex(HASH_HISTORY[2:])
-
-
-@dataclass(frozen=True, slots=True)
-class OutOfReach(HashUnknowable):
-    """The block is before the block-hash history, and the nearest known block is too far above."""
-
-    code: ClassVar[str] = "block_out_of_reach"
-    distance: int
 
 
 AnchorResult = Anchor | Preparation | HashNotKnown
@@ -236,7 +228,7 @@ class AnchorSearch:
         )
 
     def _check_reach(self, nearby_blocks: range) -> HashNotKnown:
-        """For a block too old for hops: return `OutOfReach` if no hash near it can become known.
+        """Say why no hash near a block too old for hops is known, and whether one can become so.
 
         Native and OP-stack routes learn only newer hashes. Signers and a rollup's contracts may
         still provide older ones.
@@ -262,4 +254,4 @@ class AnchorSearch:
             f"that the registry can know, and a proof holds at most {max_headers:,} headers. Hops "
             f"go further, but not before the block-hash history (EIP-2935), which {history}."
         )
-        return OutOfReach(Reason(OutOfReach.code, sentence), distance)
+        return HashNotKnown(Reason(OUT_OF_REACH, sentence), is_permanent=True, distance=distance)

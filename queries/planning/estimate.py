@@ -7,7 +7,6 @@ from math import ceil
 from queries.chain import CallRevertedError, ChainError, MethodMissingError, ParametersRejectedError
 from queries.facts import BLOCK_AT_TIME, facts_of
 from queries.models import Query
-from queries.planning.anchors import OutOfReach
 from queries.planning.calls import (
     AccountPiece,
     Anchor,
@@ -24,13 +23,7 @@ from queries.proving import block_leaf
 from queries.proving.facts import FactGroups
 from queries.schema.checked_batch import CheckedDelivery
 from queries.selectors import selector_of
-from queries.sources import (
-    HashNotKnown,
-    HashUnknowable,
-    Preparation,
-    Registry,
-    accumulated_override,
-)
+from queries.sources import HashNotKnown, Preparation, Registry, accumulated_override
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
 
@@ -296,10 +289,10 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
 
 def _mark_unknown(estimate: BlockEstimate, result: HashNotKnown) -> None:
     """Say why the registry knows no hash, and whether it ever can."""
-    if isinstance(result, OutOfReach):
+    if result.distance is not None:
         estimate.distance = result.distance
         estimate.wait(Readiness.OUT_OF_REACH, result.reason)
-    elif isinstance(result, HashUnknowable):
+    elif result.is_permanent:
         estimate.wait(Readiness.FAILS, result.reason)
     elif estimate.readiness is not Readiness.NOT_FINAL:
         estimate.wait(Readiness.NOT_KNOWN, result.reason)

@@ -25,14 +25,7 @@ from queries.planning.plan import BlockPlan
 from queries.planning.readers import ChainReaders
 from queries.proving import CALLDATA_BYTES, PROVE_SELECTOR, keccak256
 from queries.proving.facts import KINDS, BlockFact
-from queries.sources import (
-    HashNotKnown,
-    HashUnknowable,
-    NewestBlock,
-    Preparation,
-    Registry,
-    RegistryReader,
-)
+from queries.sources import HashNotKnown, NewestBlock, Preparation, Registry, RegistryReader
 
 WitnessFact = tuple[Query, str, bytes]  # query, the fact's name in the query, word
 FactSortKey = tuple[int, bool, int, bytes, bytes]
@@ -177,8 +170,7 @@ def _find_witness_anchor(plan: BlockPlan, l1_block: int | None) -> Anchor:
         # Treat the hop's target as known; a proof cannot use what it accumulates itself.
         result = plan.find_anchor(assumed={result.next_start: False})
     if isinstance(result, HashNotKnown):
-        is_permanent = isinstance(result, HashUnknowable)
-        raise NotProvableError(result.reason.sentence, is_permanent=is_permanent)
+        raise NotProvableError(result.reason.sentence, is_permanent=result.is_permanent)
     if isinstance(result, Preparation):
         raise NotProvableError(f"{result.sentence} Submit a batch instead.")
     return replace(result, hop=hops.sections + result.hop, hop_start=hops.start) if hops else result

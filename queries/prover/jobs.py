@@ -40,7 +40,7 @@ from queries.prover.readback import (
     read_back,
     read_confirmed_registry_block,
 )
-from queries.sources import HashNotKnown, HashUnknowable, Preparation, RegistryBlock
+from queries.sources import HashNotKnown, Preparation, RegistryBlock
 from queries.statuses import StepName
 from queries.transactions.context import ProverContext
 from queries.transactions.follow import follow, unconfirmed_transactions
@@ -233,15 +233,17 @@ def _prove_missing(job_pass: JobPass, registry_block: RegistryBlock) -> ReadyJob
     plan = BlockPlan(job_pass.context, job_pass.registry, job_pass.content, registry_block)
     result = plan.find_anchor()
 
-    def has_result(node: ChainClient, _job_id: int, kind: type[AnchorResult]) -> bool:
-        return isinstance(plan.find_anchor(node), kind)
+    def agrees(node: ChainClient, _job_id: int, kind: type[AnchorResult]) -> bool:
+        """Whether the node gives an answer of this kind too; without a hash, for good."""
+        answer = plan.find_anchor(node)
+        is_permanent = not isinstance(answer, HashNotKnown) or answer.is_permanent
+        return isinstance(answer, kind) and is_permanent
 
-    ask = job_pass.destination.ask_quorum
     kind = Preparation if isinstance(result, Preparation) else type(result)
-    has_quorum = partial(ask, has_result, job_pass.job.pk, kind)
-    if isinstance(result, HashUnknowable):
-        return _reject_unknowable(job_pass, result.reason, has_quorum)
+    has_quorum = partial(job_pass.destination.ask_quorum, agrees, job_pass.job.pk, kind)
     if isinstance(result, HashNotKnown):
+        if result.is_permanent:
+            return _reject_unprovable(job_pass, result.reason, has_quorum)
         return _wait_for_hash(job_pass, result.reason)
     if isinstance(result, Anchor) and not registry_block.is_verified:
         job_pass.findings.reach(StepName.HEADER_ACCUMULATED)
@@ -283,7 +285,7 @@ def _wait_for_hash(job_pass: JobPass, reason: Reason) -> Wait | Reject:
     return Wait(reason, job_pass.pause)
 
 
-def _reject_unknowable(
+def _reject_unprovable(
     job_pass: JobPass, reason: Reason, has_quorum: Callable[[], bool]
 ) -> Outcome | None:
     """Reject by quorum: one node may be wrong about the header, the nearest known block or the

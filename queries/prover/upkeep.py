@@ -16,11 +16,16 @@ from queries.database.handler import Handler, Wait, WorkContext
 from queries.database.leases import Lease
 from queries.models import RegistryRecord, SentTransaction
 from queries.planning.calls import ProveCall
-from queries.sources import BeaconRegistry, RegistryStoppedError, Routes, UpdateCalls, joined_calls
+from queries.sources import (
+    REGISTRY_STOPPED,
+    BeaconRegistry,
+    RegistryStoppedError,
+    Routes,
+    UpdateCalls,
+    joined_calls,
+)
 from queries.transactions.context import ProverContext
 from queries.wait_reasons import Reason
-
-REGISTRY_STOPPED = "registry_stopped"
 
 
 class UpkeepHandler(Handler[RegistryRecord, ProverContext]):

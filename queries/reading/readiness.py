@@ -34,7 +34,7 @@ from queries.reading.registry_states import read_registry_states
 from queries.reading.service_status import chain_statuses
 from queries.schema.batch_checks import through_two_routes
 from queries.selectors import Selector
-from queries.sources import AttestedRegistry, Registry, RegistryStopped, Routes
+from queries.sources import REGISTRY_STOPPED, AttestedRegistry, Registry, Routes
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
 
@@ -225,7 +225,7 @@ class _RouteState:
             f"The registry of {self.source.name} on {self.destination.name} has stopped for good: "
             "it learns no newer block from a sync committee. Facts that are in it stay readable."
         )
-        return self._answer(Readiness.FAILS, RegistryStopped.code, sentence, block)
+        return self._answer(Readiness.FAILS, REGISTRY_STOPPED, sentence, block)
 
     def _has_recorded_block(self, block: int) -> bool:
         """Whether headers or hops may lead to the block from one that the registry has."""

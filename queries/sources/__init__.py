@@ -11,11 +11,11 @@ from queries.sources.deployment import deployed_registry, has_built_code
 from queries.sources.hashes import (
     MARGIN,
     NO_PROOF_ERRORS,
+    OUT_OF_REACH,
+    REGISTRY_STOPPED,
     HashNotKnown,
-    HashUnknowable,
     KnownBlocks,
     Preparation,
-    RegistryStopped,
     SourceChain,
     SourceHashes,
 )

@@ -38,11 +38,11 @@ from queries.sources.beacon_updates import (
     next_unknown_fork,
 )
 from queries.sources.hashes import (
+    REGISTRY_STOPPED,
     ClaimedHashes,
     HashClaim,
     HashNotKnown,
     Preparation,
-    RegistryStopped,
 )
 from queries.sources.registry import (
     HORIZON_ARGUMENT,
@@ -271,7 +271,7 @@ class BeaconHashes(ClaimedHashes[BeaconRegistry]):
         try:
             return HashNotKnown(self._wait_reason())
         except RegistryStoppedError as error:
-            return RegistryStopped(Reason(RegistryStopped.code, str(error)))
+            return HashNotKnown(Reason(REGISTRY_STOPPED, str(error)), is_permanent=True)
 
     def _wait_reason(self) -> Reason:
         update = self._newest_update

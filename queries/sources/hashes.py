@@ -21,6 +21,8 @@ from queries.wait_reasons import Reason, WaitCode
 
 # Two epochs: this many blocks may no longer be visible when the transaction is mined and final.
 MARGIN = 2 * 32
+# Why a hash can never be known, besides what a node says:
+OUT_OF_REACH, REGISTRY_STOPPED = "block_out_of_reach", "registry_stopped"
 NO_PROOF_ERRORS = (BlockUnknownError, *PROOF_TOO_OLD_ERRORS)
 Kind = TypeVar("Kind", bound=Registry)
 
@@ -72,21 +74,12 @@ class Preparation:
 
 @dataclass(frozen=True, slots=True)
 class HashNotKnown:
-    """The registry knows no hash at or above the block yet."""
+    """The registry knows no hash at or above the block."""
 
     reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class HashUnknowable(HashNotKnown):
-    """The registry can never know such a hash."""
-
-
-@dataclass(frozen=True, slots=True)
-class RegistryStopped(HashUnknowable):
-    """The beacon registry refuses all updates for good."""
-
-    code: ClassVar[str] = "registry_stopped"
+    is_permanent: bool = False  # it can never know one; otherwise not yet
+    # From the block to the nearest one whose hash it can know, if that is what is too far.
+    distance: int | None = None
 
 
 @dataclass(frozen=True)
