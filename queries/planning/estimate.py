@@ -280,7 +280,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
             return
         estimate.add(anchor, price)
         leaves[anchor.next_start] = block_leaf(source.header(anchor.next_start))
-        anchor = plan.find_anchor(assumed=anchor.known_block)
+        anchor = plan.find_anchor(assumed=anchor.known_afterwards)
     if isinstance(anchor, Anchor):
         _estimate_facts(plan, estimate, anchor, leaves)
     else:

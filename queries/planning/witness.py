@@ -190,7 +190,7 @@ def _last_valid_block(
     ]
     blocks = {anchor.known_block for anchor in hash_anchors}
     expiring_blocks = blocks.difference(
-        chains.registry_reader(registry).anchor_blocks(sorted(blocks))
+        chains.registry_reader(registry).known_blocks(sorted(blocks))
     )
     if not expiring_blocks:
         return None
@@ -224,7 +224,7 @@ def _newest_known_block(registry_reader: RegistryReader, registry: Registry, fin
         for rows in (jobs, attestations)
         for block in rows.order_by("-block").values_list("block", flat=True)[:ROWS_PER_PASS]
     }
-    known_blocks = registry_reader.anchor_blocks(sorted(blocks))
+    known_blocks = registry_reader.known_blocks(sorted(blocks))
     if not known_blocks:
         raise NotProvableError("The registry knows no block yet. Submit a batch first.")
     return max(known_blocks)

@@ -22,7 +22,7 @@ from queries.proving import (
     arbos_version,
     keccak256,
 )
-from queries.sources.hashes import HashClaim
+from queries.sources.hashes import VouchedBlock
 from queries.sources.registry import (
     HORIZON_ARGUMENT,
     SOURCE_ARGUMENT,
@@ -143,7 +143,7 @@ class ArbitrumHashes(RollupHashes[ArbitrumRegistry]):
         headers = self._asserted_headers(created_at, created_at, assertion)
         return next((ConfirmedBlock(header, created_at) for header in headers), None)
 
-    def find_claim(self) -> HashClaim | None:
+    def find_vouched_block(self) -> VouchedBlock | None:
         """The first confirmed assertion that covers the block."""
         newest = self._newest
         if newest is None or newest.header.number < self.header.number:
@@ -155,8 +155,8 @@ class ArbitrumHashes(RollupHashes[ArbitrumRegistry]):
         span = MAX_LOG_REQUESTS * self.destination.chain.limits.max_log_blocks
         for header in self._asserted_headers(first, min(first + span - 1, newest.asserted_in)):
             if header.number >= self.header.number:
-                return HashClaim(header)
-        return HashClaim(newest.header)
+                return VouchedBlock(header)
+        return VouchedBlock(newest.header)
 
     def _destination_time(self, number: int) -> int:
         """Treat blocks that nodes have dropped (EIP-4444) as earlier than any time."""

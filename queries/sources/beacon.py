@@ -39,10 +39,10 @@ from queries.sources.beacon_updates import (
 )
 from queries.sources.hashes import (
     REGISTRY_STOPPED,
-    ClaimedHashes,
-    HashClaim,
     HashNotKnown,
     Preparation,
+    VouchedBlock,
+    VouchedHashes,
 )
 from queries.sources.registry import (
     HORIZON_ARGUMENT,
@@ -243,12 +243,12 @@ class BeaconRegistry(BeaconMembers):
         return beacon_differences(self.source, self.beacon_chain, self.max_age)
 
 
-class BeaconHashes(ClaimedHashes[BeaconRegistry]):
+class BeaconHashes(VouchedHashes[BeaconRegistry]):
     """The newest finalized block."""
 
     recording = UpdatePreparation
 
-    def find_claim(self) -> HashClaim | None:
+    def find_vouched_block(self) -> VouchedBlock | None:
         try:
             update = self._newest_update
             header = self.source.header_by_hash(update.finalized.block_hash) if update else None
@@ -257,7 +257,7 @@ class BeaconHashes(ClaimedHashes[BeaconRegistry]):
         if not (self.beacon_nodes and update and header) or header.number < self.header.number:
             return None
         if self.is_known(header):
-            return HashClaim(header)
+            return VouchedBlock(header)
         now = self.destination.latest_head().timestamp
         if (
             self._awaits_better
@@ -265,7 +265,7 @@ class BeaconHashes(ClaimedHashes[BeaconRegistry]):
         ):
             return None
         calls = self._calls.until(update)
-        return HashClaim(header, joined_calls(calls).data, max(len(calls) / MAX_CALLS, 1))
+        return VouchedBlock(header, joined_calls(calls).data, max(len(calls) / MAX_CALLS, 1))
 
     def not_known(self) -> HashNotKnown:
         try:

@@ -48,7 +48,7 @@ class Preparation:
 
     calldata: bytes
     next_start: int  # the search continues from this block
-    recorded_block: int | None = None  # whose hash it records by a claim
+    recorded_block: int | None = None  # whose hash it records
     transactions: float = 1  # like this one, until the registry knows `next_start`
     is_accumulated: ClassVar[bool] = False  # the block, once it is mined; otherwise it is known
     count_in_call: int = field(default=0, init=False)  # of hops
@@ -63,7 +63,7 @@ class Preparation:
         return WaitCode.HASH_PENDING.reason
 
     @property
-    def known_block(self) -> dict[int, bool]:
+    def known_afterwards(self) -> dict[int, bool]:
         """The block that the registry knows once it is mined, and whether it is accumulated."""
         return {self.next_start: self.is_accumulated}
 
@@ -95,7 +95,7 @@ class KnownBlocks:
     def find(self, blocks: Sequence[int]) -> dict[int, bool]:
         """The blocks among these that are accumulated (True) or known by their hash (False)."""
         assumed = {block: state for block, state in self.assumed.items() if block in blocks}
-        return self.reader.anchor_blocks(blocks) | assumed
+        return self.reader.known_blocks(blocks) | assumed
 
     def candidates(self, first: int) -> set[int]:
         """Blocks from `first` on that the registry may know."""
@@ -161,7 +161,7 @@ class SourceHashes(Generic[Kind]):
 
 
 @dataclass(frozen=True, slots=True)
-class HashClaim:
+class VouchedBlock:
     """A block that a rollup's contracts or a sync committee vouch for."""
 
     header: Header
@@ -170,20 +170,20 @@ class HashClaim:
 
 
 @dataclass(eq=False)
-class ClaimedHashes(SourceHashes[Kind]):
-    """The hashes of a registry that knows blocks by their hash alone, once the destination accepts
-    a claim about them: by a rollup's contracts, or because a sync committee has signed it.
+class VouchedHashes(SourceHashes[Kind]):
+    """The hashes of a registry that knows blocks by their hash alone, once a rollup's contracts on
+    the destination or a sync committee vouch for them.
     """
 
     recording: ClassVar[type[Preparation]] = Preparation
 
     @cached_property
-    def covering_claim(self) -> HashClaim | None:
-        return self.find_claim()
+    def vouched_block(self) -> VouchedBlock | None:
+        return self.find_vouched_block()
 
     @abstractmethod
-    def find_claim(self) -> HashClaim | None:
-        """Find the first accepted claim about the block or a later one."""
+    def find_vouched_block(self) -> VouchedBlock | None:
+        """Find the first such block at or above this one."""
 
     def is_known(self, header: Header) -> bool:
         """Whether the registry knows the header's hash."""
@@ -191,29 +191,29 @@ class ClaimedHashes(SourceHashes[Kind]):
 
     @cached_property
     def visible_blocks(self) -> range:
-        """The block that a claim is about."""
+        """The block whose hash the registry knows."""
         if self.is_known(self.header):
             return range(self.header.number, self.header.number + 1)
         for block in self.known_blocks.recorded_blocks(self.header.number):
             with suppress(*NO_PROOF_ERRORS):
                 if self.is_known(self.source_header(block)):
                     return range(block, block + 1)
-        claim = self.covering_claim
-        if claim and not claim.record_call:
-            return range(claim.header.number, claim.header.number + 1)
+        vouched = self.vouched_block
+        if vouched and not vouched.record_call:
+            return range(vouched.header.number, vouched.header.number + 1)
         return range(0)
 
     def preparation(self, blocks: range) -> Preparation | None:
-        claim = self.covering_claim
-        if not (claim and claim.record_call and claim.header.number in blocks):
+        vouched = self.vouched_block
+        if not (vouched and vouched.record_call and vouched.header.number in blocks):
             return None
-        number = claim.header.number
-        recorded_block = number if claim.transactions <= 1 else None
-        return self.recording(claim.record_call, number, recorded_block, claim.transactions)
+        number = vouched.header.number
+        recorded_block = number if vouched.transactions <= 1 else None
+        return self.recording(vouched.record_call, number, recorded_block, vouched.transactions)
 
     def nearest_block(self) -> int:
-        claim = self.covering_claim
-        return claim.header.number if claim else self.visible_blocks.start
+        vouched = self.vouched_block
+        return vouched.header.number if vouched else self.visible_blocks.start
 
     def source_header(self, number: int) -> Header:
         return self.source.headers(number, number)[0]

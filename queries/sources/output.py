@@ -26,7 +26,7 @@ from queries.proving import (
     output_root,
     super_root_time,
 )
-from queries.sources.hashes import HashClaim
+from queries.sources.hashes import VouchedBlock
 from queries.sources.registry import (
     HORIZON_ARGUMENT,
     SOURCE_ARGUMENT,
@@ -171,15 +171,15 @@ class OutputHashes(RollupHashes[OutputRegistry]):
     def _count(self) -> int:
         return int(self.ask(self._factory, "gameCount()", ["uint256"])[0])
 
-    def find_claim(self) -> HashClaim | None:
+    def find_vouched_block(self) -> VouchedBlock | None:
         """The first valid game that covers the block."""
         retired_until = self._optional_number("retirementTimestamp()")
         for page in self._pages_from(max(self.header.timestamp, retired_until + 1)):
             candidates = [game for game in page if game.covers(self.header)]
             self._covering_games += candidates
             for game in self._filter(VALID, candidates):
-                if claim := self._read_claim(game):
-                    return claim
+                if block := self._vouched_block(game):
+                    return block
                 self._unreadable_games.append(game)
         return None
 
@@ -189,7 +189,7 @@ class OutputHashes(RollupHashes[OutputRegistry]):
         (answer,) = self.call(self.registry.portal, [call_data("superRootsActive()")])
         return isinstance(answer, bytes) and len(answer) == HASH_BYTES and any(answer)
 
-    def _read_claim(self, game: Game) -> HashClaim | None:
+    def _vouched_block(self, game: Game) -> VouchedBlock | None:
         """None if it does not claim a true output in a form that the registry takes."""
         if not game.super_root and self._needs_super_root:
             return None
@@ -200,14 +200,14 @@ class OutputHashes(RollupHashes[OutputRegistry]):
         except BlockUnknownError:
             return None
         if self.is_known(header):
-            return HashClaim(header)
+            return VouchedBlock(header)
         root = game.super_root
         claimed = output_in_super_root(root, self.registry.source) if root else game.root_claim
         for passer_root in self._message_passer_roots(header):
             words = header.state_root, passer_root, header.hash
             if output_root(*words) == claimed:
                 signature = "recordOutput(address,bytes,bytes32,bytes32,bytes32)"
-                return HashClaim(header, call_data(signature, game.address, root, *words))
+                return VouchedBlock(header, call_data(signature, game.address, root, *words))
         return None
 
     def _message_passer_roots(self, header: Header) -> Iterator[bytes]:

@@ -139,7 +139,7 @@ class RegistryReader:
             raise self._absent_error("L1Block contract", L1_BLOCK)
         return int.from_bytes(number), block_hash
 
-    def anchor_blocks(self, blocks: Sequence[int]) -> dict[int, bool]:
+    def known_blocks(self, blocks: Sequence[int]) -> dict[int, bool]:
         """The blocks among these that are accumulated (True) or known by their hash (False).
 
         Reads both mappings, because the registry's events cannot be filtered by a range of blocks.

@@ -17,7 +17,7 @@ from queries.config.chains import Chain
 from queries.config.networks import Network, claim_delay, claims_after
 from queries.contracts.abi import call_data
 from queries.proving import HASH_BYTES
-from queries.sources.hashes import ClaimedHashes, HashNotKnown
+from queries.sources.hashes import HashNotKnown, VouchedHashes
 from queries.sources.registry import Expectation, Registry, SetupError
 from queries.statuses import Readiness
 from queries.wait_reasons import Reason, WaitCode
@@ -65,7 +65,7 @@ Rollup = TypeVar("Rollup", bound=RollupRegistry)
 
 
 @dataclass(eq=False)
-class RollupHashes(ClaimedHashes[Rollup]):
+class RollupHashes(VouchedHashes[Rollup]):
     """The claims that cover a block, as the rollup's contracts on the destination have them."""
 
     def not_known(self) -> HashNotKnown:

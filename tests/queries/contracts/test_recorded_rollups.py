@@ -32,7 +32,7 @@ from queries.proving.registry_calls import (
 )
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from queries.sources.arbitrum import ArbitrumHashes, ArbitrumRegistry
-from queries.sources.hashes import HashClaim, KnownBlocks
+from queries.sources.hashes import KnownBlocks, VouchedBlock
 from queries.sources.reader import RegistryReader
 from tests.queries.attacks.hash_sources import Games, Output, Rollup, record_output
 from tests.rigs.deployed_contracts import DeployedContract
@@ -194,7 +194,7 @@ def test_the_assertion_of_a_recorded_block_is_found(
     source: Any = OneHeader(header)
     known_blocks = KnownBlocks(registry, reader)
     claims = ArbitrumHashes(registry, destination, source, header, header.number, known_blocks)
-    assert claims.covering_claim == HashClaim(header)
+    assert claims.vouched_block == VouchedBlock(header)
 
 
 def test_the_recorded_outbox_holds_the_recorded_blocks_hash(corpus_folder: Path) -> None:
