@@ -26,7 +26,7 @@ from queries.proving import (
     HEADERS_PER_HOP,
     AccountToStore,
     Header,
-    HeaderStep,
+    SectionHeader,
     accumulated_section,
     build_witness,
     headers_section,
@@ -189,7 +189,7 @@ class AnchorSearch:
         if is_accumulated:
             words = start.number, start.timestamp, start.hash
             return accumulated_section(*words, witness, is_hop=True)
-        return headers_section([HeaderStep(start, witness, accumulate, is_hop=True)])
+        return headers_section([SectionHeader(start, witness, accumulate, is_hop=True)])
 
     def _prepare_hops(self, start: int, *, is_accumulated: bool) -> Preparation:
         """Prepare as many hops from `start` towards the target as fit into one transaction.
@@ -204,7 +204,7 @@ class AnchorSearch:
             section = self._hop_section(
                 header, stop, is_accumulated=is_accumulated and is_first, accumulate=not is_first
             )
-            stop_section = headers_section([HeaderStep(stop, accumulate=True)])
+            stop_section = headers_section([SectionHeader(stop, accumulate=True)])
             longer_call = prove_call([*sections, section, stop_section])
             gas = rules.floor_byte * len(longer_call) + rules.new_slot * (len(sections) + 1)
             if sections and (len(longer_call) > CALLDATA_BYTES or gas > rules.items_gas):

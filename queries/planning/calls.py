@@ -24,7 +24,7 @@ from queries.proving import (
     GasRules,
     Header,
     HeaderField,
-    HeaderStep,
+    SectionHeader,
     accumulated_section,
     build_witness,
     estimate_account_gas,
@@ -185,14 +185,14 @@ class AccountPiece(Piece):
         return build_witness(self.accounts) if self.accounts else b""
 
     @property
-    def steps(self) -> list[HeaderStep]:
+    def section_headers(self) -> list[SectionHeader]:
         """The block's header, and the headers above it up to one that the registry knows."""
-        header, *newer_headers = self.headers
-        steps = [HeaderStep(header, self.witness, self.accumulate, self.fields)]
-        steps += map(HeaderStep, newer_headers)
+        first, *newer_headers = self.headers
+        own = SectionHeader(first, self.witness, self.accumulate, self.fields)
+        newer = list(map(SectionHeader, newer_headers))
         if self.timestamps:
-            steps[1] = replace(steps[1], timestamps=self.timestamps)
-        return steps
+            newer[0] = replace(newer[0], timestamps=self.timestamps)
+        return [own, *newer]
 
     @cached_property
     def section(self) -> bytes:
@@ -200,7 +200,7 @@ class AccountPiece(Piece):
             header = self.anchor.header
             words = (header.number, header.timestamp, header.hash)
             return accumulated_section(*words, self.witness)
-        return self.anchor.hop + headers_section(self.steps)
+        return self.anchor.hop + headers_section(self.section_headers)
 
     @property
     def new_header_slots(self) -> int:
@@ -339,9 +339,9 @@ class ProveCall:
         room = (piece.rules.floor_byte - BYTE_GAS) * len(call.data) - piece.gas
         if others or not piece.anchor.can_look_up_hashes or room < LOOKUP_GAS:
             return call
-        first, *rest = piece.steps
-        steps = [replace(first, parent_known=True, beacon_known=True), *rest]
-        return replace(call, data=prove_call([headers_section(steps)]), is_short=True)
+        first, *newer = piece.section_headers
+        headers = [replace(first, parent_known=True, beacon_known=True), *newer]
+        return replace(call, data=prove_call([headers_section(headers)]), is_short=True)
 
     def fallback_calls(self) -> tuple[Self, ...]:
         """Calls to try if this one fails: of a short call the full one, otherwise two halves that
@@ -380,36 +380,36 @@ def joined_calldata(group: Sequence[AccountPiece]) -> bytes:
     return prove_call([*(piece.section for piece in separate), *map(headers_section, ranges)])
 
 
-def _header_ranges(pieces: Sequence[AccountPiece]) -> list[list[HeaderStep]]:
+def _header_ranges(pieces: Sequence[AccountPiece]) -> list[list[SectionHeader]]:
     """The pieces' headers, joined where they overlap. `pieces` are in block order."""
-    ranges: list[list[HeaderStep]] = []
+    ranges: list[list[SectionHeader]] = []
     for piece in pieces:
         for index, lower in enumerate(ranges):
-            if (joined_range := _join_ranges(lower, piece.steps)) is not None:
+            if (joined_range := _join_ranges(lower, piece.section_headers)) is not None:
                 ranges[index] = joined_range
                 break
         else:
-            ranges.append(piece.steps)
+            ranges.append(piece.section_headers)
     return ranges
 
 
 def _join_ranges(
-    lower: Sequence[HeaderStep], upper: Sequence[HeaderStep]
-) -> list[HeaderStep] | None:
+    lower: Sequence[SectionHeader], upper: Sequence[SectionHeader]
+) -> list[SectionHeader] | None:
     """The headers of both ranges; None if they do not overlap, or two witnesses are for one."""
-    steps = {step.header.number: step for step in lower}
-    if upper[0].header.number not in steps:
+    joined = {entry.header.number: entry for entry in lower}
+    if upper[0].header.number not in joined:
         return None
-    for step in upper:
-        number = step.header.number
-        other = steps.get(number, HeaderStep(step.header))
-        if other.header.hash != step.header.hash or (other.witness and step.witness):
+    for entry in upper:
+        number = entry.header.number
+        other = joined.get(number, SectionHeader(entry.header))
+        if other.header.hash != entry.header.hash or (other.witness and entry.witness):
             return None
-        steps[number] = replace(
-            step,
-            witness=other.witness + step.witness,
-            accumulate=other.accumulate or step.accumulate,
-            fields=other.fields | step.fields,
-            timestamps=tuple(sorted({*other.timestamps, *step.timestamps})),
+        joined[number] = replace(
+            entry,
+            witness=other.witness + entry.witness,
+            accumulate=other.accumulate or entry.accumulate,
+            fields=other.fields | entry.fields,
+            timestamps=tuple(sorted({*other.timestamps, *entry.timestamps})),
         )
-    return list(steps.values())
+    return list(joined.values())

@@ -29,11 +29,11 @@ from queries.proving import (
     CALLDATA_BYTES,
     BloomUndecidedError,
     GasRules,
-    HeaderStep,
     ItemMissingError,
     ItemNotProvableError,
     NotAbsentError,
     ProofError,
+    SectionHeader,
     build_event_witness,
     headers_section,
     pack,
@@ -140,8 +140,8 @@ class EventPiece(Piece):
             return b""
         header, *newer_headers = self.headers
         fields = frozenset(fact.field for fact in self.events)
-        steps = [HeaderStep(header, fields=fields), *map(HeaderStep, newer_headers)]
-        return self.anchor.hop + headers_section(steps)
+        headers = [SectionHeader(header, fields=fields), *map(SectionHeader, newer_headers)]
+        return self.anchor.hop + headers_section(headers)
 
     @cached_property
     def call(self) -> bytes:

@@ -13,7 +13,7 @@ from queries.proving import (
     AccountToStore,
     Header,
     HeaderField,
-    HeaderStep,
+    SectionHeader,
     build_witness,
     headers_section,
     history_slot,
@@ -65,6 +65,6 @@ def horizon_evidence(
         (history,) = source.account_proofs(parent, history_request(parent, registry))
         return horizon_evidence(source, registry, (parent, *headers), history)
     witness = build_witness([AccountToStore(history, frozenset())])
-    first = HeaderStep(parent, fields=frozenset({HeaderField.PARENT_HASH}))
-    steps = [first, HeaderStep(header, witness), *map(HeaderStep, headers[1:])]
-    return call_data(LOWER_HORIZON, headers_section(steps))
+    first = SectionHeader(parent, fields=frozenset({HeaderField.PARENT_HASH}))
+    section = [first, SectionHeader(header, witness), *map(SectionHeader, headers[1:])]
+    return call_data(LOWER_HORIZON, headers_section(section))

@@ -110,7 +110,7 @@ from queries.proving.registry_calls import (
     HISTORY_RING,
     HORIZON,
     PROVE_SELECTOR,
-    HeaderStep,
+    SectionHeader,
     accumulated_section,
     block_leaf,
     headers_section,

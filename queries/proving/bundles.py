@@ -39,7 +39,7 @@ from queries.proving.headers import Header, HeaderField
 from queries.proving.json_values import encode_hex
 from queries.proving.keccak import checksum_address
 from queries.proving.packing import split_accounts
-from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+from queries.proving.registry_calls import SectionHeader, headers_section, prove_call
 from queries.proving.witnesses import AccountToStore, build_witness
 
 BUNDLE_FORMAT, BUNDLE_VERSION = "tacitus-proof", 1
@@ -109,8 +109,8 @@ class BlockProof:
 
         def build(group: Sequence[AccountToStore]) -> bytes:
             witness = build_witness(group) if group else b""
-            step = HeaderStep(self.header, witness, accumulate=True, fields=self.header_fields)
-            return prove_call([self._section(step)])
+            entry = SectionHeader(self.header, witness, accumulate=True, fields=self.header_fields)
+            return prove_call([self._section(entry)])
 
         groups = split_accounts(self.accounts, build)
         if self.header_fields or self.timestamps:
@@ -122,15 +122,15 @@ class BlockProof:
         """The same for the events verifier."""
         calls = []
         for groups in self.events:
-            step = HeaderStep(self.header, fields=frozenset(group.field for group in groups))
-            calls.append(prove_events_call(self._section(step), encode_event_groups(groups)))
+            entry = SectionHeader(self.header, fields=frozenset(group.field for group in groups))
+            calls.append(prove_events_call(self._section(entry), encode_event_groups(groups)))
         return calls
 
-    def _section(self, step: HeaderStep) -> bytes:
-        steps = [step]
+    def _section(self, entry: SectionHeader) -> bytes:
+        headers = [entry]
         if self.next_header:
-            steps.append(HeaderStep(self.next_header, timestamps=self.timestamps))
-        return headers_section(steps)
+            headers.append(SectionHeader(self.next_header, timestamps=self.timestamps))
+        return headers_section(headers)
 
 
 @dataclass(frozen=True, slots=True)

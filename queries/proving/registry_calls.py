@@ -48,7 +48,7 @@ class HeaderFlag(IntFlag):
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderStep:
+class SectionHeader:
     """A header in a section of headers, and which of its facts to store.
 
     `parent_known` and `beacon_known` omit hashes that the destination may know itself.
@@ -81,18 +81,18 @@ def history_slot(number: int, ring: int = HISTORY_RING) -> int:
     return number % ring
 
 
-def headers_section(steps: Sequence[HeaderStep]) -> bytes:
+def headers_section(headers: Sequence[SectionHeader]) -> bytes:
     """The section that proves a chain of headers, oldest first, up to one that the registry knows.
 
     Raises `ArgumentMalformedError` if a header is not the child of the one before it.
     """
-    for parent, child in pairwise(steps):
+    for parent, child in pairwise(headers):
         if child.header.parent_hash != parent.header.hash:
             raise ArgumentMalformedError(
                 f"header {child.header.number} is not the child of header {parent.header.number}"
             )
-    parts = [encode_header(step, first=index == 0) for index, step in enumerate(steps)]
-    return b"".join((bytes((SectionKind.HEADERS,)), len(steps).to_bytes(2, "big"), *parts))
+    parts = [encode_header(entry, first=index == 0) for index, entry in enumerate(headers)]
+    return b"".join((bytes((SectionKind.HEADERS,)), len(headers).to_bytes(2, "big"), *parts))
 
 
 def prove_call(sections: Sequence[bytes]) -> bytes:
@@ -106,11 +106,11 @@ def block_leaf(header: Header) -> bytes:
     return keccak256(numbers + header.hash + header.state_root)
 
 
-def encode_header(step: HeaderStep, *, first: bool) -> bytes:
-    header = step.header
+def encode_header(entry: SectionHeader, *, first: bool) -> bytes:
+    header = entry.header
     flags = HeaderFlag(0)
     parts = []
-    if first and step.parent_known:
+    if first and entry.parent_known:
         flags |= HeaderFlag.PARENT_KNOWN
     elif first:
         parts.append(header.parent_hash)
@@ -120,36 +120,36 @@ def encode_header(step: HeaderStep, *, first: bool) -> bytes:
     else:
         parts.append(uncles)
     parts.append(header.payload(HeaderField.COINBASE))
-    if step.witness:
+    if entry.witness:
         flags |= HeaderFlag.WITNESS
     else:
         parts.append(header.state_root)
     parts.append(header.payload(HeaderField.TRANSACTIONS_ROOT))
     parts.append(header.payload(HeaderField.RECEIPTS_ROOT))
     parts.append(header.payload(HeaderField.LOGS_BLOOM))
-    tail, beacon_offset = _encode_tail(step)
-    if step.beacon_known:
+    tail, beacon_offset = _encode_tail(entry)
+    if entry.beacon_known:
         flags |= HeaderFlag.BEACON_KNOWN
-    parts += [len(tail).to_bytes(2, "big"), tail, beacon_offset, step.witness]
-    if step.fields:
+    parts += [len(tail).to_bytes(2, "big"), tail, beacon_offset, entry.witness]
+    if entry.fields:
         flags |= HeaderFlag.FIELDS
-        parts.append(sum(1 << number for number in step.fields).to_bytes(4, "big"))
-    if step.timestamps:
+        parts.append(sum(1 << number for number in entry.fields).to_bytes(4, "big"))
+    if entry.timestamps:
         flags |= HeaderFlag.TIMESTAMPS
-        parts += [bytes((len(step.timestamps),)), *map(_encode_uint64, step.timestamps)]
-    if step.accumulate:
+        parts += [bytes((len(entry.timestamps),)), *map(_encode_uint64, entry.timestamps)]
+    if entry.accumulate:
         flags |= HeaderFlag.ACCUMULATE
-    if step.is_hop:
+    if entry.is_hop:
         flags |= HeaderFlag.HOP
     return b"".join((bytes((flags,)), *parts))
 
 
-def _encode_tail(step: HeaderStep) -> tuple[bytes, bytes]:
+def _encode_tail(entry: SectionHeader) -> tuple[bytes, bytes]:
     """The fields from the difficulty on, and the offset of an omitted beacon root."""
-    items = split_list(step.header.rlp)[HeaderField.DIFFICULTY :]
-    if not step.beacon_known:
+    items = split_list(entry.header.rlp)[HeaderField.DIFFICULTY :]
+    if not entry.beacon_known:
         return b"".join(items), b""
-    step.header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)  # raises if it is missing
+    entry.header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)  # raises if it is missing
     beacon = HeaderField.PARENT_BEACON_BLOCK_ROOT - HeaderField.DIFFICULTY
     start, end = b"".join(items[:beacon]), b"".join(items[beacon + 1 :])
     if len(start) > MAX_BEACON_OFFSET:

@@ -20,7 +20,7 @@ from queries.proving.accounts import AccountProof, decode_account
 from queries.proving.headers import Header, header_from_json
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import (
-    HeaderStep,
+    SectionHeader,
     accumulated_section,
     headers_section,
     prove_call,
@@ -122,7 +122,7 @@ def _checked_proof(header: Header, account: str, answer: dict[str, Any]) -> Acco
 def _prove_call(header: Header, proof: AccountProof, *, first: bool) -> bytes:
     witness = build_witness([AccountToStore(proof, BALANCE)])
     if first:
-        return prove_call([headers_section([HeaderStep(header, witness, accumulate=True)])])
+        return prove_call([headers_section([SectionHeader(header, witness, accumulate=True)])])
     return prove_call([accumulated_section(header.number, header.timestamp, header.hash, witness)])
 
 

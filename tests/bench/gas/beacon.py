@@ -12,7 +12,7 @@ from queries.contracts.abi import call_data
 from queries.proving.accounts import AccountProof, check_account_proof
 from queries.proving.beacon import BeaconChain, Bootstrap, Update, begin_call, update_call
 from queries.proving.headers import Header
-from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+from queries.proving.registry_calls import SectionHeader, headers_section, prove_call
 from queries.proving.sync_committees import SYNC_COMMITTEE_SIZE, SyncCommittee
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.bench.corpus import read_recorded_block
@@ -166,7 +166,7 @@ def _multicall_row(
     registry = _begun_registry(node, CHAIN, checkpoint_at(FULU + 32), update)
     calls = [
         update_call(update, committee_of(update)),
-        prove_call([headers_section([HeaderStep(header, witness)])]),
+        prove_call([headers_section([SectionHeader(header, witness)])]),
     ]
     row = _row(registry, name, call_data("multicall(bytes[])", calls))
     assert proof.address

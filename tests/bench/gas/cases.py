@@ -9,7 +9,7 @@ from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.packing import pack
 from queries.proving.registry_calls import (
-    HeaderStep,
+    SectionHeader,
     accumulated_section,
     headers_section,
     prove_call,
@@ -179,7 +179,9 @@ def _header_variants(
         for beacon in beacons:
             left_out = ["parent hash"] * parent + ["beacon root"] * beacon
             name = f"{' and '.join(left_out)} left out" if left_out else "nothing left out"
-            step = HeaderStep(header, witness, accumulate, parent_known=parent, beacon_known=beacon)
+            step = SectionHeader(
+                header, witness, accumulate, parent_known=parent, beacon_known=beacon
+            )
             variants[name] = (prove_call([headers_section([step])]),)
     return variants
 

@@ -11,7 +11,7 @@ from explorer.demo.local_node import LocalNode, local_node
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
-from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+from queries.proving.registry_calls import SectionHeader, headers_section, prove_call
 from tests.bench.corpus import RecordedBlock
 from tests.builds import artifact
 from tests.rigs.deployed_contracts import HORIZON_WORD
@@ -81,7 +81,7 @@ class MeasuringChain:
     def accumulate(self) -> None:
         """Accumulate the block, by its header if one was recorded."""
         if self.block.header is not None:
-            step = HeaderStep(self.block.header, accumulate=True)
+            step = SectionHeader(self.block.header, accumulate=True)
             self.node.send(self.registry, prove_call([headers_section([step])]))
             return
         words = block_words(self.block)

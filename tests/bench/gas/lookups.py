@@ -9,7 +9,7 @@ from explorer.demo.local_node import TransactionRevertedError
 from queries.chain.offchain_lookup import ERROR_TYPES
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.accounts import AccountProof
-from queries.proving.registry_calls import HeaderStep, headers_section
+from queries.proving.registry_calls import SectionHeader, headers_section
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.bench.command import BenchError
 from tests.bench.corpus import RecordedFile
@@ -53,7 +53,7 @@ def _measure(chain: MeasuringChain, proof: AccountProof) -> list[list[int]]:
         raise BenchError("a lookup needs the block's header")
     fields = frozenset() if proof.slots else frozenset({BALANCE})
     witness = build_witness([AccountToStore(proof, fields)])
-    section = headers_section([HeaderStep(chain.block.header, witness)])
+    section = headers_section([SectionHeader(chain.block.header, witness)])
     words = encode(["address", "address", "string[]"], [chain.registry, NO_VERIFIER, ["https://"]])
     lookup = chain.node.deploy(load_artifact("FactsLookup").bytecode, words)
     number = chain.block.header.number

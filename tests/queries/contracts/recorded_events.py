@@ -36,7 +36,7 @@ from queries.proving.facts.withdrawals import WithdrawalFact
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256
-from queries.proving.registry_calls import HeaderStep, headers_section
+from queries.proving.registry_calls import SectionHeader, headers_section
 from queries.proving.rlp_items import encode_list, encode_string, split_list
 from tests.builds import artifact
 from tests.queries.events.groups import Group, build_group_witness
@@ -66,7 +66,7 @@ class RecordedBlock:
         return self.header.number
 
     def section(self, *fields: HeaderField) -> bytes:
-        return headers_section([HeaderStep(self.header, fields=frozenset(fields))])
+        return headers_section([SectionHeader(self.header, fields=frozenset(fields))])
 
     @cached_property
     def tries(self) -> Mapping[HeaderField, IndexTrie]:

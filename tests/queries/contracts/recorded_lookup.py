@@ -14,7 +14,7 @@ from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.registry_calls import (
     PROVE_SELECTOR,
-    HeaderStep,
+    SectionHeader,
     accumulated_section,
     headers_section,
     prove_call,
@@ -105,11 +105,11 @@ class Lookup:
     ) -> bytes:  # fmt: skip
         """The same of a recent block, with fields of its header, or of another one's."""
         witness = self._witness(*positions, fields=fields, slots=slots) if positions else b""
-        steps = [HeaderStep(self.recent[block], witness, fields=frozenset(header))]
+        steps = [SectionHeader(self.recent[block], witness, fields=frozenset(header))]
         if time_of is not None:
             steps = [
-                HeaderStep(self.recent[block], witness),
-                HeaderStep(self.recent[time_of], fields=frozenset(header)),
+                SectionHeader(self.recent[block], witness),
+                SectionHeader(self.recent[time_of], fields=frozenset(header)),
             ]
         sections = [headers_section([step]) for step in steps]
         return self.of_section(prove_call(sections)[len(PROVE_SELECTOR) :])

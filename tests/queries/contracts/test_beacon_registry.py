@@ -23,7 +23,7 @@ from queries.proving.beacon import (
     update_call,
 )
 from queries.proving.keccak import keccak256
-from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+from queries.proving.registry_calls import SectionHeader, headers_section, prove_call
 from queries.proving.sync_committees import SYNC_COMMITTEE_SIZE, SyncCommittee
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.queries.attacks.beacon_sources import (
@@ -310,7 +310,7 @@ def test_an_update_and_a_proof_under_its_hash_go_in_one_transaction(finalized: i
         chain = chain_at(node, update.signature_slot)
         registry = deploy_registry(node, chain, checkpoint)
         registry.send(begin_call(checkpoint))
-        prove = prove_call([headers_section([HeaderStep(header, witness)])])
+        prove = prove_call([headers_section([SectionHeader(header, witness)])])
         assert registry.refusal(prove) == "BlockNotKnown"
         calls = [update_call(update, committee_of(update)), prove]
         registry.send(call_data("multicall(bytes[])", calls))

@@ -11,7 +11,12 @@ from queries.proving.facts.events import EventList
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256, number_word
-from queries.proving.registry_calls import HISTORY_RING, HeaderStep, headers_section, history_slot
+from queries.proving.registry_calls import (
+    HISTORY_RING,
+    SectionHeader,
+    headers_section,
+    history_slot,
+)
 from queries.proving.rlp_items import encode_list, encode_string, split_list
 from queries.proving.witnesses import AccountField
 from tests.queries.contracts import deep_blocks
@@ -65,12 +70,12 @@ def blocks() -> tuple[bytes, Header]:
     newest = with_lists(deep.header)
     child = with_lists(child_of(newest))
     one, both = frozenset({TRANSACTIONS}), frozenset({TRANSACTIONS, WITHDRAWALS})
-    hop = HeaderStep(newest, deep.witness(), fields=one, is_hop=True)
-    time = HeaderStep(child, fields=one, timestamps=(newest.timestamp,))
-    account = HeaderStep(newest, deep.witness(frozenset({AccountField.BALANCE})), fields=one)
-    slot = HeaderStep(newest, deep.witness(), fields=both)
-    known = HeaderStep(child)
-    parts = [[hop, time], [HeaderStep(reached, fields=both)], [account, known], [slot, known]]
+    hop = SectionHeader(newest, deep.witness(), fields=one, is_hop=True)
+    time = SectionHeader(child, fields=one, timestamps=(newest.timestamp,))
+    account = SectionHeader(newest, deep.witness(frozenset({AccountField.BALANCE})), fields=one)
+    slot = SectionHeader(newest, deep.witness(), fields=both)
+    known = SectionHeader(child)
+    parts = [[hop, time], [SectionHeader(reached, fields=both)], [account, known], [slot, known]]
     return b"".join(map(headers_section, parts)), child
 
 
@@ -120,7 +125,7 @@ def test_no_byte_behind_a_witness_is_a_part_of_it(
     verifier: Verifier, blocks: tuple[bytes, Header]
 ) -> None:
     """The bytes that a shorter length leaves out still stand in the calldata."""
-    section = headers_section([HeaderStep(blocks[1], fields=frozenset({TRANSACTIONS}))])
+    section = headers_section([SectionHeader(blocks[1], fields=frozenset({TRANSACTIONS}))])
     witness = build_group_witness(GROUPS[1:2])
     call = verify_call(section, witness)
     place = call.index(number_word(len(witness)) + witness)

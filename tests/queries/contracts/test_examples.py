@@ -10,7 +10,7 @@ from queries.contracts.abi import call_data
 from queries.proving.block_items import Log, Receipt
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
-from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+from queries.proving.registry_calls import SectionHeader, headers_section, prove_call
 from queries.proving.witnesses import AccountField
 from tests.bench.gas.trials import floor_gas
 from tests.builds import contract_for_tests, example
@@ -38,7 +38,7 @@ def test_a_vote_with_its_own_proof_counts_the_balance(shared_node: LocalNode) ->
     registry.send(call_data("setHash(uint256,bytes32)", NEWEST, deep.header.hash))
     arguments = encode(["address", "uint256"], [registry.address, NEWEST])
     vote = DeployedContract(shared_node, "ProofVote", arguments, example("ProofVote"))
-    step = HeaderStep(deep.header, deep.witness(frozenset({AccountField.BALANCE})))
+    step = SectionHeader(deep.header, deep.witness(frozenset({AccountField.BALANCE})))
     call = call_data("vote(bool,bytes)", YES, prove_call([headers_section([step])])[4:])
     assert vote.send(call) <= 1.01 * floor_gas(call)
     assert int.from_bytes(vote.ask(call_data("votes(bool)", YES))) == ETHER

@@ -11,7 +11,7 @@ from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import (
     HISTORY_RING,
     HeaderFlag,
-    HeaderStep,
+    SectionHeader,
     block_leaf,
     headers_section,
     prove_call,
@@ -50,12 +50,12 @@ def registry(chain: LiveChain) -> Iterator[DeployedContract]:
         yield deployed
 
 
-def call(*steps: HeaderStep) -> bytes:
+def call(*steps: SectionHeader) -> bytes:
     return prove_call([headers_section(steps)])
 
 
 def to_accumulate(header: Header) -> bytes:
-    return call(HeaderStep(header, accumulate=True))
+    return call(SectionHeader(header, accumulate=True))
 
 
 def accumulated(registry: DeployedContract, blocks: Sequence[Header]) -> list[int]:
@@ -126,7 +126,7 @@ def test_only_requested_headers_are_accumulated(
     top = chain.newest()
     blocks = [chain.header(number) for number in range(top - 5, top + 1)]
     requested = [top - 5, top - 2]
-    registry.send(call(*(HeaderStep(h, accumulate=h.number in requested) for h in blocks)))
+    registry.send(call(*(SectionHeader(h, accumulate=h.number in requested) for h in blocks)))
     assert accumulated(registry, blocks) == requested
 
 
@@ -137,8 +137,10 @@ def test_headers_lead_from_an_accumulated_block_to_an_earlier_one(
     registry.send(to_accumulate(anchor))
     chain.node.rpc.ask("anvil_setCode", HISTORY, "0x")
     chain.mine(300)
-    assert registry.refusal(call(HeaderStep(between))) == "BlockNotKnown"
-    registry.send(call(HeaderStep(older, accumulate=True), HeaderStep(between), HeaderStep(anchor)))
+    assert registry.refusal(call(SectionHeader(between))) == "BlockNotKnown"
+    registry.send(
+        call(SectionHeader(older, accumulate=True), SectionHeader(between), SectionHeader(anchor))
+    )
     assert accumulated(registry, [older, between]) == [298]
 
 
@@ -164,14 +166,14 @@ def test_a_timestamp_is_proven_by_two_consecutive_headers(
     before, after = chain.header(299), chain.header(300)
     assert after.timestamp == before.timestamp + SPACING
     inside = (before.timestamp, before.timestamp + 1, after.timestamp - 1)
-    registry.send(call(HeaderStep(before), HeaderStep(after, timestamps=inside)))
+    registry.send(call(SectionHeader(before), SectionHeader(after, timestamps=inside)))
     for timestamp in inside:
         assert registry.reads.block_number_at(timestamp) == before.number
     for outside in (before.timestamp - 1, after.timestamp):
         assert registry.reads.block_number_at(outside) is None
-        proof = call(HeaderStep(before), HeaderStep(after, timestamps=(outside,)))
+        proof = call(SectionHeader(before), SectionHeader(after, timestamps=(outside,)))
         assert registry.refusal(proof) == "TimestampOutside"
-    assert registry.refusal(call(HeaderStep(after, timestamps=inside))) == "NoParentProvided"
+    assert registry.refusal(call(SectionHeader(after, timestamps=inside))) == "NoParentProvided"
 
 
 def test_an_omitted_beacon_root_is_read_from_the_chain(

@@ -11,7 +11,7 @@ from queries.proving.headers import HeaderField
 from queries.proving.packing import HEADERS_PER_HOP
 from queries.proving.registry_calls import (
     HISTORY_RING,
-    HeaderStep,
+    SectionHeader,
     accumulated_section,
     block_leaf,
     headers_section,
@@ -70,7 +70,7 @@ def test_a_hop_costs_as_much_as_eight_headers(corpus_folder: Path) -> None:
     hop = floor_gas(_hop(newest)) - empty
     headers = [file.block.header for file in read_corpus(corpus_folder)]
     sizes = [
-        floor_gas(headers_section([HeaderStep(header)])) - empty
+        floor_gas(headers_section([SectionHeader(header)])) - empty
         for header in headers
         if header and header.has_field(HeaderField.EXCESS_BLOB_GAS)
     ]
@@ -106,9 +106,9 @@ def _hop(block: DeepBlock) -> bytes:
     return accumulated_section(*words, block.witness(), is_hop=True)
 
 
-def _step(block: DeepBlock) -> HeaderStep:
-    return HeaderStep(block.header, block.witness(), is_hop=True)
+def _step(block: DeepBlock) -> SectionHeader:
+    return SectionHeader(block.header, block.witness(), is_hop=True)
 
 
 def _arrival(block: DeepBlock) -> bytes:
-    return headers_section([HeaderStep(block.header, accumulate=True)])
+    return headers_section([SectionHeader(block.header, accumulate=True)])

@@ -24,7 +24,7 @@ from queries.proving.headers import (
 from queries.proving.keccak import keccak256
 from queries.proving.outputs import output_in_super_root
 from queries.proving.registry_calls import (
-    HeaderStep,
+    SectionHeader,
     block_leaf,
     headers_section,
     history_slot,
@@ -77,7 +77,7 @@ def read_recorded(file: Path) -> tuple[Header, AccountProof, dict[str, Any]]:
 
 def proving_call(header: Header, proof: AccountProof) -> bytes:
     return prove_call(
-        [headers_section([HeaderStep(header, build_witness([AccountToStore(proof, FIELDS)]))])]
+        [headers_section([SectionHeader(header, build_witness([AccountToStore(proof, FIELDS)]))])]
     )
 
 
@@ -142,8 +142,8 @@ def test_a_recorded_hop_of_op_mainnet_reaches_an_older_block(shared_node: LocalN
     registry = DeployedContract(shared_node, "SettableRegistry", bytes(64))
     registry.send(call_data("setHash(uint256,bytes32)", header.number, header.hash))
     witness = build_witness([AccountToStore(proof, frozenset())])
-    hop = headers_section([HeaderStep(header, witness, is_hop=True)])
-    registry.send(prove_call([hop, headers_section([HeaderStep(target, accumulate=True)])]))
+    hop = headers_section([SectionHeader(header, witness, is_hop=True)])
+    registry.send(prove_call([hop, headers_section([SectionHeader(target, accumulate=True)])]))
     assert registry.reads.accumulated(target.number) == block_leaf(target)
 
 

@@ -8,7 +8,7 @@ from eth_abi.abi import encode
 
 from queries.proving.facts.events import EventList
 from queries.proving.headers import HeaderField
-from queries.proving.registry_calls import HeaderStep, headers_section
+from queries.proving.registry_calls import SectionHeader, headers_section
 from tests.queries.contracts.recorded_events import (
     BLOOM,
     FIELDS,
@@ -74,7 +74,7 @@ def random_stated(chosen: Random, sources: Sources) -> tuple[bytes, tuple[Stated
         steps = []
         for block in chain:
             fields = sorted(chosen.sample(FIELDS, chosen.choice((1, 1, 2, 4))))
-            steps.append(HeaderStep(block.header, fields=frozenset(fields)))
+            steps.append(SectionHeader(block.header, fields=frozenset(fields)))
             stated += [(block, field) for field in fields]
         section += headers_section(steps)
     return section, tuple(stated)

@@ -28,7 +28,7 @@ from queries.proving.facts.logs import LogFact
 from queries.proving.facts.receipts import ReceiptFact
 from queries.proving.facts.transactions import TransactionFact
 from queries.proving.facts.withdrawals import WithdrawalFact
-from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+from queries.proving.registry_calls import SectionHeader, headers_section, prove_call
 from tests.queries.contracts.recorded_events import (
     FIELDS,
     RecordedBlock,
@@ -161,7 +161,7 @@ class _Case:
         registry, other = self.trial.verifier.registry, self.trial.other.registry
         known = ((registry, first), (registry, second), (other, foreign))
         sections = [
-            headers_section([HeaderStep(block.header, fields=frozenset(FIELDS))])
+            headers_section([SectionHeader(block.header, fields=frozenset(FIELDS))])
             for block in self.sources.blocks
         ]
         return [

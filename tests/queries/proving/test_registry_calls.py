@@ -5,7 +5,7 @@ import rlp
 
 from queries.proving.errors import ArgumentMalformedError, HeaderFieldMissingError
 from queries.proving.headers import Header, HeaderField, decode_header
-from queries.proving.registry_calls import HeaderStep, headers_section
+from queries.proving.registry_calls import SectionHeader, headers_section
 
 pytestmark = pytest.mark.no_database
 
@@ -21,13 +21,13 @@ def header(fields: int = 21, **changes: bytes) -> Header:
 
 def test_unlinked_headers_are_refused() -> None:
     with pytest.raises(ArgumentMalformedError, match="is not the child of header"):
-        headers_section([HeaderStep(header()), HeaderStep(header())])
+        headers_section([SectionHeader(header()), SectionHeader(header())])
 
 
 def test_only_an_existing_beacon_root_can_be_left_out() -> None:
     with pytest.raises(HeaderFieldMissingError, match="PARENT_BEACON_BLOCK_ROOT"):
-        headers_section([HeaderStep(header(17), beacon_known=True)])
+        headers_section([SectionHeader(header(17), beacon_known=True)])
     long_header = header(EXTRA_DATA=bytes(97))
-    assert headers_section([HeaderStep(long_header)])
+    assert headers_section([SectionHeader(long_header)])
     with pytest.raises(ArgumentMalformedError, match="bytes before the beacon root"):
-        headers_section([HeaderStep(header(EXTRA_DATA=bytes(200)), beacon_known=True)])
+        headers_section([SectionHeader(header(EXTRA_DATA=bytes(200)), beacon_known=True)])

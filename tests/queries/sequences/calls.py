@@ -10,7 +10,7 @@ from queries.contracts.abi import call_data
 from queries.proving import registry_calls
 from queries.proving.headers import Header, HeaderField
 from queries.proving.registry_calls import (
-    HeaderStep,
+    SectionHeader,
     SectionKind,
     accumulated_section,
     headers_section,
@@ -124,7 +124,7 @@ def _headers(draw: st.DrawFn, plain: Sequence[Header]) -> bytes:
         state = row.states.get(header.hash)
         if state is not None and fault == "state":
             state = draw(_blocks)
-        step = HeaderStep(
+        step = SectionHeader(
             header,
             draw(_witnesses(state, fault)) if state and draw(st.booleans()) else b"",
             accumulate=draw(st.booleans()),
@@ -172,14 +172,14 @@ def _hops(draw: st.DrawFn) -> list[bytes]:
         words = (header.number, header.timestamp, header.hash)
         first = [accumulated_section(*words, witness, is_hop=True)]
     else:
-        first = [headers_section([HeaderStep(header, witness, is_hop=True)])]
-    step = HeaderStep(
+        first = [headers_section([SectionHeader(header, witness, is_hop=True)])]
+    step = SectionHeader(
         target.header,
         target.witness(draw(_requests), draw(_account_fields)),
         accumulate=draw(st.booleans()),
         fields=draw(_header_fields),
     )
-    between = [headers_section([HeaderStep(draw(_blocks).header)])] if fault == "late" else []
+    between = [headers_section([SectionHeader(draw(_blocks).header)])] if fault == "late" else []
     return [*first, *between, headers_section([step])]
 
 
@@ -189,7 +189,7 @@ def absent_after_present() -> bytes:
     exist = block.witness({CONTRACT: SLOTS}, fields)
     words = (block.number, block.header.timestamp, block.header.hash)
     absent = block.witness(dict.fromkeys((RICH, LATE, UNUSED_ADDRESS), SLOTS), fields)
-    step = HeaderStep(block.header, exist, accumulate=True)
+    step = SectionHeader(block.header, exist, accumulate=True)
     return prove_call([headers_section([step]), accumulated_section(*words, absent)])
 
 
@@ -206,7 +206,7 @@ def evidence(draw: st.DrawFn) -> bytes:
     witness = (draw(_blocks) if fault == "state" else chain.blocks[last]).witness(
         {owner: slots}, frozenset()
     )
-    steps = [HeaderStep(block.header) for block in chain.blocks[first : last + 1]]
+    steps = [SectionHeader(block.header) for block in chain.blocks[first : last + 1]]
     steps[0] = replace(steps[0], fields=frozenset({HeaderField.PARENT_HASH}))
     steps[-1] = replace(steps[-1], witness=witness)
     return headers_section(steps)
