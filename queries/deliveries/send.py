@@ -22,7 +22,7 @@ from queries.database.handler import Handler, Outcome, Wait
 from queries.database.leases import Lease, recheck_pause
 from queries.deliveries.values import BatchValues
 from queries.models import Delivery, SentTransaction
-from queries.planning.calls import ProveCall
+from queries.planning.calls import PlannedCall
 from queries.planning.dry_runs import GasEstimate
 from queries.planning.readers import ChainReaders
 from queries.schema.contract_calls import CallValueError, read_call
@@ -137,7 +137,7 @@ class _Pass:
                 result, lambda: self.destination.ask_quorum(_refusal, sender, data) == result
             )
         try:
-            self.lane.send_call(courier_address(), ProveCall(data), result, delivery=self.lease)
+            self.lane.send_call(courier_address(), PlannedCall(data), result, delivery=self.lease)
         except DailyBudgetSpentError:
             return self._wait(WaitCode.DAILY_BUDGET_SPENT)
         except DeliveryGasSpentError:

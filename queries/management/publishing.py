@@ -9,7 +9,7 @@ from queries.contracts.abi import selector
 from queries.contracts.create2 import verifier_address
 from queries.management.sending import Report, send_and_wait
 from queries.planning.anchors import AnchorSearch
-from queries.planning.calls import AccountPiece, Anchor, ProveCall, cut_into_pieces
+from queries.planning.calls import AccountPiece, Anchor, PlannedCall, cut_into_pieces
 from queries.planning.dry_runs import describe_refusal
 from queries.proving import (
     HEADERS_PER_HOP,
@@ -106,7 +106,7 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
     last_progress: object = None
     while True:
         registry_block = _read_registry_block(registry_reader, block, file_words)
-        if not registry_block.unproven_facts:
+        if not registry_block.missing_facts:
             return cost
         anchor = _find_publish_anchor(block, registry, context, registry_block)
         left = anchor.transactions if isinstance(anchor, Preparation) else 0
@@ -201,11 +201,11 @@ def _next_calls(
     if isinstance(anchor, Preparation):
         yield anchor.calldata
         return
-    rules, groups = context.destination.chain.gas_rules, group_facts(registry_block.unproven_facts)
+    rules, groups = context.destination.chain.gas_rules, group_facts(registry_block.missing_facts)
     proofs = [entry.proof for entry in block.accounts if entry.proof.address in groups.accounts]
-    if any(not fact.is_event for fact in registry_block.unproven_facts):
+    if any(not fact.is_event for fact in registry_block.missing_facts):
         pieces = cut_into_pieces(0, anchor, groups, proofs, rules)
-        yield from (ProveCall.create([piece]).data for piece in pieces)
+        yield from (PlannedCall.create([piece]).data for piece in pieces)
         return
     missing_events = set(groups.events)
     for witness in block.events:

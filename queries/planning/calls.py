@@ -313,7 +313,7 @@ def accounts_to_store(missing: FactGroups, proofs: Iterable[AccountProof]) -> li
 
 
 @dataclass(frozen=True, slots=True)
-class ProveCall:
+class PlannedCall:
     """One transaction's calldata, and the pieces in it."""
 
     data: bytes
@@ -355,7 +355,7 @@ class ProveCall:
         return tuple(self.create([half]) for piece in self.pieces for half in piece.halves())
 
 
-def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
+def join_pieces(pieces: Sequence[Piece]) -> list[PlannedCall]:
     """Put the pieces, in the order of their blocks, into the first call that has room."""
     groups = list[list[AccountPiece]]()
     separate = [piece for piece in pieces if not isinstance(piece, AccountPiece)]
@@ -369,8 +369,8 @@ def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
                 break
         else:
             groups.append([piece])
-    calls = [ProveCall.create_optimized(group) for group in groups]
-    return calls + [ProveCall.create([piece]) for piece in separate]
+    calls = [PlannedCall.create_optimized(group) for group in groups]
+    return calls + [PlannedCall.create([piece]) for piece in separate]
 
 
 def joined_calldata(group: Sequence[AccountPiece]) -> bytes:

@@ -13,7 +13,7 @@ from queries.chain import (
 )
 from queries.contracts.abi import StateOverride
 from queries.contracts.reverts import format_error
-from queries.planning.calls import ProveCall
+from queries.planning.calls import PlannedCall
 
 CallRefusal = CallRevertedError | TransactionRefusedError
 
@@ -43,14 +43,14 @@ class CallEstimator:
     sender: str
 
     def estimate_and_split(
-        self, calls: Sequence[ProveCall], override: StateOverride | None = None
-    ) -> dict[ProveCall, GasEstimate | CallRefusal]:
+        self, calls: Sequence[PlannedCall], override: StateOverride | None = None
+    ) -> dict[PlannedCall, GasEstimate | CallRefusal]:
         """Return the gas that each call needs, or its refusal.
 
         A call with too much gas is halved until it fits. A call that is refused for another reason
         is halved down to single pieces, with all hashes.
         """
-        chain, results = self.destination.chain, dict[ProveCall, GasEstimate | CallRefusal]()
+        chain, results = self.destination.chain, dict[PlannedCall, GasEstimate | CallRefusal]()
         contract_calls = [(call.to or self.registry, call.data) for call in calls]
         answers = self.destination.estimate_gas_for_calls(self.sender, contract_calls, override)
         data_fees = self.destination.data_fees([call.data for call in calls])

@@ -12,7 +12,7 @@ from queries.planning.calls import (
     Anchor,
     HopPreparation,
     Piece,
-    ProveCall,
+    PlannedCall,
     join_pieces,
 )
 from queries.planning.deliveries import delivery_estimates
@@ -274,7 +274,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, estimate: BlockEst
     while isinstance(anchor, Preparation):
         estimate.hops += anchor.count if isinstance(anchor, HopPreparation) else 0
         estimate.sentence = estimate.sentence or anchor.sentence
-        price = _price_calls(chains, registry, [ProveCall(anchor.calldata)], leaves)
+        price = _price_calls(chains, registry, [PlannedCall(anchor.calldata)], leaves)
         if price is None:
             estimate.sentence = f"{anchor.sentence} {NOT_PRICED}"
             return
@@ -301,7 +301,7 @@ def _mark_unknown(estimate: BlockEstimate, result: HashNotKnown) -> None:
 def _estimate_facts(
     plan: BlockPlan, estimate: BlockEstimate, anchor: Anchor, leaves: Mapping[int, bytes]
 ) -> None:
-    chains, registry, missing = plan.chains, plan.registry, plan.missing_facts
+    chains, registry, missing = plan.chains, plan.registry, plan.missing
     pieces = _fetch_pieces(plan, anchor, missing)
     proves_accounts = any(isinstance(piece, AccountPiece) and piece.accounts for piece in pieces)
     is_whole = proves_accounts or not missing.accounts
@@ -329,7 +329,7 @@ def _fetch_pieces(plan: BlockPlan, anchor: Anchor, missing: FactGroups) -> list[
 def _price_calls(
     chains: ChainReaders,
     registry: Registry,
-    calls: Sequence[ProveCall],
+    calls: Sequence[PlannedCall],
     leaves: Mapping[int, bytes],
 ) -> Price | None:
     """The price of the calls, or None if they cannot be simulated.

@@ -22,7 +22,6 @@ from queries.chain import (
     EventNotFoundError,
     EventNotProvableError,
 )
-from queries.contracts.abi import call_data
 from queries.models import Query
 from queries.planning.calls import Anchor, Piece
 from queries.proving import (
@@ -37,6 +36,7 @@ from queries.proving import (
     build_event_witness,
     headers_section,
     pack,
+    prove_events_call,
 )
 from queries.proving.facts import EVENT_MEMBERS, BlockFact, EventFact, parse_fact, requested_kind
 from queries.sources import RegistryReader
@@ -50,17 +50,17 @@ EVENT_ERRORS: dict[type[ProofError], type[EventError]] = {
     BloomUndecidedError: BloomInconclusiveError,
     ItemNotProvableError: EventNotProvableError,
 }
-Event = dict[str, Any]  # a fact's name, word and details, for answers
+FoundEvent = dict[str, Any]  # a fact's name, word and details, for answers
 # An address, alone or as a topic.
 _ADDRESS = re.compile("0x(?:0{24})?([0-9a-f]{40})(?![0-9a-f])")
 
 
-def set_events(content: BlockContent, queries: Iterable[Query]) -> dict[str, Event]:
+def set_events(content: BlockContent, queries: Iterable[Query]) -> dict[str, FoundEvent]:
     """Name the facts about the block's content in the queries, unsaved; return them by name.
 
     Raises the same errors as `find_requested_events`.
     """
-    events = dict[str, Event]()
+    events = dict[str, FoundEvent]()
     for query in queries:
         if query.event_request is not None:
             found_events = find_requested_events(content, query.event_request)
@@ -69,12 +69,14 @@ def set_events(content: BlockContent, queries: Iterable[Query]) -> dict[str, Eve
     return events
 
 
-def find_requested_events(content: BlockContent, request: Mapping[str, Any]) -> dict[str, Event]:
+def find_requested_events(
+    content: BlockContent, request: Mapping[str, Any]
+) -> dict[str, FoundEvent]:
     """Find the requested facts, by name.
 
     Raises a `ChainError` if no node answers, and an `EventError` if a fact cannot be proven.
     """
-    events: dict[str, Event] = {}
+    events: dict[str, FoundEvent] = {}
     for member in EVENT_MEMBERS:  # databases do not keep the order of the request
         for position, item in enumerate(request.get(member, ())):
             try:
@@ -88,8 +90,8 @@ def find_requested_events(content: BlockContent, request: Mapping[str, Any]) -> 
     return events
 
 
-def _find_events(content: BlockContent, member: str, item: Any) -> dict[str, Event]:
-    events: dict[str, Event] = {}
+def _find_events(content: BlockContent, member: str, item: Any) -> dict[str, FoundEvent]:
+    events: dict[str, FoundEvent] = {}
     try:
         for fact in requested_kind(member, item).find(content, item):
             word, details = fact.read(content)
@@ -99,7 +101,7 @@ def _find_events(content: BlockContent, member: str, item: Any) -> dict[str, Eve
     return events
 
 
-def find_mentions(content: BlockContent, events: Iterable[Event]) -> dict[str, set[str]]:
+def find_mentions(content: BlockContent, events: Iterable[FoundEvent]) -> dict[str, set[str]]:
     """The addresses in each event, also those in topics, and its transaction's hash; by name."""
     hashes, mentions = dict[int | None, str](), dict[str, set[str]]()
     with suppress(ChainError):  # the facts can be proven without them
@@ -145,7 +147,7 @@ class EventPiece(Piece):
 
     @cached_property
     def call(self) -> bytes:
-        return call_data("prove(bytes,bytes)", self.section, self.witness)
+        return prove_events_call(self.section, self.witness)
 
     @property
     def proof_size(self) -> int:

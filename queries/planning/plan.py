@@ -9,7 +9,7 @@ from queries.facts import facts_of
 from queries.models import Query
 from queries.planning.anchors import AnchorResult, AnchorSearch
 from queries.planning.calls import Anchor, Piece, cut_into_pieces
-from queries.planning.events import Event, cut_events, set_events
+from queries.planning.events import FoundEvent, cut_events, set_events
 from queries.planning.known_blocks import StoredBlocks
 from queries.planning.readers import ChainReaders
 from queries.proving import AccountProof, Header
@@ -25,7 +25,7 @@ class BlockPlan:
     registry: Registry
     content: BlockContent
     registry_block: RegistryBlock
-    events: Mapping[str, Event] = field(default_factory=dict)  # that were looked for, by name
+    events: Mapping[str, FoundEvent] = field(default_factory=dict)  # that were looked for, by name
 
     @classmethod
     def read(
@@ -51,8 +51,8 @@ class BlockPlan:
         return self.content.header
 
     @property
-    def missing_facts(self) -> FactGroups:
-        return group_facts(self.registry_block.unproven_facts)
+    def missing(self) -> FactGroups:
+        return group_facts(self.registry_block.missing_facts)
 
     def find_anchor(
         self, node: ChainClient | None = None, assumed: Mapping[int, bool] | None = None
@@ -79,18 +79,14 @@ class BlockPlan:
         return search.find()
 
     def cut_into_pieces(
-        self,
-        job_key: int,
-        anchor: Anchor,
-        missing_facts: FactGroups,
-        proofs: Sequence[AccountProof],
+        self, job_key: int, anchor: Anchor, missing: FactGroups, proofs: Sequence[AccountProof]
     ) -> list[Piece]:
         """Cut the missing facts into pieces that each fit into a transaction.
 
         Raises `EventNotProvableError`.
         """
         rules = self.chains.chain(self.registry.destination).gas_rules
-        pieces = cut_into_pieces(job_key, anchor, missing_facts, proofs, rules)
+        pieces = cut_into_pieces(job_key, anchor, missing, proofs, rules)
         reader = self.chains.registry_reader(self.registry)
-        events = cut_events(job_key, anchor, missing_facts.events, self.content, reader)
+        events = cut_events(job_key, anchor, missing.events, self.content, reader)
         return [*pieces, *events]

@@ -132,7 +132,7 @@ def _prove_block(
     # Treat every fact as missing: the proof repeats those that the registry already has.
     words_to_prove = dict.fromkeys(plan.registry_block.words)
     plan = replace(plan, registry_block=replace(plan.registry_block, words=words_to_prove))
-    missing, anchor = plan.missing_facts, _find_witness_anchor(plan, l1_block)
+    missing, anchor = plan.missing, _find_witness_anchor(plan, l1_block)
     proofs = plan.content.source.account_proofs(plan.header, missing.account_slots)
     words, entries = missing.words(plan.header, proofs), list[tuple[BlockFact, WitnessFact]]()
     for query in queries:

@@ -22,7 +22,7 @@ from queries.config.limits import ROWS_PER_PASS, Limits
 from queries.database import clock
 from queries.database.handler import Handler, Outcome, Wait
 from queries.database.leases import Lease, due_rows, recheck_pause
-from queries.models import Batch, Query
+from queries.models import IS_UNRESOLVED, Batch, Query
 from queries.planning.named_blocks import read_block_number
 from queries.prover.outcomes import (
     Attach,
@@ -37,7 +37,6 @@ from queries.transitions import Failure
 from queries.wait_reasons import Reason
 
 BLOCK_UNNAMED = "block_unnamed"
-UNRESOLVED_NAME = Q(account="") & ~Q(name="")  # an ENS name whose address is not known yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +221,7 @@ def _is_last_block(node: ChainClient, block: int, timestamp: int) -> bool:
 
 def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None:
     """Find and store the batch's accounts; its blocks are known. Returns why one of them waits."""
-    unresolved_queries = Query.objects.filter(UNRESOLVED_NAME, batch=lease.row, has_ended=False)
+    unresolved_queries = Query.objects.filter(IS_UNRESOLVED, batch=lease.row, has_ended=False)
     while first := unresolved_queries.order_by("source", "block", "position").first():
         source, block = first.source, first.block or 0
         if reason := context.head(source).wait_reason(block):
@@ -253,7 +252,7 @@ def _resolved_batches(batch: Batch, source: int, head_number: int) -> QuerySet[B
         if room < 0:
             break
         batch_ids.append(batch_id)
-    resolved_condition = Q(~UNRESOLVED_NAME, source=source, timestamp=None, block__lte=head_number)
+    resolved_condition = Q(~IS_UNRESOLVED, source=source, timestamp=None, block__lte=head_number)
     unresolved_queries = Query.objects.filter(
         ~resolved_condition | Q(block=None), batch=OuterRef("pk"), has_ended=False
     )

@@ -22,7 +22,7 @@ from queries.database.clock import shared_now
 from queries.database.handler import Wait
 from queries.database.leases import recheck_pause
 from queries.models import Batch, Query
-from queries.planning.events import Event, find_mentions, set_events
+from queries.planning.events import FoundEvent, find_mentions, set_events
 from queries.prover.job_pass import JobPass
 from queries.prover.outcomes import Reject
 from queries.prover.tokens import store_tokens
@@ -88,7 +88,7 @@ def _store_events(job_pass: JobPass) -> JobPass | Reject:
     Returns a `Reject` for a query if one of its events cannot be proven. Leaves out queries for
     which no node answers; raises the `ChainError` if none is left.
     """
-    content, updated_queries, events = job_pass.content, list[Query](), dict[str, Event]()
+    content, updated_queries, events = job_pass.content, list[Query](), dict[str, FoundEvent]()
     block_hash = content.header.hash.hex()
     errors, count_changes = dict[int, ChainError](), Counter[str]()
     for query in job_pass.queries:

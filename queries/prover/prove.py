@@ -19,7 +19,7 @@ from queries.database import stored_proofs
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.handler import Outcome, Wait
 from queries.models import Batch, BlockJob, Query, SentTransaction
-from queries.planning.calls import Anchor, Piece, ProveCall, join_pieces
+from queries.planning.calls import Anchor, Piece, PlannedCall, join_pieces
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon import HorizonPreparation, history_request, horizon_evidence
 from queries.planning.plan import BlockPlan
@@ -86,7 +86,7 @@ def fetch_proofs(
 
     If the header holds the state root from before its block, lower the registry's horizon first.
     """
-    missing_facts = plan.missing_facts
+    missing = plan.missing
     proofs, evidence = _account_proofs(job_pass, plan, anchor)
     if evidence and (is_needed := partial(_has_later_horizon, job_pass, plan.header))():
         if not anchor.hop:
@@ -94,9 +94,9 @@ def fetch_proofs(
             unpaid_pass = replace(job_pass, queries=[])  # the operator pays
             return plan_preparation(unpaid_pass, preparation, is_needed)
         # `lowerHorizon` takes no hop: accumulate the block first.
-        missing_facts, proofs = group_facts(()), []
+        missing, proofs = group_facts(()), []
     try:
-        pieces = plan.cut_into_pieces(job_pass.job.pk, anchor, missing_facts, proofs)
+        pieces = plan.cut_into_pieces(job_pass.job.pk, anchor, missing, proofs)
     except EventNotProvableError as error:
         name = error.data.decode()
         queries = [query for query in job_pass.queries if name in job_pass.facts[query.pk]]
@@ -112,7 +112,7 @@ def _account_proofs(
     """The proofs of the missing accounts. With them, in one request, the evidence that lowers the
     horizon, if the history of block hashes in the header's state gives it.
     """
-    source, header, accounts = job_pass.source, plan.header, plan.missing_facts.account_slots
+    source, header, accounts = job_pass.source, plan.header, plan.missing.account_slots
     if not accounts:
         return [], None
     own_proofs, accounts_to_fetch = stored_proofs.read_accounts(
@@ -205,7 +205,7 @@ def send_group(group: Sequence[ReadyJob]) -> dict[int, Outcome | None]:
 
 def _estimate_group(
     group: Sequence[ReadyJob],
-) -> tuple[dict[ProveCall, GasEstimate], dict[int, tuple[ProveCall, CallRefusal]]]:
+) -> tuple[dict[PlannedCall, GasEstimate], dict[int, tuple[PlannedCall, CallRefusal]]]:
     """Return the gas of the group's calls and, by job id, the calls that are refused.
 
     Raises if a preparation is refused, so that the job is planned again.
@@ -214,14 +214,14 @@ def _estimate_group(
     calls = join_pieces([piece for ready_job in group for piece in ready_job.pieces])
     if preparation := first.preparation:
         calls = [
-            ProveCall(
+            PlannedCall(
                 preparation.calldata,
                 hops=preparation.count_in_call,
                 recorded_block=preparation.recorded_block,
             )
         ]
-    estimates: dict[ProveCall, GasEstimate] = {}
-    refusals: dict[int, tuple[ProveCall, CallRefusal]] = {}
+    estimates: dict[PlannedCall, GasEstimate] = {}
+    refusals: dict[int, tuple[PlannedCall, CallRefusal]] = {}
     for call, result in first.job_pass.estimator.estimate_and_split(calls).items():
         if isinstance(result, GasEstimate):
             estimates[call] = result
@@ -233,8 +233,8 @@ def _estimate_group(
 
 
 def _sign_and_send(
-    group: Sequence[ReadyJob], estimates: Mapping[ProveCall, GasEstimate]
-) -> Sequence[ProveCall]:
+    group: Sequence[ReadyJob], estimates: Mapping[PlannedCall, GasEstimate]
+) -> Sequence[PlannedCall]:
     first_pass = group[0].job_pass
     leases = [ready_job.job_pass.lease for ready_job in group]
     paying_queries = {ready_job.job_id: ready_job.job_pass.paying_queries for ready_job in group}
@@ -260,7 +260,7 @@ def wait_for_budget(job_pass: JobPass) -> Wait:
     return Wait(Reason(WaitCode.DAILY_BUDGET_SPENT, sentence), pause)
 
 
-def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -> Outcome:
+def _reject_or_retry(job_pass: JobPass, call: PlannedCall, refusal: CallRefusal) -> Outcome:
     """Reject by quorum and after some attempts: what the call relies on may just have changed."""
     step, reason = StepName.HEADER_ACCUMULATED, WaitCode.REGISTRY_REFUSES.reason
     if isinstance(refusal, TransactionRefusedError | BeyondHorizonError):
@@ -289,7 +289,7 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
 
 
 def _wait_or_reject_underfunded(
-    passes: Mapping[int, JobPass], calls: Sequence[ProveCall], error: FeeTooLowError
+    passes: Mapping[int, JobPass], calls: Sequence[PlannedCall], error: FeeTooLowError
 ) -> dict[int, Outcome | None]:
     """Reject, by quorum at one block, batches that cannot pay the next block's price.
 

@@ -144,7 +144,7 @@ def check_missing_by_quorum(job_pass: JobPass, registry_block: RegistryBlock) ->
         node: ChainClient, registry: Registry, header: Header, block: int | None
     ) -> bool:
         """Whether, at this destination block, the registry has none of what it lacked."""
-        facts = registry_block.unproven_facts
+        facts = registry_block.missing_facts
         current = RegistryReader(node, registry).read_block(header, facts, block)
         if current.is_accumulated and not registry_block.is_accumulated:
             return False

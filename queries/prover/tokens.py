@@ -8,7 +8,7 @@ from eth_abi.exceptions import DecodingError
 from queries.chain import CallRevertedError, ChainClient, ChainError
 from queries.contracts.abi import call_data
 from queries.models import Token
-from queries.planning.events import Event
+from queries.planning.events import FoundEvent
 from queries.proving import keccak256
 
 MAX_ASKED = 5  # contracts in a pass
@@ -21,7 +21,7 @@ TOPIC_COUNT = 3
 _TOPICS = {f"0x{keccak256(signature.encode()).hex()}" for signature in _SIGNATURES}
 
 
-def store_tokens(source: ChainClient, events: Iterable[Event]) -> Mapping[str, Token]:
+def store_tokens(source: ChainClient, events: Iterable[FoundEvent]) -> Mapping[str, Token]:
     """The tokens whose amounts these events name, by the events' names.
 
     Each contract is asked once, whatever it answers. If no node answers, a later event asks again.

@@ -15,7 +15,7 @@ from queries.database.clock import shared_now
 from queries.database.handler import Handler, Wait, WorkContext
 from queries.database.leases import Lease
 from queries.models import RegistryRecord, SentTransaction
-from queries.planning.calls import ProveCall
+from queries.planning.calls import PlannedCall
 from queries.sources import (
     REGISTRY_STOPPED,
     BeaconRegistry,
@@ -100,7 +100,7 @@ def _send_update_if_due(
         duration = format_duration(registry.resend_after)
         return f"The registry needs another update than that of the last {duration}."
     recorded = context.client(registry.source).header_by_hash(call.block_hash)
-    update = ProveCall(call.data, recorded_block=recorded.number)
+    update = PlannedCall(call.data, recorded_block=recorded.number)
     gas = destination.estimate_gas(lane.signer.address, registry.address, call.data)
     lease.extend()
     unconfirmed = _updates(registry).filter(confirmed=False)

@@ -44,13 +44,13 @@ class RegistryBlock:
         return self.is_accumulated or (not self.has_conflict and any(self.words.values()))
 
     @property
-    def unproven_facts(self) -> list[BlockFact]:
+    def missing_facts(self) -> list[BlockFact]:
         return [fact for fact, word in self.words.items() if word is None]
 
     @property
     def needs_child(self) -> bool:
         """Whether the next header is needed, to prove a time."""
-        return any(fact.needs_child for fact in self.unproven_facts)
+        return any(fact.needs_child for fact in self.missing_facts)
 
     @property
     def is_complete(self) -> bool:

@@ -13,7 +13,7 @@ from queries.config.chains import Chain
 from queries.contracts.create2 import courier_address
 from queries.database.clock import shared_now
 from queries.models import Batch, Query, SentTransaction, Share
-from queries.planning.calls import ProveCall
+from queries.planning.calls import PlannedCall
 from queries.planning.dry_runs import GasEstimate
 from queries.transactions.costs import remaining_fees, split_among_batches, transaction_cost
 
@@ -22,7 +22,7 @@ from queries.transactions.costs import remaining_fees, split_among_batches, tran
 class PricedCall:
     """A call that may be signed, its fees, and the batches that pay for it."""
 
-    call: ProveCall
+    call: PlannedCall
     gas_limit: int
     fees: Fees
     max_cost: int  # wei
@@ -34,7 +34,7 @@ class PricedCall:
 def price_calls(
     destination: ChainClient,
     head: ChainHead,
-    estimates: Mapping[ProveCall, GasEstimate],
+    estimates: Mapping[PlannedCall, GasEstimate],
     paying_queries: Mapping[int, Sequence[Query]],
 ) -> list[PricedCall]:
     """Price the calls for the block after `head`; `paying_queries` are by job key."""

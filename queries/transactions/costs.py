@@ -16,7 +16,7 @@ from queries.chain import TransactionReceipt
 from queries.database.clock import shared_now
 from queries.database.statistics import GAS, add_counts, route_gas_key
 from queries.models import Batch, ChainCost, JobTransaction, Query, SentTransaction, Share
-from queries.planning.calls import ProveCall
+from queries.planning.calls import PlannedCall
 
 # The receipt columns of a transaction that is not mined.
 NOT_MINED: Mapping[str, object] = {
@@ -62,7 +62,7 @@ def transaction_cost(row: SentTransaction) -> int:
 
 
 def split_among_batches(
-    call: ProveCall, cost: int, paying_queries: Mapping[int, Sequence[Query]]
+    call: PlannedCall, cost: int, paying_queries: Mapping[int, Sequence[Query]]
 ) -> dict[str, int]:
     """Split the call's cost among the batches that pay for it; `paying_queries` are by job key.
 

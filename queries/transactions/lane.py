@@ -46,7 +46,7 @@ from queries.models import (
     SentTransaction,
     Share,
 )
-from queries.planning.calls import Piece, ProveCall
+from queries.planning.calls import Piece, PlannedCall
 from queries.planning.dry_runs import GasEstimate
 from queries.proving.facts import group_facts
 from queries.statuses import ENDED_STATUSES
@@ -108,7 +108,7 @@ class Lane:
         priced_calls: Sequence[PricedCall],
         is_obsolete: Callable[[], bool] | None = None,
         delivery: Lease[Delivery] | None = None,
-    ) -> Sequence[ProveCall]:
+    ) -> Sequence[PlannedCall]:
         """Sign, store and send calls that fit the budgets, if this worker still has the jobs.
 
         Returns the calls that were signed. `is_obsolete`: whether another transaction does the
@@ -170,7 +170,7 @@ class Lane:
     def send_call(
         self,
         to: str,
-        call: ProveCall,
+        call: PlannedCall,
         gas: int,
         *,
         is_obsolete: Callable[[], bool] | None = None,
