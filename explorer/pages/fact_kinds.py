@@ -1,6 +1,7 @@
 """How pages display each kind of fact: its name, its value, the code that reads it, its proof."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -57,7 +58,7 @@ _HIDDEN_NAMES = {"name", "word", "transactionIndex", "log", "position", "transac
 _HIDDEN_NAMES |= {"data", "status", "amount", "logCount"}
 
 
-class KindDisplay:
+class KindDisplay(ABC):
     """How pages display facts of a kind."""
 
     part = "header"  # of the block, if it is not about an account
@@ -74,16 +75,13 @@ class KindDisplay:
         """The same below a heading that names the transaction, such as `log 0`."""
         return self.name(fact)
 
-    def requested_name(self, item: Any) -> str:
-        """The name of an item of a request, before it is found in the block."""
-        raise NotImplementedError
-
     def sentence(self, fact: FactView) -> str:
         """A sentence that takes the place of name and value, or empty."""
         return ""
 
+    @abstractmethod
     def decode(self, fact: FactView, currency: str) -> DecodedValue:
-        raise NotImplementedError
+        """The value in words."""
 
     def word_forms(self, fact: FactView) -> tuple[WordForm, ...]:
         """The ways to read its word, if there are several."""
@@ -185,6 +183,10 @@ class EventDisplay(KindDisplay):
 
     def levels(self, proof: FactProof, fact: FactView, currency: str) -> Iterable[Level]:
         return trie_level(proof, fact)
+
+    @abstractmethod
+    def requested_name(self, item: Any) -> str:
+        """The name of an item of a request, before it is found in the block."""
 
 
 class LogDisplay(EventDisplay):
@@ -347,11 +349,7 @@ def _requested_filter(item: Mapping[str, Any]) -> str:
     return f"logs {filter_text(item['address'], topics, short_hash)}"
 
 
-DISPLAYS: Mapping[type[BlockFact], KindDisplay] = {
-    AccountFieldFact: AccountFieldDisplay(),
-    SlotFact: SlotDisplay(),
-    HeaderFieldFact: HeaderFieldDisplay(),
-    BlockAtTimeFact: BlockAtTimeDisplay(),
+EVENT_DISPLAYS: Mapping[type[BlockFact], EventDisplay] = {
     LogFact: LogDisplay(),
     ReceiptFact: ReceiptDisplay(),
     TransactionFact: TransactionDisplay(),
@@ -360,6 +358,13 @@ DISPLAYS: Mapping[type[BlockFact], KindDisplay] = {
     AbsentWithdrawalFact: AbsentIndexDisplay("withdrawal"),
     AbsentLogFact: AbsentLogDisplay(),
     SilentBlockFact: SilentBlockDisplay(),
+}
+DISPLAYS: Mapping[type[BlockFact], KindDisplay] = {
+    AccountFieldFact: AccountFieldDisplay(),
+    SlotFact: SlotDisplay(),
+    HeaderFieldFact: HeaderFieldDisplay(),
+    BlockAtTimeFact: BlockAtTimeDisplay(),
+    **EVENT_DISPLAYS,
 }
 
 
@@ -402,4 +407,4 @@ def requested_events(query: QueryView) -> Iterator[str]:
     """The names of the requested items, before they are found in the block."""
     for member in EVENT_MEMBERS:
         for item in query.event_request.get(member, ()):
-            yield DISPLAYS[requested_kind(member, item)].requested_name(item)
+            yield EVENT_DISPLAYS[requested_kind(member, item)].requested_name(item)

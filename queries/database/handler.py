@@ -58,7 +58,7 @@ class Wait(Outcome):
     """Try again after a delay, by default one that grows with the number of failed attempts."""
 
     reason: Reason | None = None
-    delay: timedelta | None = None
+    delay: timedelta | Callable[[], timedelta] | None = None  # a function: asked when it is stored
     attempts: int = 0  # that have failed in a row, including this one; the next asks another node
 
     def store(self, handler: "Handler[Any, Any]", lease: Lease[Any], limits: Limits) -> None:
@@ -119,7 +119,8 @@ class Handler(Generic[Row, Context]):
         """Release the row until the wait is over, unless it has waited for too long."""
         reason, attempts = wait.reason, wait.attempts
         back_off = min(limits.initial_retry_delay * 2 ** min(attempts, 20), limits.max_retry_delay)
-        pause = timedelta(seconds=back_off) if wait.delay is None else wait.delay
+        delay = wait.delay() if callable(wait.delay) else wait.delay
+        pause = timedelta(seconds=back_off) if delay is None else delay
         is_exempt = reason is not None and reason.code in EXEMPT_FROM_MAX_AGE
         counts_towards_max_age = not is_exempt and self.is_aging(lease.row)
         outcome = None

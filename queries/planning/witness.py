@@ -183,18 +183,12 @@ def _last_valid_block(
 
     Only a chain's own hashes expire; recorded hashes and accumulated blocks stay.
     """
-    if registry.keeps_hashes:
-        return None
-    hash_anchors = [
-        anchor for anchor in anchors if not anchor.is_accumulated or anchor.newer_headers
-    ]
-    blocks = {anchor.known_block for anchor in hash_anchors}
-    expiring_blocks = blocks.difference(
-        chains.registry_reader(registry).known_blocks(sorted(blocks))
-    )
-    if not expiring_blocks:
-        return None
-    return min(expiring_blocks) + registry.hash_lifetime(chains.client(registry.destination))
+    blocks = {
+        anchor.known_block
+        for anchor in anchors
+        if not anchor.is_accumulated or anchor.newer_headers
+    }
+    return registry.last_valid_block(chains.registry_reader(registry), sorted(blocks))
 
 
 def recent_block(chains: ChainReaders, registry: Registry, head: int) -> NewestBlock:

@@ -1,6 +1,6 @@
 """The state of one pass over a block job, and what it has found."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -19,14 +19,15 @@ from queries.database.handler import Wait
 from queries.database.leases import Lease, recheck_pause
 from queries.facts import facts_of
 from queries.models import Batch, BlockJob, Proof, Query, SentTransaction
-from queries.prover.outcomes import BlockWait, Reject
+from queries.planning.calls import Piece
+from queries.prover.outcomes import Reject
 from queries.proving import AccountField, Header
 from queries.proving.facts import BlockFact
-from queries.sources import Registry
+from queries.sources import Preparation, Registry
 from queries.statuses import ENDED_STATUSES, StepName
 from queries.transactions.context import ProverContext
 from queries.transitions import Failure
-from queries.wait_reasons import Reason
+from queries.wait_reasons import Reason, WaitCode
 
 # An account's fields. Slots and events are added; header fields are too few to count.
 FACTS_PER_QUERY = len(AccountField)
@@ -109,6 +110,10 @@ class JobPass:
     registry: Registry
     destination_head: ChainHead  # read before everything else
     pinned_content: BlockContent | None = None  # of the block, once its header is pinned
+    # Once it is ready to be sent: its proofs, or the transaction that has to be mined first.
+    pieces: Sequence[Piece] = ()
+    preparation: Preparation | None = None
+    is_isolated: bool = False  # it failed before, and must not make others fail
 
     def __post_init__(self) -> None:
         self.lease = self.findings.lease
@@ -160,6 +165,16 @@ class JobPass:
             to__in=[address, verifier_address(address)], **conditions
         )
 
+    @property
+    def group_key(self) -> tuple[bool, int | None]:
+        """Passes of one group share transactions. Those without payment have their own group."""
+        is_alone = self.is_isolated or self.preparation
+        return bool(self.paying_queries), self.job.pk if is_alone else None
+
+    @property
+    def gas(self) -> int:
+        return sum(piece.gas for piece in self.pieces)
+
     def pin(self, header: Header) -> Header:
         """Keep to this header from now on."""
         self.findings.header = header
@@ -176,7 +191,12 @@ class JobPass:
         return recheck_pause(latest_start, self.limits, self.registry.max_pause)
 
     def wait_for_block(self, reason: Reason) -> Wait:
-        return BlockWait(reason, context=self.context, head_hash=self.destination_head.hash)
+        return self.context.wait_for_block(self.job, reason, self.destination_head.hash)
+
+    def wait_until_mined(self) -> Wait:
+        """Wait until the destination has a block that may contain the transaction."""
+        pending = WaitCode.TRANSACTION_PENDING.reason
+        return self.wait_for_block(self.preparation.pending_reason if self.preparation else pending)
 
     def retry(self, reason: Reason) -> Wait:
         """Return a `Wait` that counts one more consecutive failure for this reason."""

@@ -27,14 +27,8 @@ from queries.planning.calls import Anchor
 from queries.planning.plan import BlockPlan
 from queries.prover.finality import pin_final_block, resolve_conflict
 from queries.prover.job_pass import Findings, JobPass, query_ids_of_pass
-from queries.prover.outcomes import BlockWait, Reject, reject_if_too_old, route_removed_failure
-from queries.prover.prove import (
-    ReadyJob,
-    fetch_proofs,
-    plan_preparation,
-    send_group,
-    wait_for_budget,
-)
+from queries.prover.outcomes import Reject, reject_if_too_old, route_removed_failure
+from queries.prover.prove import fetch_proofs, plan_preparation, send_group, wait_for_budget
 from queries.prover.readback import (
     check_missing_by_quorum,
     read_back,
@@ -62,44 +56,42 @@ class JobHandler(Handler[BlockJob, ProverContext]):
 
     def process(self, lease: Lease[BlockJob], context: ProverContext) -> None:
         """Run a pass over the job, and prove it together with other ready jobs of its route."""
-        groups: dict[object, list[ReadyJob]] = {}
-        for ready_job in self._gather_ready_jobs(lease, context):
-            groups.setdefault(ready_job.group_key, []).append(ready_job)
+        groups: dict[object, list[JobPass]] = {}
+        for job_pass in self._gather_ready_passes(lease, context):
+            groups.setdefault(job_pass.group_key, []).append(job_pass)
         for group in groups.values():
-            leases = [ready_job.job_pass.lease for ready_job in group]
+            leases = [job_pass.lease for job_pass in group]
             with self.reschedule_on_error(leases, context.limits):
                 outcomes = send_group(group)
                 for ready_lease in leases:
                     self.release(ready_lease, outcomes[ready_lease.row.pk], context.limits)
 
-    def _gather_ready_jobs(
+    def _gather_ready_passes(
         self, first_lease: Lease[BlockJob], context: ProverContext
-    ) -> list[ReadyJob]:
+    ) -> list[JobPass]:
         """Return jobs to prove together: a full transaction, or those ready in `gather_seconds`."""
         limits, job = context.limits, first_lease.row
         deadline = time.monotonic() + limits.gather_seconds
-        ready_jobs, seen_jobs = list[ReadyJob](), set[int]()
+        ready_passes, seen_jobs = list[JobPass](), set[int]()
         jobs_of_route = BlockJob.objects.filter(source=job.source, destination=job.destination)
         lease: Lease[BlockJob] | None = first_lease
         while lease is not None:
             seen_jobs.add(lease.row.pk)
-            if ready_job := self._run_and_store_pass(lease, context):
-                ready_jobs.append(ready_job)
-            if not ready_jobs or time.monotonic() > deadline:
+            if job_pass := self._run_and_store_pass(lease, context):
+                ready_passes.append(job_pass)
+            if not ready_passes or time.monotonic() > deadline:
                 break
             # Other jobs of the route may need the same preparation, so it is sent at once.
-            is_preparing = any(ready_job.preparation for ready_job in ready_jobs)
+            is_preparing = any(job_pass.preparation for job_pass in ready_passes)
             max_gas = context.chain(job.destination).gas_rules.items_gas
-            if is_preparing or sum(ready_job.gas for ready_job in ready_jobs) > max_gas:
+            if is_preparing or sum(job_pass.gas for job_pass in ready_passes) > max_gas:
                 break
             # Without `exclude`, a job that was just snoozed could be claimed again.
             lookahead = timedelta(seconds=limits.initial_retry_delay)
             lease = claim_one(jobs_of_route.exclude(pk__in=seen_jobs), lookahead=lookahead)
-        return ready_jobs
+        return ready_passes
 
-    def _run_and_store_pass(
-        self, lease: Lease[BlockJob], context: ProverContext
-    ) -> ReadyJob | None:
+    def _run_and_store_pass(self, lease: Lease[BlockJob], context: ProverContext) -> JobPass | None:
         """Run a pass, store what it found, and release the job unless it is ready to be proven.
 
         The findings of a ready job are stored before it is proven: its header has to be pinned
@@ -108,7 +100,7 @@ class JobHandler(Handler[BlockJob, ProverContext]):
         findings = Findings(lease)
         with self.reschedule_on_error([lease], context.limits, findings.store):
             result = run_pass(lease, context, findings)
-            if isinstance(result, ReadyJob):
+            if isinstance(result, JobPass):
                 findings.store()
                 return result
             with transaction.atomic():
@@ -137,11 +129,11 @@ class JobHandler(Handler[BlockJob, ProverContext]):
 
 def run_pass(
     lease: Lease[BlockJob], context: ProverContext, findings: Findings
-) -> ReadyJob | Outcome | None:
+) -> JobPass | Outcome | None:
     """Run one pass over the job. Its results go into `findings`, even if it raises.
 
     It follows earlier transactions, and replaces stuck ones. The worker stores the findings and the
-    outcome, and sends the pieces or the preparation of a `ReadyJob`.
+    outcome, and sends the pieces or the preparation of a pass that is ready.
     """
     job, chains = lease.row, context.routes.chains
     if wait := _wait_for_new_block(job, context):
@@ -178,7 +170,7 @@ def _wait_for_new_block(job: BlockJob, context: ProverContext) -> Wait | None:
     is_early = time.monotonic() < wait_start + context.limits.resend_after
     if job.wait_code and is_early and context.latest(job.destination).hash == block_hash:
         reason = Reason(job.wait_code, job.waits_for)
-        return BlockWait(reason, context=context, head_hash=block_hash)
+        return context.wait_for_block(job, reason, block_hash)
     context.block_waits.pop(job.pk, None)
     return None
 
@@ -190,12 +182,12 @@ def _wait_for_transactions(job: BlockJob, context: ProverContext, block_hash: by
         return None
     is_mined = all(row.mined_block is not None for row in rows)
     code = WaitCode.CONFIRMING if is_mined else WaitCode.TRANSACTION_PENDING
-    return BlockWait(code.reason, context=context, head_hash=block_hash)
+    return context.wait_for_block(job, code.reason, block_hash)
 
 
 def _read_back_or_prove(
     job_pass: JobPass, *, is_confirmed: bool, is_pending: bool
-) -> ReadyJob | Outcome | None:
+) -> JobPass | Outcome | None:
     """Read back the queries whose facts are all in the registry, and prove the others."""
     # The facts of a confirmed transaction can be read at the confirmation depth.
     confirmed_registry_block = read_confirmed_registry_block(job_pass) if is_confirmed else None
@@ -229,7 +221,7 @@ def _read_back_or_prove(
     return wait or _prove_missing(job_pass, registry_block)
 
 
-def _prove_missing(job_pass: JobPass, registry_block: RegistryBlock) -> ReadyJob | Outcome | None:
+def _prove_missing(job_pass: JobPass, registry_block: RegistryBlock) -> JobPass | Outcome | None:
     plan = BlockPlan(job_pass.context, job_pass.registry, job_pass.content, registry_block)
     result = plan.find_anchor()
 

@@ -1,7 +1,7 @@
 """What a pass over a batch or a job has come to, besides a `Wait`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Self
 
@@ -11,26 +11,13 @@ from django.db.models import Exists, OuterRef, QuerySet
 from queries import transitions
 from queries.config.limits import Limits
 from queries.database.clock import shared_now
-from queries.database.handler import Handler, Outcome, Wait
+from queries.database.handler import Handler, Outcome
 from queries.database.leases import Lease, claim
-from queries.models import Batch, BlockJob, LeasedRow, Query, Share
+from queries.models import Batch, LeasedRow, Query, Share
 from queries.statuses import StepName
-from queries.transactions.context import ProverContext
 from queries.transactions.costs import lock_batches
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockWait(Wait):
-    """Try again once the job's destination has a new block; nothing changes before."""
-
-    context: ProverContext
-    head_hash: bytes  # of the newest block
-
-    def store(self, handler: Handler[Any, Any], lease: Lease[BlockJob], limits: Limits) -> None:
-        delay = self.context.delay_until_next_block(lease.row, self.head_hash)
-        handler.reschedule(lease, replace(self, delay=delay), limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from queries.amounts import short_amount
@@ -19,7 +19,7 @@ from queries.database import stored_proofs
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.handler import Outcome, Wait
 from queries.models import Batch, BlockJob, Query, SentTransaction
-from queries.planning.calls import Anchor, Piece, PlannedCall, join_pieces
+from queries.planning.calls import Anchor, PlannedCall, join_pieces
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon import HorizonPreparation, history_request, horizon_evidence
 from queries.planning.plan import BlockPlan
@@ -49,39 +49,9 @@ REPLAN_SELECTORS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyJob:
-    """A job whose proofs are fetched, checked and cut into pieces; or that needs a preparation."""
-
-    job_pass: JobPass
-    pieces: Sequence[Piece] = ()
-    is_isolated: bool = False  # it failed before, and must not make others fail
-    preparation: Preparation | None = None
-
-    @property
-    def job_id(self) -> int:
-        return self.job_pass.job.pk
-
-    @property
-    def group_key(self) -> tuple[bool, int | None]:
-        """Jobs of one group share transactions. Jobs without payment are a group of their own."""
-        is_alone = self.is_isolated or self.preparation
-        return bool(self.job_pass.paying_queries), self.job_id if is_alone else None
-
-    @property
-    def gas(self) -> int:
-        return sum(piece.gas for piece in self.pieces)
-
-    def wait_until_mined(self) -> Wait:
-        """Wait until the destination has a block that may contain the transaction."""
-        pending = WaitCode.TRANSACTION_PENDING.reason
-        reason = self.preparation.pending_reason if self.preparation else pending
-        return self.job_pass.wait_for_block(reason)
-
-
 def fetch_proofs(
     job_pass: JobPass, plan: BlockPlan, anchor: Anchor, *, is_isolated: bool
-) -> ReadyJob | Outcome | None:
+) -> JobPass | Outcome | None:
     """Fetch and check proofs of the missing facts, and cut them into pieces.
 
     If the header holds the state root from before its block, lower the registry's horizon first.
@@ -103,7 +73,7 @@ def fetch_proofs(
         return Reject.create(queries, Failure.from_error(error))
     store_later_headers(job_pass, lambda: anchor.newer_headers)
     store_events(job_pass, pieces)
-    return ReadyJob(job_pass, pieces, is_isolated)
+    return replace(job_pass, pieces=pieces, is_isolated=is_isolated)
 
 
 def _account_proofs(
@@ -142,7 +112,7 @@ def _has_later_horizon(job_pass: JobPass, header: Header) -> bool:
 
 def plan_preparation(
     job_pass: JobPass, preparation: Preparation, is_needed: Callable[[], bool]
-) -> ReadyJob | Outcome | None:
+) -> JobPass | Outcome | None:
     """Return the preparation to send, or the wait for a pending one that may serve this job too.
 
     If one was mined for this job, send another only if a quorum finds that it is needed.
@@ -153,7 +123,7 @@ def plan_preparation(
     mined_rows = job_pass.transactions(is_preparation=True, succeeded=True)
     earlier_rows = list(mined_rows.order_by("-pk")[:1])
     wait = wait_for_effect(job_pass, earlier_rows, is_needed) if earlier_rows else None
-    return wait or ReadyJob(job_pass, preparation=preparation)
+    return wait or replace(job_pass, preparation=preparation)
 
 
 def _is_preparation_pending(job: BlockJob, preparation: Preparation) -> bool:
@@ -167,18 +137,18 @@ def _is_preparation_pending(job: BlockJob, preparation: Preparation) -> bool:
     return any(preparation.is_served_by(decode_transaction(row.raw).data, row.hops) for row in rows)
 
 
-def send_group(group: Sequence[ReadyJob]) -> dict[int, Outcome | None]:
+def send_group(group: Sequence[JobPass]) -> dict[int, Outcome | None]:
     """Join the pieces of these jobs into calls, estimate, sign and send them.
 
     Returns the outcome of each job. All jobs have the same registry and group. A job with a refused
     call is not sent. Jobs of a batch that cannot pay are priced again, without the others.
     """
-    passes = {ready_job.job_id: ready_job.job_pass for ready_job in group}
-    for job_pass in passes.values():
+    passes = {job_pass.job.pk: job_pass for job_pass in group}
+    for job_pass in group:
         job_pass.lease.extend()
     estimates, refusals = _estimate_group(group)
     if refusals:
-        others = [ready_job for ready_job in group if ready_job.job_id not in refusals]
+        others = [job_pass for job_pass in group if job_pass.job.pk not in refusals]
         outcomes = {key: _reject_or_retry(passes[key], *refusals[key]) for key in refusals}
         return outcomes | (send_group(others) if others else {})
     try:
@@ -187,31 +157,29 @@ def send_group(group: Sequence[ReadyJob]) -> dict[int, Outcome | None]:
         return {job_id: wait_for_budget(job_pass) for job_id, job_pass in passes.items()}
     except FeeTooLowError as error:
         batch_id = min(error.fees_needed)
-        payers = [
-            ready_job for ready_job in group if batch_id in ready_job.job_pass.paying_batch_ids
-        ]
-        others = [ready_job for ready_job in group if ready_job not in payers]
+        payers = [job_pass for job_pass in group if batch_id in job_pass.paying_batch_ids]
+        others = [job_pass for job_pass in group if batch_id not in job_pass.paying_batch_ids]
         if others:  # alone it may cost more, and a rejection has to name that price
             return send_group(others) | send_group(payers)
         return _wait_or_reject_underfunded(passes, list(estimates), error)
     sent_jobs = {piece.job_key for call in sent_calls for piece in call.pieces}
     return {
-        ready_job.job_id: ready_job.wait_until_mined()
-        if ready_job.preparation or ready_job.job_id in sent_jobs
+        job_pass.job.pk: job_pass.wait_until_mined()
+        if job_pass.preparation or job_pass.job.pk in sent_jobs
         else Wait()  # its call exceeded the budget or the funds: plan it again
-        for ready_job in group
+        for job_pass in group
     }
 
 
 def _estimate_group(
-    group: Sequence[ReadyJob],
+    group: Sequence[JobPass],
 ) -> tuple[dict[PlannedCall, GasEstimate], dict[int, tuple[PlannedCall, CallRefusal]]]:
     """Return the gas of the group's calls and, by job id, the calls that are refused.
 
     Raises if a preparation is refused, so that the job is planned again.
     """
     first = group[0]
-    calls = join_pieces([piece for ready_job in group for piece in ready_job.pieces])
+    calls = join_pieces([piece for job_pass in group for piece in job_pass.pieces])
     if preparation := first.preparation:
         calls = [
             PlannedCall(
@@ -222,7 +190,7 @@ def _estimate_group(
         ]
     estimates: dict[PlannedCall, GasEstimate] = {}
     refusals: dict[int, tuple[PlannedCall, CallRefusal]] = {}
-    for call, result in first.job_pass.estimator.estimate_and_split(calls).items():
+    for call, result in first.estimator.estimate_and_split(calls).items():
         if isinstance(result, GasEstimate):
             estimates[call] = result
         elif not call.pieces:
@@ -233,22 +201,17 @@ def _estimate_group(
 
 
 def _sign_and_send(
-    group: Sequence[ReadyJob], estimates: Mapping[PlannedCall, GasEstimate]
+    group: Sequence[JobPass], estimates: Mapping[PlannedCall, GasEstimate]
 ) -> Sequence[PlannedCall]:
-    first_pass = group[0].job_pass
-    leases = [ready_job.job_pass.lease for ready_job in group]
-    paying_queries = {ready_job.job_id: ready_job.job_pass.paying_queries for ready_job in group}
-    head = max(
-        (ready_job.job_pass.destination_head for ready_job in group), key=lambda head: head.number
-    )
-    priced_calls = price_calls(first_pass.destination, head, estimates, paying_queries)
-    preparation = group[0].preparation
-    is_obsolete = (
-        partial(_is_preparation_pending, first_pass.job, preparation) if preparation else None
-    )
-    return first_pass.lane.sign_and_send(
-        leases, first_pass.registry.address, priced_calls, is_obsolete
-    )
+    first = group[0]
+    leases = [job_pass.lease for job_pass in group]
+    paying_queries = {job_pass.job.pk: job_pass.paying_queries for job_pass in group}
+    head = max((job_pass.destination_head for job_pass in group), key=lambda head: head.number)
+    priced_calls = price_calls(first.destination, head, estimates, paying_queries)
+    is_obsolete = None
+    if first.preparation:
+        is_obsolete = partial(_is_preparation_pending, first.job, first.preparation)
+    return first.lane.sign_and_send(leases, first.registry.address, priced_calls, is_obsolete)
 
 
 def wait_for_budget(job_pass: JobPass) -> Wait:

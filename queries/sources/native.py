@@ -1,6 +1,6 @@
 """A chain's own past: contracts read its block hashes by BLOCKHASH and from EIP-2935."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from queries.chain import CallRevertedError, ChainClient, read_hex
@@ -24,7 +24,6 @@ LAG = 4
 class NativeRegistry(Registry):
     kind = RegistryKind.NATIVE
     arguments = (HORIZON_ARGUMENT,)
-    keeps_hashes = False
     block_work = ("native-header",)
     trusted = "nobody"
     trust = "trusts nobody"
@@ -63,8 +62,11 @@ class NativeRegistry(Registry):
     ) -> NewestBlock:
         return NewestBlock(max(min(head - LAG, final), 0))
 
-    def hash_lifetime(self, destination: ChainClient) -> int:
-        return visible_own_hashes(destination)
+    def last_valid_block(self, reader: RegistryReader, blocks: Sequence[int]) -> int | None:
+        expiring_blocks = set(blocks).difference(reader.known_blocks(blocks))
+        if not expiring_blocks:
+            return None
+        return min(expiring_blocks) + visible_own_hashes(reader.client)
 
     def trust_sentence(self, source: str, destination: str) -> str:
         return f"No one: the contract reads block hashes from {destination} itself."

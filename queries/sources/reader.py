@@ -80,7 +80,7 @@ class RegistryReader:
     """
 
     def __init__(self, client: ChainClient, registry: DeployedRegistry) -> None:
-        self._client, self._registry = client, registry
+        self.client, self._registry = client, registry
         self.verifier = verifier_address(registry.address)
         self.chain = client.chain  # the destination
 
@@ -111,7 +111,7 @@ class RegistryReader:
         answers = self._read([*calls, *views], destination_block)
         words |= self._decode_words(others, answers[: len(calls)])
         event_calls = [fact.view_call(block) for fact in events]
-        event_answers = self._client.call_contract(self.verifier, event_calls, destination_block)
+        event_answers = self.client.call_contract(self.verifier, event_calls, destination_block)
         words |= self._decode_words(events, event_answers, "events verifier", self.verifier)
         return words, answers[len(calls) :]
 
@@ -131,7 +131,7 @@ class RegistryReader:
     def latest_l1_block(self, destination_block: int | None = None) -> tuple[int, bytes]:
         """The L1 block that `recordHash()` would record, now or at this block of the L2."""
         calls = [call_data("number()"), call_data("hash()")]
-        answers = self._client.call_contract(L1_BLOCK, calls, destination_block)
+        answers = self.client.call_contract(L1_BLOCK, calls, destination_block)
         number, block_hash = (
             b"" if isinstance(answer, ChainError) else answer for answer in answers
         )
@@ -176,7 +176,7 @@ class RegistryReader:
             for start in range(0, len(views), READS_PER_CALL)
         ]
         answers: list[bytes] = []
-        for result in self._client.call_contract(self._registry.address, calls, destination_block):
+        for result in self.client.call_contract(self._registry.address, calls, destination_block):
             try:
                 answers += decode(["bytes[]"], b"" if isinstance(result, ChainError) else result)[0]
             except DecodingError:
@@ -186,7 +186,7 @@ class RegistryReader:
         return answers
 
     def _absent_error(self, title: str = "registry", address: str = "") -> ChainError:
-        address, chain = address or self._registry.address, self._client.chain.name
+        address, chain = address or self._registry.address, self.client.chain.name
         return RegistryAbsentError(f"There is no {title} at {address} on {chain}.")
 
 

@@ -6,7 +6,7 @@ contract at any other address could have stored facts before it returned the gen
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -95,7 +95,6 @@ class Registry(ABC):
     arguments: ClassVar[tuple[Argument, ...]]
     # The view that returns a block's hash by its number, if there is one.
     hash_view: ClassVar[str] = ""
-    keeps_hashes: ClassVar[bool] = True  # for good, once it knows them
     # How many block hashes the source's history contract (EIP-2935) keeps.
     history_ring: ClassVar[int] = HISTORY_RING
     # Measurements whose sum is the cost of a block without its accounts.
@@ -209,9 +208,9 @@ class Registry(ABC):
         """
         return None
 
-    def hash_lifetime(self, destination: ChainClient) -> int:
-        """For how many blocks it knows a hash, unless it keeps hashes for good."""
-        raise NotImplementedError
+    def last_valid_block(self, reader: RegistryReader, blocks: Sequence[int]) -> int | None:
+        """The last destination block at which it knows all these blocks; None: it keeps them."""
+        return None
 
     def max_wait(self, limits: Limits) -> float | None:
         """For how many seconds a query waits for a hash, until it is rejected."""

@@ -8,10 +8,12 @@ from functools import partial
 
 from queries.chain import ChainHead, Signer
 from queries.database.chain_records import record_head
+from queries.database.handler import Wait
 from queries.models import BlockJob, ChainRecord
 from queries.planning.readers import ChainReaders
 from queries.transactions.budget import is_budget_spent
 from queries.transactions.lane import Lane
+from queries.wait_reasons import Reason
 
 # Look for the next block only after this share of the average block time. Chains slower than
 # MAX_BLOCK_SECONDS are treated as making blocks on demand.
@@ -50,7 +52,11 @@ class ProverContext(ChainReaders):
         read = partial(is_budget_spent, self.chain(chain_id), self.lane(chain_id).own_rows)
         return self._read_cached(("budget", chain_id), read)
 
-    def delay_until_next_block(self, job: BlockJob, block_hash: bytes) -> timedelta:
+    def wait_for_block(self, job: BlockJob, reason: Reason, block_hash: bytes) -> Wait:
+        """Wait until the destination has a successor of this block; nothing changes before."""
+        return Wait(reason, partial(self._delay_until_next_block, job, block_hash))
+
+    def _delay_until_next_block(self, job: BlockJob, block_hash: bytes) -> timedelta:
         """Return the delay until a worker looks for a successor of this block, and record since
         when the job waits for one.
         """

@@ -16,6 +16,7 @@ from queries.engines import PROVE
 from queries.models import Batch, SentTransaction, Share
 from queries.prover import jobs, prove
 from queries.prover.handlers import work_once
+from queries.prover.job_pass import JobPass
 from queries.statuses import StepName
 from queries.transactions import destination_reorgs
 from queries.transactions.costs import close_and_charge
@@ -216,7 +217,7 @@ def test_a_batch_that_is_rejected_between_proof_and_signature_does_not_pay(
     block = service.head() - 2
     rejected, other = (service.ask_balance(HOLDER, block) for _ in range(2))
 
-    def reject_then_prove(ready: Sequence[prove.ReadyJob]) -> dict[int, Outcome | None]:
+    def reject_then_prove(ready: Sequence[JobPass]) -> dict[int, Outcome | None]:
         failure = Failure("fee_too_low", "…", StepName.HEADER_ACCUMULATED, retryable=False)
         transitions.reject([rejected], failure)
         return prove.send_group(ready)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 
 import pytest
 from django.conf import LazySettings
@@ -131,7 +132,7 @@ def test_after_a_failure_an_accounts_webhooks_wait_as_long_as_the_attempt_took(
         assert failed
         outcome = make_attempt(failed)
     assert outcome
-    assert outcome.delay
+    assert isinstance(outcome.delay, timedelta)
     failed.reschedule(outcome.delay, failures=outcome.attempts)
     waiting = WebhookPost.objects.filter(owner=one).exclude(pk=failed.row.pk)
     assert waiting.filter(lease_until=None, due_at__lte=shared_now()).count() == 1
