@@ -128,9 +128,9 @@ class _Poll:
         for number, head in heads.items():
             record_node(chain.id, number, head, best_head)
         NodeRecord.objects.filter(chain=chain.id, position__gt=len(nodes)).delete()
-        if best_head is None:
+        chain_head = _agreed_head(known_heads.values(), pool)
+        if chain_head is None:
             return
-        chain_head = agreed_head(known_heads.values(), chain.limits.max_lag)
         record_head(chain.id, chain_head)
         if (seconds := _average_block_seconds(record, chain_head)) != record.block_seconds:
             ChainRecord.objects.filter(chain=chain.id).update(block_seconds=seconds)
@@ -244,18 +244,27 @@ def _average_block_seconds(record: ChainRecord, head: ChainHead) -> float | None
     return seconds if average is None else 0.9 * average + 0.1 * seconds
 
 
-def agreed_head(heads: Collection[ChainHead], max_lag: float) -> ChainHead:
-    """The newest head that another node has reached or is close to, so that one node of three that
-    makes up a head misleads no feed. Without such a pair, the newest of all.
+def _agreed_head(heads: Collection[ChainHead], pool: ChainClient) -> ChainHead | None:
+    """The newest head that another node has reached or is close to, so that one node that makes up
+    a head misleads no feed. Without such a pair, the newest one, if the others have failed for
+    `quorum_wait`.
     """
     newest_first = sorted(heads, key=lambda head: (head.number, head.timestamp), reverse=True)
     finals = sorted(filter(None, (head.final_number for head in heads)), reverse=True)
     for head, next_head in pairwise(newest_first):
         lag = abs(head.timestamp - next_head.timestamp)
-        if lag <= max_lag or head.number - next_head.number == 1:
+        if lag <= pool.chain.limits.max_lag or head.number - next_head.number == 1:
             final = finals[:2][-1] if finals else 0  # some may not have finalized anything yet
             return replace(next_head, final_number=min(final, next_head.number))
-    return newest_first[0]
+
+    def is_reached(node: ChainClient, /, *, number: int) -> bool:
+        return node.latest_head().number >= number
+
+    for head in newest_first[:1]:
+        with suppress(ChainError):
+            if pool.ask_quorum(is_reached, number=head.number):
+                return head
+    return None
 
 
 def _check_node(node: ChainClient, position: int, head: ChainHead) -> None:

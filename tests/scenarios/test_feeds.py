@@ -490,7 +490,11 @@ def test_one_nodes_false_head_misleads_no_feed(
     with service.serve(**SETTINGS), service.prove(**SETTINGS):
         bad.make_up_head()
         feeds = [Feed(service, every=EVERY_TENTH), votes.feed(service)]
+        for node in others:
+            node.hang_up()
         time.sleep(1)  # several polls
+        for node in others:
+            node.recover()
         chain.mine(2 * EVERY)
         block = votes.activate(1)
         feed, of_logs = feeds
