@@ -28,7 +28,7 @@ class _Statement:
         return {node.id for node in ast.walk(self.node) if isinstance(node, ast.Name)}
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)  # they refer to each other
 class _Module:
     name: str
     docstring: str = ""
@@ -86,8 +86,10 @@ def _read_module(name: str, modules: dict[str, _Module]) -> _Module:
         end = last
         match node:
             case ast.ImportFrom(module=str(origin)) if origin.startswith(OWN_PACKAGES):
-                dependency = _read_module(origin, modules)
-                module.own_imports |= {alias.name: dependency for alias in node.names}
+                package = _read_module(origin, modules)
+                names = [alias.name for alias in node.names]
+                # A package's `__init__` passes names of its modules on.
+                module.own_imports |= {n: package.own_imports.get(n, package) for n in names}
             case ast.ImportFrom(module=str(origin)):
                 module.package_imports |= {alias.name: origin for alias in node.names}
             case ast.Import():

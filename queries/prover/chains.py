@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -128,21 +129,48 @@ class _Poll:
         for number, head in heads.items():
             record_node(chain.id, number, head, best_head)
         NodeRecord.objects.filter(chain=chain.id, position__gt=len(nodes)).delete()
-        chain_head = _agreed_head(known_heads.values(), pool)
-        if chain_head is None:
-            return
-        record_head(chain.id, chain_head)
-        if (seconds := _average_block_seconds(record, chain_head)) != record.block_seconds:
-            ChainRecord.objects.filter(chain=chain.id).update(block_seconds=seconds)
+        if chain_head := self._agreed_head(known_heads.values(), pool):
+            self._store_head(chain_head, pool, is_full_check=is_full_check)
         if is_full_check and self._is_source:
-            _store_block_times(pool, record, chain_head.final_number)
-            if not chain_head.finality_fault:  # otherwise the next final block is closer
-                window = self._needed_window(chain, chain_head)
-                ChainRecord.objects.filter(chain=chain.id).update(needed_window=window)
             for number, head in known_heads.items():
                 if not self._context.is_stopped():
                     self._lease.extend()
                     _check_node(nodes[number], number, head)
+
+    def _agreed_head(self, heads: Collection[ChainHead], pool: ChainClient) -> ChainHead | None:
+        """The newest head that another node has reached or is close to, so that one node that makes
+        up a head misleads no feed. Without such a pair, the newest one, if it is the first that is
+        stored, or the other nodes have failed for `quorum_wait`.
+        """
+        newest_first = sorted(heads, key=lambda head: (head.number, head.timestamp), reverse=True)
+        finals = sorted(filter(None, (head.final_number for head in heads)), reverse=True)
+        for head, next_head in pairwise(newest_first):
+            lag = abs(head.timestamp - next_head.timestamp)
+            if lag <= pool.chain.limits.max_lag or head.number - next_head.number == 1:
+                final = finals[:2][-1] if finals else 0  # some may not have finalized anything yet
+                return replace(next_head, final_number=min(final, next_head.number))
+
+        def is_reached(node: ChainClient, /, *, number: int) -> bool:
+            return node.latest_head().number >= number
+
+        for head in newest_first[:1]:
+            with suppress(ChainError):
+                if not self._record.recorded_at or pool.ask_quorum(is_reached, number=head.number):
+                    return head
+        return None
+
+    def _store_head(self, head: ChainHead, pool: ChainClient, *, is_full_check: bool) -> None:
+        chain, record = self._chain, self._record
+        record_head(chain.id, head)
+        columns: dict[str, Any] = {}
+        if (seconds := _average_block_seconds(record, head)) != record.block_seconds:
+            columns["block_seconds"] = seconds
+        if is_full_check and self._is_source:
+            _store_block_times(pool, record, head.final_number)
+            if not head.finality_fault:  # otherwise the next final block is closer
+                columns["needed_window"] = self._needed_window(chain, head)
+        if columns:
+            ChainRecord.objects.filter(chain=chain.id).update(**columns)
 
     def _try_head(self, node: ChainClient, known_final: int | None) -> ChainHead | ChainError:
         self._lease.extend()
@@ -242,29 +270,6 @@ def _average_block_seconds(record: ChainRecord, head: ChainHead) -> float | None
         return average
     seconds = (head.timestamp - record.timestamp) / blocks
     return seconds if average is None else 0.9 * average + 0.1 * seconds
-
-
-def _agreed_head(heads: Collection[ChainHead], pool: ChainClient) -> ChainHead | None:
-    """The newest head that another node has reached or is close to, so that one node that makes up
-    a head misleads no feed. Without such a pair, the newest one, if the others have failed for
-    `quorum_wait`.
-    """
-    newest_first = sorted(heads, key=lambda head: (head.number, head.timestamp), reverse=True)
-    finals = sorted(filter(None, (head.final_number for head in heads)), reverse=True)
-    for head, next_head in pairwise(newest_first):
-        lag = abs(head.timestamp - next_head.timestamp)
-        if lag <= pool.chain.limits.max_lag or head.number - next_head.number == 1:
-            final = finals[:2][-1] if finals else 0  # some may not have finalized anything yet
-            return replace(next_head, final_number=min(final, next_head.number))
-
-    def is_reached(node: ChainClient, /, *, number: int) -> bool:
-        return node.latest_head().number >= number
-
-    for head in newest_first[:1]:
-        with suppress(ChainError):
-            if pool.ask_quorum(is_reached, number=head.number):
-                return head
-    return None
 
 
 def _check_node(node: ChainClient, position: int, head: ChainHead) -> None:
