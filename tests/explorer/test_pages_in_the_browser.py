@@ -93,42 +93,50 @@ def _feed_with_runs() -> str:
     return feed
 
 
-def test_all_pages_fit_and_are_accessible(page: Page, served: str, complaints: list[str]) -> None:
-    batch = Batch.objects.filter(status=BatchStatus.DONE, block_count=4).get().pk
-    feed = _feed_with_runs()
-    for address in PAGES:
-        page.set_viewport_size({"width": 1920, "height": 900})
-        page.goto(served + address.replace("BATCH", batch).replace("FEED", feed))
-        expect(page.get_by_role("heading", level=1)).to_be_visible()
-        page.set_viewport_size({"width": 360, "height": 900})
-        assert page.evaluate("document.documentElement.scrollHeight") < 50_000, address
-        page.set_viewport_size({"width": 1920, "height": 900})
-        page.evaluate(OPEN_DETAILS)
-        assert_fits(page, 1920, 1200, 360)
-        assert serious_problems(page) == [], address
-    assert all("404" in message or "500" in message for message in complaints)
-    complaints.clear()
-
-
 FILES = (".json", ".yml", ".sol", ".md", ".txt", ".py", ".mjs", ".ts")
 
 
-def test_all_links_work_without_console_errors(page: Page, served: str) -> None:
+def test_all_pages_fit_are_accessible_and_link_to_pages(
+    page: Page, served: str, complaints: list[str]
+) -> None:
+    batch = Batch.objects.filter(status=BatchStatus.DONE, block_count=4).get().pk
+    feed = _feed_with_runs()
     BlockJob.objects.update(waits_for="It waits for this test.")
-    waiting, seen = [f"{served}/"], set[str]()
-    while waiting:
+    seen, waiting = set[str](), set[str]()
+    for path in PAGES:
+        page.set_viewport_size({"width": 1920, "height": 900})
+        address = served + path.replace("BATCH", batch).replace("FEED", feed)
+        page.goto(address)
+        seen.add(address)
+        waiting |= _links(page, served)
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        page.set_viewport_size({"width": 360, "height": 900})
+        assert page.evaluate("document.documentElement.scrollHeight") < 50_000, path
+        page.set_viewport_size({"width": 1920, "height": 900})
+        page.evaluate(OPEN_DETAILS)
+        assert_fits(page, 1920, 1200, 360)
+        assert serious_problems(page) == [], path
+    assert all("404" in message or "500" in message for message in complaints)
+    complaints.clear()
+    while waiting := waiting - seen:
         address = waiting.pop()
         answer = page.goto(address)
         assert answer
         assert answer.status == 200, address
         seen.add(address)
-        links = page.locator("a[href]:not([download])")
-        for link in links.evaluate_all("links => links.map(link => link.href.split('#')[0])"):
-            is_internal = link.startswith(served) and "/sign-in" not in link
-            is_page = not link.endswith(FILES)
-            if is_internal and link not in seen and link not in waiting and is_page:
-                waiting.append(link)
-    assert len(seen) > 20
+        waiting |= _links(page, served)
+    assert len(seen) > len(PAGES) + 20
+
+
+def _links(page: Page, served: str) -> set[str]:
+    """The pages that the page links to."""
+    links = page.locator("a[href]:not([download])")
+    addresses = links.evaluate_all("links => links.map(link => link.href.split('#')[0])")
+    return {
+        address
+        for address in addresses
+        if address.startswith(served) and "/sign-in" not in address and not address.endswith(FILES)
+    }
 
 
 def test_the_content_security_policy_blocks_inline_scripts_and_other_hosts(
