@@ -145,7 +145,10 @@ class OutputRegistry(RollupRegistry):
         return "known by a dispute game", sentence
 
     def publish_hint(self, reason: Reason, block: int, source_hint: str) -> str:
-        return f"The registry does not know block {block:,}. Have it recorded (recordOutput)."
+        if not source_hint:
+            return reason.sentence
+        known = f"The registry does not know block {block:,} of chain {self.source}"
+        return f"{known}. A dispute game may cover it: {source_hint}"
 
 
 @dataclass(eq=False)
