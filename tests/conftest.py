@@ -58,7 +58,7 @@ hypothesis.settings.load_profile("tacitus")
 
 # Files that take most of a minute start first, so that the run does not end with one of them.
 LONGEST = (
-    "test_beacon_routes", "test_engines", "test_gas", "test_pages_in_the_browser", "test_build",
+    "test_beacon_routes", "test_sources", "test_engines", "test_gas", "test_pages_in_the_browser", "test_build",
     "test_forgeries", "test_surface", "test_demo", "test_calls", "test_typescript_client",
     "test_money", "test_destination_reorg", "test_transactions", "test_no_untrue_fact",
     "test_nodes", "test_guides", "test_new_batch_in_the_browser",

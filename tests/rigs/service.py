@@ -215,7 +215,15 @@ class Service:
         self.add_chain(chain, *nodes, **settings)
         self.add_registry("native", chain, chain)
 
-    def add_registry(self, kind: str, source: Chain, destination: Chain, **settings: Any) -> str:
+    def add_registry(
+        self,
+        kind: str,
+        source: Chain,
+        destination: Chain,
+        *,
+        by_factory: bool = False,
+        **settings: Any,
+    ) -> str:
         """Add a registry to the routes file; return its address. Deploy it unless one is given."""
         types, values = ["uint256"], [HORIZON]
         if kind == "attested":
@@ -235,7 +243,8 @@ class Service:
         contract = f"{kind.capitalize()}Registry"
         address: str = settings.get("address", "")
         if not address:
-            address = destination.deploy(contract, types, values, by_factory=kind == "beacon")
+            by_factory = by_factory or kind == "beacon"  # whose address users have to check
+            address = destination.deploy(contract, types, values, by_factory=by_factory)
             destination.deploy_verifier(address)
         if kind == "optimism":
             code = build("L1BlockStandIn")["deployedBytecode"]
