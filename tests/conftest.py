@@ -58,12 +58,12 @@ hypothesis.settings.load_profile("tacitus")
 
 # Files that take most of a minute start first, so that the run does not end with one of them.
 LONGEST = (
-    "test_beacon_routes", "test_sources", "test_engines", "test_gas", "test_pages_in_the_browser", "test_build",
-    "test_forgeries", "test_surface", "test_demo", "test_calls", "test_typescript_client",
-    "test_money", "test_destination_reorg", "test_transactions", "test_no_untrue_fact",
-    "test_nodes", "test_guides", "test_new_batch_in_the_browser",
-    "test_handlers", "test_light_client", "test_delivery_faults",
-    "test_recent_lookups", "test_lookups",
+    "test_beacon_routes", "test_sources", "test_engines", "test_gas", "test_pages_in_the_browser",
+    "test_build", "test_forgeries", "test_surface", "test_demo", "test_calls",
+    "test_typescript_client", "test_money", "test_destination_reorg", "test_transactions",
+    "test_no_untrue_fact", "test_nodes", "test_guides", "test_new_batch_in_the_browser",
+    "test_handlers", "test_light_client", "test_delivery_faults", "test_recent_lookups",
+    "test_lookups",
 )  # fmt: skip
 SLOW_SETUP_SECONDS, SLOWEST_SETUPS = 1, 10
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup", "template"}

@@ -93,6 +93,11 @@ class Fork:
         return answer_for_fork
 
 
+def attest(service: Service, block: int) -> None:
+    ends = ("--source", str(L1), "--destination", str(L2), "--store")
+    service.manage("attest", *ends, "--block", str(block), ATTESTER_KEY=ATTESTER)
+
+
 def state_horizon(service: Service) -> float:
     (route,) = service.get("/chain-connections").json()["connections"]
     return datetime.fromisoformat(route["stateHorizon"]).timestamp()
@@ -118,8 +123,8 @@ def test_delayed_state_roots_end_account_proofs_but_not_header_fields(
         int(fork.header(number)["timestamp"], 16) for number in (block, block - (block > RING))
     )
     with service.serve(), service.prove():
-        ends = ("--source", str(L1), "--destination", str(L2), "--post", service.url)
-        service.start("attest", *ends, "--watch", ATTESTER_KEY=ATTESTER)
+        for number in (block, block + 1, fork.before):
+            attest(service, number)
         rejected = [service.submit({L1: {block: accounts(HOLDER)}})]
         plain = service.submit({L1: {block: {"header": ["TIMESTAMP"]}}})
         rejection = service.rejection(rejected[0])
@@ -165,8 +170,7 @@ def test_a_block_behind_a_hop_is_accumulated_before_its_state_root_is_reported(
     with service.serve(), service.prove():
         batch = service.submit({L1: {block: accounts(HOLDER)}})
         service.wait_for(batch, "not_attested")
-        ends = ("--source", str(L1), "--destination", str(L2), "--post", service.url)
-        service.manage("attest", *ends, "--block", str(block + 11), ATTESTER_KEY=ATTESTER)
+        attest(service, block + 11)
         assert service.rejection(batch)["code"] == "beyond_horizon"
     assert any(service.read("accumulated(uint256)", block, route=route))
     horizon = int.from_bytes(service.read("stateHorizon()", route=route))

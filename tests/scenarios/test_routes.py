@@ -58,40 +58,6 @@ def test_headers_reach_blocks_of_a_chain_without_eip_2935(
     assert service.field(HOLDER, block, BALANCE) == HOLDER_BALANCE
 
 
-def test_a_native_block_before_the_last_256_is_proven(routes: Service) -> None:
-    holder = Key.create().address
-    routes.chain.set_balance(holder, 9)
-    block = routes.chain.mine(300) - 299
-    routes.wait(routes.submit_balance(block, holder))
-    assert routes.field(holder, block, BALANCE) == 9
-
-
-def test_a_native_block_is_proven_with_one_block_on_top(routes: Service) -> None:
-    holder = Key.create().address
-    routes.chain.set_balance(holder, 11)
-    block = routes.chain.mine()
-    batch = routes.submit_balance(block, holder)
-    routes.wait_for(batch, "block_not_final")
-    routes.chain.mine()
-    routes.wait(batch)
-    assert routes.field(holder, block, BALANCE) == 11
-
-
-def test_an_l1_block_waits_until_the_l2_knows_a_later_one(
-    routes: Service, chains: dict[int, Chain]
-) -> None:
-    block = chains[L1].mine(10) - 5
-    batch = routes.submit({L1: {block: accounts(HOLDER)}})
-    (query,) = routes.wait_for(batch, "hash_not_recorded")["queries"]
-    assert query["waitCode"] == "hash_not_recorded"
-    assert query["steps"][1]["step"] == "BLOCKHASH_AVAILABLE"
-    assert query["steps"][1]["status"] == "IN_PROGRESS"
-    chains[L2].set_l1_block(chains[L1], block - 1)
-    chains[L2].set_l1_block(chains[L1], block + 2)
-    routes.wait(batch)
-    assert routes.field(HOLDER, block, BALANCE, route=(L1, L2)) == HOLDER_BALANCE
-
-
 def test_an_older_l1_block_is_reached_from_a_known_one(
     routes: Service, chains: dict[int, Chain]
 ) -> None:

@@ -52,7 +52,7 @@ def test_each_kind_is_tried_here() -> None:
 
 @every_kind
 def test_a_batch_waits_with_a_reason_until_its_block_can_be_known(case: SourceCase) -> None:
-    block = case.new_block()
+    block, before = case.new_block(), case.destination.head
     batch = case.submit(block)
     status = case.service.wait_for(batch, case.wait_code)
     assert case.wait_words in status["waitsFor"]
@@ -65,6 +65,7 @@ def test_a_batch_waits_with_a_reason_until_its_block_can_be_known(case: SourceCa
     case.make_known(block)
     case.service.wait(batch)
     assert case.balance(block) == HOLDER_BALANCE
+    assert len(case.sent_since(before)) == case.preparations + 1
 
 
 @every_kind
