@@ -64,6 +64,19 @@ class BeaconRoute:
     rig: BeaconRig
     node: BeaconNode
 
+    def finalize(self, block: int | str, absent: int = 0) -> None:
+        """Have the committee sign that the block is final; the other chain's time goes on."""
+        self.rig.finalize(block, absent)
+        slot = self.rig.slot_of(block) + 2
+        self.other.reach_time(self.rig.facts.start_of(slot))
+
+    def submit(self, block: int) -> str:
+        return self.service.submit({L1: {block: accounts(HOLDER)}}, to=OTHER)
+
+    def assert_done(self, batch: str, block: int) -> None:
+        self.service.wait(batch)
+        assert self.service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
+
     def is_recorded(self, block: int) -> bool:
         block_hash = bytes.fromhex(self.l1.header(block)["hash"][2:])
         return any(self.service.read("recorded(bytes32)", block_hash, route=(L1, OTHER)))
@@ -85,23 +98,10 @@ class Route(BeaconRoute):
     second: BeaconNode
     registry: str
 
-    def finalize(self, block: int | str, absent: int = 0) -> None:
-        """Have the committee sign that the block is final; the other chain's time goes on."""
-        self.rig.finalize(block, absent)
-        slot = self.rig.slot_of(block) + 2
-        self.other.reach_time(self.rig.facts.start_of(slot))
-
     def await_polls(self) -> None:
         """Wait until the light client has been followed a few times more."""
         first = self.node.calls["finality_update"]
         wait_until(lambda: self.node.calls["finality_update"] >= first + 3)
-
-    def submit(self, block: int) -> str:
-        return self.service.submit({L1: {block: accounts(HOLDER)}}, to=OTHER)
-
-    def assert_done(self, batch: str, block: int) -> None:
-        self.service.wait(batch)
-        assert self.service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
 
     def await_pending(self, count: int) -> None:
         """Wait until so many transactions wait for a block, while none is mined."""
@@ -416,10 +416,6 @@ class SmallRoute(BeaconRoute):
             self.l1.mine(1, SLOTS_PER_PERIOD)
             self.finalize("latest")
 
-    def finalize(self, block: int | str) -> None:
-        slot = self.rig.finalize(block)
-        self.other.reach_time(self.rig.facts.start_of(slot + 2))
-
     def updates(self) -> list[str]:
         """The hashes of the transactions to the registry."""
         registry = self.service.registries[L1, OTHER].lower()
@@ -430,7 +426,7 @@ class SmallRoute(BeaconRoute):
         """A batch for a block that is final."""
         block = self.l1.mine(20) - 10
         self.finalize(block + 1)
-        return self.service.submit({L1: {block: accounts(HOLDER)}}, to=OTHER), block
+        return self.submit(block), block
 
 
 NewSmallRoute = Callable[..., SmallRoute]
@@ -498,8 +494,7 @@ def test_a_cancelled_update_stops_nothing(small_route: NewSmallRoute) -> None:
     route.other.rpc("anvil_dropTransaction", cancelled)  # it has to be sent again
     route.other.automine(on=True)
     batch, block = route.submit_final()
-    route.service.wait(batch)
-    assert route.service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
+    route.assert_done(batch, block)
 
 
 def test_updates_for_many_periods_take_several_transactions(
@@ -515,7 +510,7 @@ def test_updates_for_many_periods_take_several_transactions(
     body = request({L1: {block: accounts(HOLDER)}}, to=OTHER)
     estimate = route.service.post("/estimate", body).json()
     assert (estimate["complete"], estimate["transactions"]) == (True, 3)
-    batch = route.service.submit({L1: {block: accounts(HOLDER)}}, to=OTHER)
+    batch = route.submit(block)
     route.service.wait(batch)
     mined = route.other.transactions_of(SIGNER)
     gas = sum(int(route.other.receipt(sent["hash"])["gasUsed"], 16) for sent in mined)
@@ -545,8 +540,7 @@ def test_a_registry_that_has_only_begun_goes_on_after_a_restart(small_route: New
     route.node.falsify(lambda name, content: missing if name == "updates" else content)
     batch, block = route.submit_final()
     with route.service.prove():
-        route.service.wait(batch)
-    assert route.service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
+        route.assert_done(batch, block)
     assert route.node.calls["updates"]
 
 
@@ -621,8 +615,7 @@ def test_a_batch_is_rejected_after_a_fork_that_the_registry_does_not_know(
     )
     assert "Deleted 2 batches" in route.service.manage("prune", "--older-than", "1d").stdout
     assert route.newest_recorded() == recorded
-    older = route.service.submit({L1: {block - 3: accounts(HOLDER)}}, to=OTHER)
-    route.service.wait(older)
+    route.assert_done(route.submit(block - 3), block - 3)
 
 
 def test_a_registry_that_was_shown_two_hashes_of_a_slot_stops(small_route: NewSmallRoute) -> None:
@@ -663,7 +656,7 @@ def test_a_beacon_node_that_stays_in_a_former_fork_does_not_get_a_batch_rejected
     route.finalize(block + 1)
     wait_until(lambda: f"{block + 1}</dd>" in route.registry_page())  # the light client knows it
     route.node.falsify(old_update(route.rig, 1))
-    batch = route.service.submit({L1: {block: accounts(HOLDER)}}, to=OTHER)
+    batch = route.submit(block)
     route.service.wait_for(batch, "update_pending")
     route.node.recover()
     route.service.wait(batch)

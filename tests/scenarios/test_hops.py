@@ -142,7 +142,7 @@ def test_a_hop_waits_for_a_node_with_the_state_at_its_start(
     l1, l2, service = new_chain(L1), new_chain(L2), new_service()
     node = new_node(l1)
     node.prune_proofs(10)
-    service.set_limits(max_retry_delay=1, check_interval=1)
+    service.set_limits(max_retry_delay=1, poll_interval=0.5)
     service.add_chain(l1, node, finality=2)
     service.add_chain(l2)
     service.add_registry("optimism", l1, l2)
