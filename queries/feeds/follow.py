@@ -9,7 +9,7 @@ from django.db.models import Q
 from queries.chain import ChainClient, ChainError
 from queries.database.clock import shared_now
 from queries.feeds.runs import postpone
-from queries.feeds.schedule import insert_scheduled_runs, time_until_due
+from queries.feeds.scheduled_runs import insert_scheduled_runs, time_until_due
 from queries.feeds.trigger import ChainTrigger
 from queries.feeds.triggers import TRIGGERS
 from queries.feeds.watched_values import store_proven_values

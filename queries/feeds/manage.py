@@ -17,9 +17,10 @@ from queries.database.durable import durable_transaction
 from queries.error_codes import FeedCode
 from queries.feeds.bodies import batch_of, check_alone, check_run, scheduled_run
 from queries.feeds.budget import budget_shortage
-from queries.feeds.runs import delete_waiting_runs, queue_next_run, submitted_run, unclaimed_runs
+from queries.feeds.runs import delete_waiting_runs, queue_next_run, unclaimed_runs
+from queries.feeds.submit import submitted_run
 from queries.feeds.trigger import Trigger
-from queries.feeds.triggers import requested_trigger, stored_trigger
+from queries.feeds.triggers import TRIGGERS, requested_trigger, stored_trigger
 from queries.ids import is_ulid
 from queries.models import ChainRecord, Feed, FeedRun
 from queries.schema.batch_checks import BatchLimits, read_chain
@@ -162,7 +163,7 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
             pause_feed_by_owner(feed)
         elif is_resumed:
             resume_feed(feed)
-            queue_next_run(feed)
+            queue_next_run(feed, is_scheduled=TRIGGERS[feed.trigger].is_scheduled)
         feed.refresh_from_db()
     return feed
 

@@ -1,15 +1,14 @@
-"""Runs of feeds: what reads a chain inserts those that are due, and a worker submits each of them.
+"""Rows of runs: what reads a chain inserts those that are due, and the queue of a feed's runs.
 
 A run is inserted in the transaction that moves its feed on, and its batch has its place as
 idempotency key: whatever is killed, none is skipped or submitted twice.
 """
 
-import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
@@ -18,29 +17,16 @@ from ulid import ULID
 
 from accounts.http.errors import RefusalError
 from queries.database.clock import shared_now
-from queries.database.handler import Handler, Wait, WorkContext
-from queries.database.leases import Lease, lease_free_condition
+from queries.database.leases import lease_free_condition
 from queries.engines import PROVE
 from queries.engines.wake import wake
-from queries.error_codes import RequestCode, SubmissionCode
-from queries.feeds.bodies import DueRun, batch_of, check_run, scheduled_run
-from queries.feeds.budget import budget_shortage
-from queries.feeds.outcomes import MAX_FAILED_RUNS, newest_failures
-from queries.intake.submit import TURN_PER_BATCH, batch_limits, store_batch
-from queries.models import Batch, Feed, FeedRun
-from queries.selectors import Selector
-from queries.sources import Routes
+from queries.feeds.bodies import DueRun
+from queries.intake.submit import TURN_PER_BATCH
+from queries.models import Feed, FeedRun
 from queries.statuses import CatchUp, FeedState
-from queries.transitions import end_feeds, pause_feed
-from queries.wait_reasons import Reason
+from queries.transitions import end_feeds
 
-log = logging.getLogger("tacitus.prover")
-
-BLOCKS, SECONDS = "BLOCKS", "SECONDS"  # `Feed.trigger` of feeds that have a schedule
-OVER_BUDGET = "over_budget"
 WAITS = Q(submitted_at=None)
-# The chain stands still, or the account's limit of a day is used up.
-_WAITING_CODES = {RequestCode.BLOCK_BEYOND_HEAD.code, SubmissionCode.TOO_MANY_FACTS.code}
 
 
 class NewRun(NamedTuple):
@@ -50,7 +36,7 @@ class NewRun(NamedTuple):
     run: DueRun
 
 
-def insert_runs(new_runs: Iterable[NewRun]) -> None:
+def insert_runs(new_runs: Iterable[NewRun], *, are_scheduled: bool = False) -> None:
     """Insert runs, oldest first, unless they exist. Of each feed the oldest that waits is due.
 
     Call this under the feeds' locks, and store their `next_attempt_at`.
@@ -64,13 +50,14 @@ def insert_runs(new_runs: Iterable[NewRun]) -> None:
     counts = _counts_of_due_runs({new.feed.owner_id for new in runs})
     first_id, rows = int(ULID.from_datetime(now)), []
     for number, (feed, run) in enumerate(runs):
-        row = _new_row(feed, run, str(ULID.from_int(first_id + number)))
+        row = new_row(feed, run, str(ULID.from_int(first_id + number)))
         if run.error:
-            for name, value in _refusal_columns(run.error).items():
+            for name, value in refusal_columns(run.error).items():
                 setattr(row, name, value)
         elif feed.pk not in have_waiting:
             have_waiting.add(feed.pk)
-            row.due_at, row.turn = _next_start(feed, now), _turn(counts, feed, now)
+            row.due_at = _next_start(feed, now) if are_scheduled else now
+            row.turn = _turn(counts, feed, now)
         rows.append(row)
     FeedRun.objects.bulk_create(rows)
     transaction.on_commit(partial(wake, PROVE))
@@ -84,7 +71,7 @@ def _without_stored(runs: Sequence[NewRun]) -> Sequence[NewRun]:
     return [new for new in runs if (new.feed.pk, new.run.due, new.run.log_index or 0) not in places]
 
 
-def queue_next_run(feed: Feed) -> None:
+def queue_next_run(feed: Feed, *, is_scheduled: bool) -> None:
     """Make the feed's oldest run that waits due, unless one is. Call this under the feed's lock."""
     waiting = FeedRun.objects.filter(WAITS, feed=feed)
     first = waiting.order_by("id").values_list("pk", flat=True).first()
@@ -92,7 +79,9 @@ def queue_next_run(feed: Feed) -> None:
         return
     now = shared_now()
     turn = _turn(_counts_of_due_runs({feed.owner_id}), feed, now)
-    waiting.filter(pk=first).update(due_at=_next_start(feed, now), turn=turn)
+    waiting.filter(pk=first).update(
+        due_at=_next_start(feed, now) if is_scheduled else now, turn=turn
+    )
     Feed.objects.filter(pk=feed.pk).update(next_attempt_at=feed.next_attempt_at)
     transaction.on_commit(partial(wake, PROVE))
 
@@ -109,14 +98,12 @@ def _turn(counts: Counter[int], feed: Feed, now: datetime) -> datetime:
 
 
 def _next_start(feed: Feed, now: datetime) -> datetime:
-    """When the feed's next run may be submitted: now, unless it has a schedule. Sets
-    `next_attempt_at` for the run after it.
+    """When the next run of a feed with a schedule may be submitted. Sets `next_attempt_at` for the
+    run after it.
 
     However fast blocks come, a feed runs once in `FEED_SECONDS`, and twice if it skips none. That
     is so on average: otherwise a late poll would delay all later runs.
     """
-    if feed.trigger not in {BLOCKS, SECONDS}:
-        return now
     pause = timedelta(seconds=settings.FEED_SECONDS)
     if feed.catch_up == CatchUp.ALL:
         pause /= 2  # it is behind, or waits for the next due anyway
@@ -147,11 +134,11 @@ def replace_waiting_run(feed: Feed, run: DueRun) -> bool:
 
 
 def delete_excess_runs(feed: Feed, count: int) -> None:
-    """Delete the oldest runs that wait, so that so many are left."""
+    """Delete the oldest runs that wait, so that so many are left of a feed with a schedule."""
     oldest = list(unclaimed_runs(feed).order_by("-id").values_list("pk", flat=True)[count:])
     if oldest:
         FeedRun.objects.filter(pk__in=oldest).delete()
-        queue_next_run(feed)
+        queue_next_run(feed, is_scheduled=True)
 
 
 def delete_waiting_runs(feeds: QuerySet[Feed]) -> None:
@@ -173,16 +160,7 @@ def postpone(feeds: Iterable[Feed], reason: str, pause: timedelta = timedelta(0)
     Feed.objects.filter(pk__in=ids, state=FeedState.ACTIVE).update(**columns)
 
 
-def submitted_run(feed: Feed, run: DueRun, routes: Routes) -> FeedRun:
-    """Submit a run at once, and store it. Raises `RefusalError`."""
-    now = shared_now()
-    columns = {"batch": _store_batch(feed, run, routes), "submitted_at": now}
-    row = _new_row(feed, run, str(ULID.from_datetime(now)), **columns)
-    row.save(force_insert=True)
-    return row
-
-
-def _new_row(feed: Feed, run: DueRun, run_id: str, **columns: Any) -> FeedRun:
+def new_row(feed: Feed, run: DueRun, run_id: str, **columns: Any) -> FeedRun:
     if run.log_index is not None:
         columns = {"block": run.selector.number, "placeholders": dict(run.values), **columns}
     return FeedRun(
@@ -200,83 +178,10 @@ def _hex(value: int | None) -> str:
     return "" if value is None else f"{value:064x}"
 
 
-def _due_run(row: FeedRun) -> DueRun:
-    if row.block is None:
-        return scheduled_run(row.due, is_time=row.feed.trigger == SECONDS)
-    return DueRun(row.due, Selector(row.block), row.placeholders, log_index=row.log_index)
-
-
-def _store_batch(feed: Feed, run: DueRun, routes: Routes) -> Batch:
-    request = check_run(batch_of(feed.request), run, routes, batch_limits())
-    # No key of a user has a space.
-    key = f"feed {feed.pk} {run.due} {run.log_index or 0}"
-    return store_batch(feed.owner, request, key, routes)
-
-
-def _refusal_columns(error: RefusalError) -> dict[str, Any]:
+def refusal_columns(error: RefusalError) -> dict[str, Any]:
     return {
         "submitted_at": shared_now(),
         "placeholders": {},
         "error_code": error.code,
         "error_sentence": error.sentence[:1_000],
     }
-
-
-class FeedRunHandler(Handler[FeedRun, WorkContext]):
-    """Submits the batches of runs, and pauses feeds that fail."""
-
-    model = FeedRun
-    # Its feed was paused, and resumed meanwhile.
-    stays_due: ClassVar[Q] = WAITS & ~Q(feed__state=FeedState.PAUSED)
-
-    def work(self, lease: Lease[FeedRun], context: WorkContext) -> Wait | None:
-        with transaction.atomic():
-            # Other runs of the feed wait for the lock, because they have the same budget.
-            feeds = Feed.objects.select_for_update(of=("self",), no_key=True)
-            feed = feeds.select_related("owner").filter(pk=lease.row.feed_id).first()
-            lease.extend()
-            if feed is None or lease.row.submitted_at or feed.state == FeedState.PAUSED:
-                return None
-            return self._submit(lease, feed, context.routes)
-
-    def _submit(self, lease: Lease[FeedRun], feed: Feed, routes: Routes) -> Wait | None:
-        row, pause = lease.row, timedelta(seconds=settings.FEED_SECONDS)
-        row.feed = feed
-        if not feed.owner.is_active:
-            pause_feed(feed, "The operator has disabled the account.")
-            return None
-        if failures := _too_many_failures(feed):
-            pause_feed(feed, failures)
-            return None
-        if shortage := budget_shortage(feed):
-            return Wait(Reason(OVER_BUDGET, shortage), pause)
-        try:
-            with transaction.atomic():
-                row.batch = _store_batch(feed, _due_run(row), routes)
-        except RefusalError as error:
-            if error.code in _WAITING_CODES:
-                return Wait(Reason(error.code, error.sentence), pause)
-            log.warning("A run of feed %s was refused: %s", feed.pk, error.sentence)
-            _store(lease, **_refusal_columns(error))
-            if failures := _too_many_failures(feed):
-                pause_feed(feed, failures)
-                return None
-        else:
-            _store(lease, batch=row.batch, submitted_at=shared_now(), placeholders={})
-        queue_next_run(feed)
-        if feed.trigger == SECONDS and feed.until and feed.due > feed.until.timestamp():
-            end_past_feeds(Feed.objects.filter(pk=feed.pk))
-        return None
-
-
-def _store(lease: Lease[FeedRun], **columns: Any) -> None:
-    """Store what the run has come to. Later values are compared with the one it was made for."""
-    lease.owned_rows().update(**columns)
-    if lease.row.read_time is not None:
-        Feed.objects.filter(pk=lease.row.feed_id).update(open_run=lease.row)
-
-
-def _too_many_failures(feed: Feed) -> str:
-    """A sentence if the newest runs have failed so often that the feed is paused; or empty."""
-    failures = newest_failures(feed)
-    return failures.sentence if failures.count == MAX_FAILED_RUNS else ""

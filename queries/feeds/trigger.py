@@ -1,6 +1,4 @@
-"""What triggers of feeds have in common. Each is a class in a module of its own, and a row of
-`triggers.TRIGGERS`.
-"""
+"""What triggers of feeds have in common. Each is a class, and a row of `triggers.TRIGGERS`."""
 
 import json
 import math
@@ -30,6 +28,7 @@ class Trigger(ABC):
     code: ClassVar[str]  # in `Feed.trigger`, at most 7 letters
     member: ClassVar[str]  # of the request
     is_time: ClassVar[bool] = False  # it is due at Unix times, not at blocks
+    is_scheduled: ClassVar[bool] = False  # at multiples of its interval, without reading the source
     # Whether a run needs only a block: then one can be made now, and the next one is foreseen.
     can_run_now: ClassVar[bool] = True
     compares_values: ClassVar[bool] = False  # with those that its runs have proven

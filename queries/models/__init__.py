@@ -7,9 +7,8 @@ from queries.models.chains import Attestation, ChainRecord, LightClient, NodeRec
 from queries.models.deliveries import Delivery
 from queries.models.facts import HASH_LENGTH, Fact, FactMention, Token
 from queries.models.feeds import Feed, FeedRun
-from queries.models.fields import BytesField
 from queries.models.jobs import BlockJob, Proof
-from queries.models.queue import IS_QUEUED, FairlyQueued, LeasedRow
+from queries.models.queue import LeasedRow
 from queries.models.totals import ChainCost, DailyCount
 from queries.models.transactions import JobTransaction, SentHash, SentTransaction, Share
 from queries.models.webhooks import WebhookAttempt, WebhookPost

@@ -150,12 +150,16 @@ class _Poll:
                 final = finals[:2][-1] if finals else 0  # some may not have finalized anything yet
                 return replace(next_head, final_number=min(final, next_head.number))
 
-        def is_reached(node: ChainClient, /, *, number: int) -> bool:
-            return node.latest_head().number >= number
+        def reach(node: ChainClient, /, *, number: int) -> bool:
+            if node.latest_head().number < number:
+                raise BlockUnknownError.create(node.chain.name)
+            return True
 
         for head in newest_first[:1]:
+            if len(pool.nodes) == 1 or not self._record.recorded_at:
+                return head
             with suppress(ChainError):
-                if not self._record.recorded_at or pool.ask_quorum(is_reached, number=head.number):
+                if pool.ask_quorum(reach, number=head.number):
                     return head
         return None
 

@@ -15,7 +15,7 @@ from queries.database.handler import Handler, OnClaim, WorkContext
 from queries.database.leases import lease_free_condition
 from queries.deliveries.send import DeliveryHandler
 from queries.engines import POST, PROVE, WATCH
-from queries.feeds.runs import FeedRunHandler
+from queries.feeds.submit import FeedRunHandler
 from queries.prover.batches import BatchHandler
 from queries.prover.chains import ChainHandler
 from queries.prover.jobs import JobHandler

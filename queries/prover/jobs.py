@@ -226,10 +226,11 @@ def _prove_missing(job_pass: JobPass, registry_block: RegistryBlock) -> JobPass 
     result = plan.find_anchor()
 
     def agrees(node: ChainClient, _job_id: int, kind: type[AnchorResult]) -> bool:
-        """Whether the node gives an answer of this kind too; without a hash, for good."""
+        """Whether the node gives an answer of this kind too; without a hash, the same reason."""
         answer = plan.find_anchor(node)
-        is_permanent = not isinstance(answer, HashNotKnown) or answer.is_permanent
-        return isinstance(answer, kind) and is_permanent
+        if isinstance(answer, HashNotKnown) and isinstance(result, HashNotKnown):
+            return answer.is_permanent and answer.reason.code == result.reason.code
+        return isinstance(answer, kind)
 
     kind = Preparation if isinstance(result, Preparation) else type(result)
     has_quorum = partial(job_pass.destination.ask_quorum, agrees, job_pass.job.pk, kind)

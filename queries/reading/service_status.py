@@ -40,11 +40,8 @@ class ChainStatus:
 
     @property
     def is_answered(self) -> bool:
-        """Whether a node answered the last poll, and one gave the chain's head recently."""
-        is_usable = self.is_polled and (self.usable_nodes or not self.nodes)
-        return bool(
-            is_usable and self.head and timezone.now() - self.head.recorded_at < PROVER_TIMEOUT
-        )
+        """Whether a node answered the last poll."""
+        return bool(self.is_polled and self.head and (self.usable_nodes or not self.nodes))
 
     @property
     def stalled_since(self) -> datetime | None:

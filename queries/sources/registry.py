@@ -97,7 +97,7 @@ class Registry(ABC):
     hash_view: ClassVar[str] = ""
     # How many block hashes the source's history contract (EIP-2935) keeps.
     history_ring: ClassVar[int] = HISTORY_RING
-    # Measurements whose sum is the cost of a block without its accounts.
+    # The names in `config/measured.json` whose sum is the cost of a block without its accounts.
     block_work: ClassVar[tuple[str, ...]]
     computed: ClassVar[tuple[str, ...]] = ()  # fields that the routes file does not set
     # After how many seconds at most a job that waits for a hash is tried again, if not as usual.

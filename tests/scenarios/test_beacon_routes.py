@@ -351,6 +351,21 @@ def test_a_batch_is_done_while_one_of_two_beacon_nodes_fails(route: Route, fault
     route.node.recover()
 
 
+def test_a_batch_waits_while_all_beacon_nodes_forge(route: Route) -> None:
+    block = route.l1.mine(20) - 10
+    for node in (route.node, route.second):
+        spoil(route, node, "forges a hash", block)
+    route.finalize(block + 1)
+    batch = route.submit(block)
+    waits = {"finality_unknown", "block_not_final"}
+    wait_until(lambda: route.service.status(batch)["waitCode"] in waits)
+    route.await_polls()
+    assert not route.service.is_proven(HOLDER, block, route=(L1, OTHER))
+    for node in (route.node, route.second):
+        node.recover()
+    route.assert_done(batch, block)
+
+
 def age_updates(service: Service) -> None:
     """Have the last update be sent three hours ago, more than an eighth of `max_age`."""
     then = datetime.now(UTC) - timedelta(hours=3)

@@ -1,6 +1,7 @@
 """`manage.py build_contracts`: rebuilds the committed build output from the Solidity sources."""
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -69,7 +70,7 @@ def _addresses_until(horizon: int, contracts: Mapping[str, dict[str, Any]]) -> d
         code = bytes.fromhex(contracts[f"{registry.kind.capitalize()}Registry"]["bytecode"])
         return create2_address(code + constructor_arguments(registry))
 
-    rollups: dict[str, dict[str, str]] = {"output": {}, "arbitrum": {}}
+    rollups = defaultdict[str, dict[str, str]](dict)
     for network in NETWORKS.values():
         if network.l1:
             l1 = next(other for other in NETWORKS.values() if other.chain == network.l1)

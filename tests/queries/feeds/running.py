@@ -1,8 +1,8 @@
 """Submit runs of feeds without a prover."""
 
 from queries.database.clock import shared_now
-from queries.feeds.runs import FeedRunHandler
-from queries.feeds.schedule import insert_scheduled_runs
+from queries.feeds.scheduled_runs import insert_scheduled_runs
+from queries.feeds.submit import FeedRunHandler
 from queries.models import ChainRecord, FeedRun
 from queries.planning.readers import ChainReaders
 from tests.queries.api.served_api import ROUTES, SEPOLIA

@@ -18,7 +18,7 @@ from explorer.demo.local_node import LocalNode
 from queries.chain.client import ChainClient
 from queries.config.limits import Limits
 from queries.feeds.follow import follow_source
-from queries.feeds.schedule import insert_scheduled_runs
+from queries.feeds.scheduled_runs import insert_scheduled_runs
 from queries.ids import is_ulid
 from queries.models import ChainRecord, Feed
 from queries.statuses import CatchUp, FeedState

@@ -11,8 +11,8 @@ from django.utils import timezone
 from ulid import ULID
 
 from queries.database.clock import shared_now
-from queries.feeds.runs import FeedRunHandler
-from queries.feeds.schedule import insert_scheduled_runs
+from queries.feeds.scheduled_runs import insert_scheduled_runs
+from queries.feeds.submit import FeedRunHandler
 from queries.models import Batch, ChainRecord, Feed, FeedRun
 from queries.planning.readers import ChainReaders
 from queries.reading.changes import feed_changes

@@ -21,8 +21,8 @@ from queries.contracts.create2 import FACTORY, SALT, courier_address, courier_in
 from queries.database.clock import shared_now
 from queries.database.handler import Handler
 from queries.deliveries.send import DeliveryHandler
-from queries.feeds.runs import FeedRunHandler
-from queries.feeds.schedule import insert_scheduled_runs
+from queries.feeds.scheduled_runs import insert_scheduled_runs
+from queries.feeds.submit import FeedRunHandler
 from queries.models import (
     Batch,
     BlockJob,
