@@ -17,14 +17,15 @@ SPEED = 20  # times the default limits and the block time
 MINUTES = 5
 
 
+@pytest.mark.parametrize("count", [1, 2], ids=["one node", "two nodes"])
 def test_idle_provers_make_six_calls_a_minute_to_each_node(
-    new_service: NewService, new_chain: NewChain
+    new_service: NewService, new_chain: NewChain, count: int
 ) -> None:
     """All provers of a database together, once every transaction is final."""
     chain = new_chain(block_time=12 / SPEED)
     chain.mine(1_000)  # the proof window is measured again when a young chain is twice as long
     with ExitStack() as stack:
-        nodes = [stack.enter_context(closing(Node(chain))) for _ in range(2)]
+        nodes = [stack.enter_context(closing(Node(chain))) for _ in range(count)]
         service = new_service()
         service.set_limits(poll_interval=12 / SPEED, check_interval=300 / SPEED)
         service.add_native_chain(chain, *nodes)

@@ -505,6 +505,24 @@ def test_one_nodes_false_head_misleads_no_feed(
         assert of_logs.dues == [block]
 
 
+def test_feeds_run_while_all_nodes_but_one_lag(
+    new_service: NewService, new_chain: NewChain, new_node: NewNode
+) -> None:
+    """Differently, so that no other node is close to the newest block."""
+    chain, service = new_chain(), new_service()
+    nodes = [new_node(chain) for _ in range(3)]
+    service.add_native_chain(chain, *nodes)
+    service.set_limits(poll_interval=0.1, quorum_wait=1)
+    chain.deploy("Courier", by_factory=True)
+    chain.mine(300)
+    with service.serve(**SETTINGS), service.prove(**SETTINGS):
+        feed = Feed(service, every=EVERY_TENTH)
+        for number, node in enumerate(nodes[1:], 1):
+            node.fall_behind(chain.head - 100 * number)
+        chain.mine(2 * EVERY)
+        feed.wait_for_more_than(0)
+
+
 def test_pruned_runs_are_not_run_again(proving: Service) -> None:
     feed = Feed(proving, every=EVERY_TENTH, catchUp="all")
     first = first_due(feed)
