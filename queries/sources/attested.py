@@ -138,8 +138,8 @@ class AttestedRegistry(Registry):
 
     def publish_hint(self, reason: Reason, block: int, source_hint: str) -> str:
         return (
-            f"The registry knows no hash at or above block {block:,} of chain {self.source}. Have "
-            "enough of its signers attest that block, and run this again."
+            f"The registry knows no hash of block {block:,} of chain {self.source}, or of one just "
+            "above it. Have enough of its signers attest that block, and run this again."
         )
 
 
