@@ -40,8 +40,11 @@ class ChainStatus:
 
     @property
     def is_answered(self) -> bool:
-        """Whether a node answered the last poll."""
-        return bool(self.is_polled and self.head and (self.usable_nodes or not self.nodes))
+        """Whether a node answered the last poll, and the chain's head is known from recently."""
+        is_usable = self.is_polled and (self.usable_nodes or not self.nodes)
+        return bool(
+            is_usable and self.head and timezone.now() - self.head.recorded_at < PROVER_TIMEOUT
+        )
 
     @property
     def stalled_since(self) -> datetime | None:

@@ -137,9 +137,9 @@ def test_it_says_what_it_trusts_and_knows(registry: Registry) -> None:
     ],
     ids=lambda value: getattr(value, "kind", ""),
 )
-def test_it_names_what_is_missing(registry: Registry, missing: str, shared_node: LocalNode) -> None:
+def test_it_names_what_is_missing(registry: Registry, missing: str, node: LocalNode) -> None:
     """`check_setup` and `deploy_registry` ask this."""
-    chain = Chain(CHAIN_ID, "Local", (NodeAddress(shared_node.url),))
+    chain = Chain(CHAIN_ID, "Local", (NodeAddress(node.url),))
     with closing(ChainClient(chain)) as destination:
         checks: list[Any] = [
             lambda: registry.check_setup(destination, destination),
