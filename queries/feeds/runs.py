@@ -1,4 +1,4 @@
-"""Rows of runs: what reads a chain inserts those that are due, and the queue of a feed's runs.
+"""Insert the runs of feeds as they become due, and queue them: of each feed, one at a time.
 
 A run is inserted in the transaction that moves its feed on, and its batch has its place as
 idempotency key: whatever is killed, none is skipped or submitted twice.
