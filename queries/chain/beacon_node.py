@@ -39,6 +39,7 @@ from queries.proving.beacon import (
 MAX_UPDATES = 128  # in a request, by the beacon nodes' own limit
 MAX_MESSAGE = 200  # characters of a node's message
 MAX_ERROR_BYTES = 2**14
+LACKING_STATUSES = {HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.NOT_IMPLEMENTED}
 LENGTH_BYTES, DIGEST_BYTES = 8, 4  # before each object of a list; the length includes the digest
 # A finalized block is two to three epochs old. A node whose newest one is older may lag.
 MAX_FINALITY_EPOCHS = 4
@@ -89,10 +90,8 @@ class BeaconNode:
             raise transport_error(path, error, BeaconNodesUnreachableError) from None
         status = response.status_code
         message = "" if status == HTTPStatus.OK else _error_message(response.content, status)
-        # Some clients answer 500 for what they lack.
-        lacks_object = status == HTTPStatus.NOT_FOUND or (
-            status == HTTPStatus.INTERNAL_SERVER_ERROR and message
-        )
+        # Some clients answer 500 for what they lack, and 501 for what they never have.
+        lacks_object = status == HTTPStatus.NOT_FOUND or (status in LACKING_STATUSES and message)
         detail = f": {message}" if message else ""
         if not lacks_object and status != HTTPStatus.OK:
             detail = f" (HTTP status {status}{detail})"

@@ -33,7 +33,8 @@ ADVICE: dict[type[ChainError], str] = {
     "address.",
     BeaconNodesRefuseError: "Name another one in ROUTES_FILE, or enable its light client server.",
     BeaconObjectUnknownError: "Check that the checkpoint is of this chain and of the last seven "
-    f"days, and that the node serves light clients. {CHECKPOINT_ADVICE}",
+    "days, and that the node serves light clients. A node that has just started has a finality "
+    f"update after some minutes. {CHECKPOINT_ADVICE}",
     BeaconAnswersInvalidError: "Check that the checkpoint, and `beacon` and `beacon_chain` in "
     "ROUTES_FILE, are of the same chain, or name another node.",
     CheckpointTooOldError: CHECKPOINT_ADVICE,

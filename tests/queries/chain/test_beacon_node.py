@@ -111,6 +111,8 @@ FAULTS: list[tuple[Content, type[ChainError]]] = [
     (429, BeaconNodesRefuseError),
     (500, BeaconObjectUnknownError),
     (503, BeaconNodesRefuseError),
+    (client_answer("specification", "syncing: finality"), BeaconNodesRefuseError),
+    (Answer(501, b"Not Implemented", "text/html"), BeaconNodesRefuseError),
     (Answer(500, b"Internal Server Error", "text/html"), BeaconNodesRefuseError),
     (Answer(500, b'{"message": "Internal server error"}'), BeaconNodesRefuseError),
     (Answer(500, b'{"code": 500, "message": 5}'), BeaconNodesRefuseError),
@@ -145,9 +147,17 @@ LACKING = [  # which objects a client lacks, and what its users read
     ("lighthouse", "unknown checkpoint", "0x…: NOT_FOUND: No LightClientBootstrap found."),
     ("lighthouse", "no finality yet", "NOT_FOUND: No LightClientFinalityUpdate is available."),
     ("lighthouse", "missing period", "on: NOT_FOUND: No LightClientUpdates found."),
+    ("lighthouse_5_3", "unknown checkpoint", "NOT_FOUND: Light client bootstrap unavailable."),
+    ("lighthouse_5_3", "no finality yet", "No LightClientFinalityUpdate is available."),
+    ("lighthouse_5_3", "no route: period", "on: NOT_FOUND."),
+    ("lighthouse_5_3", "disabled: checkpoint", "0x…: NOT_FOUND."),
+    ("lighthouse_5_3", "disabled: finality", "update: NOT_FOUND."),
     ("nimbus", "unknown checkpoint", "0x…: LC bootstrap unavailable."),
     ("nimbus", "no finality yet", "update: LC finality update unavailable."),
     ("nimbus", "missing period", "on."),
+    ("nimbus", "disabled: checkpoint", "do not have the beacon block 0x…."),
+    ("nimbus", "disabled: finality", "do not have a finality update."),
+    ("nimbus", "disabled: period", "do not have the updates from period 0 on."),
     ("prysm", "unknown checkpoint", "0x…: Light client bootstrap not found."),
     ("prysm", "no finality yet", "update: No light client finality update available."),
     ("prysm", "missing period", "on."),
@@ -155,30 +165,38 @@ LACKING = [  # which objects a client lacks, and what its users read
     ("teku", "unknown checkpoint", "0x…: Not found."),
     ("teku", "no finality yet", "update: Light client finality update is not available."),
     ("teku", "missing period", "on."),
+    ("teku_26_8", "unknown checkpoint", "0x…: Not found."),
+    ("teku_26_8", "not implemented: period", "on: Not implemented."),
+    ("specification", "unknown checkpoint", "0x…: LC bootstrap unavailable."),
+    ("specification", "no finality yet", "update: LC finality update unavailable."),
+    ("specification", "not implemented: period", "on: Endpoint not implemented."),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("program", "name", "sentence"), LACKING, ids=[" ".join(row[:2]) for row in LACKING]
 )
-def test_what_a_node_lacks_is_an_answer_and_the_next_question_is_asked(
+def test_what_a_node_lacks_is_an_answer(
     rig: BeaconRig, two_nodes: list[BeaconNode], program: str, name: str, sentence: str
 ) -> None:
-    """Some clients answer 500 then. Their message is shown, and no cool-down begins."""
+    """Some clients answer 500 or 501 then. Their message is shown, no cool-down begins, and another
+    node is asked.
+    """
     node, root = two_nodes[0], bytes.fromhex(rig.checkpoint(CHECKPOINT)[2:])
-    nodes = client(rig, node)
-    ask: dict[str, Callable[[], object]] = {
-        "checkpoint": lambda: nodes.bootstrap(root),
-        "finality": nodes.finality_update,
-        "period": lambda: nodes.updates(0, 1),
+    questions: dict[str, Callable[[BeaconNodes], object]] = {
+        "checkpoint": lambda nodes: nodes.bootstrap(root),
+        "finality": BeaconNodes.finality_update,
+        "period": lambda nodes: nodes.updates(0, 1),
     }
+    ask = next(question for key, question in questions.items() if key in name)
     node.falsify(always(client_answer(program, name)))
     with pytest.raises(BeaconObjectUnknownError) as caught:
-        next(question for key, question in ask.items() if key in name)()
+        ask(client(rig, node))
     assert caught.value.sentence.replace(root.hex()[:8], "").endswith(sentence)
+    assert ask(client(rig, *two_nodes))
     node.recover()
-    for question in ask.values():
-        assert question()
+    for question in questions.values():
+        assert question(client(rig, node))
 
 
 def test_a_nodes_message_shows_no_address_and_has_an_end(
