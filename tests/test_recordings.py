@@ -17,7 +17,8 @@ def test_the_readme_lists_each_recorded_file(corpus_folder: Path) -> None:
 
 
 def test_each_block_says_where_it_is_from(corpus_folder: Path) -> None:
-    files = [*corpus_folder.glob("*.json"), *corpus_folder.glob("events/*")]
+    folders = [corpus_folder / name for name in ("", "events", "eras", "eras/lists")]
+    files = [file for folder in folders for file in folder.glob("*.json*")]
     sources = [read_json(file)["source"] for file in files]
     assert sources
     assert all(source["repo"] and source["commit"] and source["path"] for source in sources)

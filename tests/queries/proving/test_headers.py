@@ -1,3 +1,6 @@
+import json
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,6 +102,37 @@ def test_recorded_headers_have_their_hash(corpus: list[dict[str, Any]]) -> None:
         assert header_from_json(header_to_json(header), block_hash) == header
         read += 1
     assert read >= 4
+
+
+ERAS = {  # the number of fields since the block that began it
+    0: 15,
+    12_965_000: 16,  # London
+    17_034_870: 17,  # Shanghai
+    19_426_587: 20,  # Cancun
+    22_431_084: 21,  # Prague
+}
+
+
+def test_headers_of_each_era_have_their_hash_and_parent(corpus_folder: Path) -> None:
+    """On both sides of the Merge and of each later fork."""
+    rows = json.loads((corpus_folder / "eras" / "headers.json").read_text())["headers"]
+    hashes, counts = dict[int, bytes](), Counter[int | str]()
+    for row in rows:
+        encoded, block_hash = (bytes.fromhex(row[key][2:]) for key in ("rlp", "hash"))
+        header = decode_header(encoded, block_hash)
+        assert header.number == row["number"]
+        assert header_from_json(header_to_json(header), block_hash) == header
+        count = max(fields for first, fields in ERAS.items() if first <= header.number)
+        assert [header.has_field(field) for field in HeaderField] == [
+            field < count for field in HeaderField
+        ]
+        if parent := hashes.get(header.number - 1):
+            assert header.parent_hash == parent
+            counts["parents"] += 1
+        hashes[header.number] = block_hash
+        counts[count] += 1
+    assert counts.keys() == {"parents", *ERAS.values()}
+    assert counts["parents"] == 6
 
 
 def test_the_first_block_of_ethereum() -> None:
