@@ -15,7 +15,7 @@ from django.views.generic import RedirectView
 
 from accounts import views as accounts
 from explorer import endpoints as api
-from explorer.guides.render import GUIDES
+from explorer.guides.render import PAGES
 from explorer.pages import (
     batches,
     cards,
@@ -57,7 +57,7 @@ class QueryPosition(IntConverter):
 
 
 class GuideName(StringConverter):
-    regex = "|".join(GUIDES)
+    regex = "|".join(PAGES)
 
 
 register_converter(WholeNumber, "number")

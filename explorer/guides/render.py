@@ -20,6 +20,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from explorer.guides.highlight import highlight
+from explorer.guides.networks import NETWORK_PAGES, network_markdown
 from queries.api.examples import TIME, RouteExample
 from queries.sources import NativeRegistry, derived_address
 
@@ -29,11 +30,13 @@ GUIDE_GROUPS = {  # as in the README
         "status", "webhooks", "how-it-works", "faq", "glossary",
     ),
     "You run it for others": (
-        "running", "operating", "public-networks", "beacon-routes", "configuration", "security",
+        "running", "operating", "public-networks", "networks", "beacon-routes", "configuration",
+        "security",
     ),
     "You want to check or change it": ("proofs", "contributing"),
 }  # fmt: skip
 GUIDES = tuple(name for names in GUIDE_GROUPS.values() for name in names)
+PAGES = (*GUIDES, *NETWORK_PAGES)  # the pages of networks are no files
 LOCALIZED_GUIDES = {
     "first-fact", "integrate", "contracts", "testing", "front-end", "events", "deliver", "api",
     "webhooks", "proofs",
@@ -43,6 +46,11 @@ FOLDER = settings.BASE_DIR / "explorer" / "docs"
 
 def guide_path(name: str) -> Path:
     return settings.BASE_DIR / "SECURITY.md" if name == "security" else FOLDER / f"{name}.md"
+
+
+def page_source(name: str) -> str:
+    """The Markdown of a guide or of a network's page."""
+    return network_markdown(name) if name in NETWORK_PAGES else guide_path(name).read_text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +67,13 @@ APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 def grouped_entries() -> Mapping[str, tuple[Entry, ...]]:
     """The guides by the heading of their group."""
     return {
-        heading: tuple(_guide_entry(name) for name in names)
+        heading: tuple(page_entry(name) for name in names)
         for heading, names in GUIDE_GROUPS.items()
     }
 
 
-def _guide_entry(name: str) -> Entry:
-    title, lead, *_ = guide_path(name).read_text().split("\n\n", 2)
+def page_entry(name: str) -> Entry:
+    title, lead, *_ = page_source(name).split("\n\n", 2)
     lead = LINK_RE.sub(lambda match: match["text"] or match["code"].strip("`"), lead)
     sentence = " ".join(lead.split()).replace("'", APOSTROPHE).partition(". ")[0].rstrip(".")
     return Entry(name, title.removeprefix("# "), f"{sentence}.")
@@ -96,7 +104,7 @@ def localized_markdown(
 
     `files`: URLs of the repository files that the server serves, by name.
     """
-    text = guide_path(name).read_text()
+    text = page_source(name)
     if name in LOCALIZED_GUIDES and example:
         text = _localize(text, example)
     text = MODULES_RE.sub("", text)
@@ -234,7 +242,7 @@ def _make_links_relative(block: Sequence[Token], site: str) -> None:
         for token in inline.children or ():
             url = str(token.attrs.get("href", ""))
             if url.startswith(f"{site}/"):
-                path = re.sub(r"^(/docs/[\w-]+)\.md\b", r"\1", url.removeprefix(site))
+                path = re.sub(r"^(/docs/[\w/-]+)\.md\b", r"\1", url.removeprefix(site))
                 token.attrSet("href", path)
 
 

@@ -9,10 +9,11 @@ from django.conf import settings
 
 from explorer.guides import reference
 from explorer.guides.advice import ADVICE, DELIVERY_ADVICE, OPERATOR_ACTS, REQUEST_ADVICE
+from explorer.guides.networks import fork_table, network_table, other_network_table
 from queries.api.examples import RouteExample, fill_in
 from queries.config.limits import limit_rows
 from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost, calls_per_fact
-from queries.config.networks import NETWORKS, OTHER_NETWORKS
+from queries.config.networks import NETWORKS
 from queries.contracts.abi import selector
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.templates import PROOF_KINDS, RUN_KINDS
@@ -30,9 +31,10 @@ def guide_tables(
         "transfer-claim": lambda: _example("TransferClaim"),
         "registries": lambda: _registry_table(routes),
         "routes-limits": lambda: reference.table(LIMIT_COLUMNS, limit_rows()),
-        "networks": _network_table,
+        "networks": network_table,
         "network-routes": _route_table,
-        "other-networks": _other_network_table,
+        "beacon-forks": fork_table,
+        "other-networks": other_network_table,
         "costs": _cost_table,
         "calls": _call_table,
         "api-limits": lambda: reference.limit_table(limits, settings.REQUESTS_PER_MINUTE),
@@ -115,22 +117,6 @@ def _contract_error_table() -> str:
     )
 
 
-def _network_table() -> str:
-    """The public networks that `init` knows."""
-    head = ("name", "network", "chain id", "a block every", "final after")
-    rows = (
-        (
-            f"`{network.name}`",
-            network.title,
-            str(network.chain),
-            f"{network.block_seconds:g} s",
-            network.final_after,
-        )
-        for network in NETWORKS.values()
-    )
-    return reference.table(head, rows)
-
-
 def _route_table() -> str:
     """The routes between the main networks: for each source, a row a kind."""
     main_networks = [network for network in NETWORKS.values() if not network.is_test]
@@ -146,15 +132,17 @@ def _route_table() -> str:
             time, gas = kind.provable_after(source), account_cost(kind.block_work, 1).gas
             is_last = kind is last_kind and len(destinations[kind]) > 1
             titles = "all others" if is_last else ", ".join(destinations[kind])
-            row = source.title, titles, f"`{kind.kind}`", kind.trusted, time, f"{round(gas):,}"
+            row = (
+                source.title,
+                titles,
+                f"`{kind.kind}`",
+                kind.trusted_for(source),
+                time,
+                f"{round(gas):,}",
+            )
             rows.append(row)
     head = ("from", "to", "kind", "trusts", "a block can be proven after", "gas of the first fact")
     return reference.table(head, rows)
-
-
-def _other_network_table() -> str:
-    remarks = {network.title: network.remark for network in NETWORKS.values() if network.remark}
-    return reference.table(("network", "what to know"), (remarks | dict(OTHER_NETWORKS)).items())
 
 
 def _cost_table() -> str:

@@ -80,18 +80,24 @@ def guide_list(request: HttpRequest, routes: Routes, limits: BatchLimits) -> Htt
 def _searched_guides(
     request: HttpRequest, routes: Routes, limits: BatchLimits
 ) -> Mapping[str, str]:
-    """The Markdown of all guides with the demo's values, so that it does not change."""
+    """The Markdown of all pages with the demo's values, so that it does not change."""
     site = site_address(request)
     tables = guide_tables(routes, limits, site, None)
     return {
         name: guides.localized_markdown(name, site, None, tables, SERVED_FILES)
-        for name in guides.GUIDES
+        for name in guides.PAGES
     }
 
 
 def guide(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> HttpResponse:
     text, site = _guide_markdown(request, name, routes, limits), site_address(request)
-    return _docs_page(request, "docs/guide.html", here=name, guide=guides.render(text, site))
+    return _docs_page(
+        request,
+        "docs/guide.html",
+        here=name.partition("/")[0],
+        page=guides.page_entry(name),
+        guide=guides.render(text, site),
+    )
 
 
 def guide_text(

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.generic import TemplateView
 
-from explorer.guides.render import GUIDES
+from explorer.guides.render import PAGES
 
 ICONS = {"favicon.ico": settings.BASE_DIR / "static" / "favicon.ico"}
 CONTACT_VALIDITY = timedelta(days=180)  # RFC 9116 recommends less than a year
@@ -19,7 +19,7 @@ robots = TemplateView.as_view(template_name="site/robots.txt", content_type=TEXT
 sitemap = TemplateView.as_view(
     template_name="site/sitemap.xml",
     content_type="application/xml",
-    extra_context={"guides": GUIDES},
+    extra_context={"guides": PAGES},
 )
 
 

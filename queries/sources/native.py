@@ -1,10 +1,10 @@
 """A chain's own past: contracts read its block hashes by BLOCKHASH and from EIP-2935."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from queries.chain import CallRevertedError, ChainClient, read_hex
-from queries.config.networks import Network
+from queries.config.networks import Network, find_network
 from queries.proving import HASH_BYTES, HISTORY_RING, Header, HeaderField
 from queries.sources.hashes import MARGIN, SourceHashes
 from queries.sources.reader import BLOCKHASH_WINDOW, HASH_HISTORY, RegistryReader
@@ -26,7 +26,20 @@ class NativeRegistry(Registry):
     arguments = (HORIZON_ARGUMENT,)
     block_work = ("native-header",)
     trusted = "nobody"
-    trust = "trusts nobody"
+
+    @property
+    def trust(self) -> str:
+        return f"trusts {self._trusted or self.trusted}"
+
+    @property
+    def _trusted(self) -> str:
+        """Who names the chain's hashes to its contracts; empty if its rules guarantee them."""
+        network = find_network(self.source)
+        return network.names_own_hashes if network else ""
+
+    @classmethod
+    def trusted_for(cls, source: Network) -> str:
+        return source.names_own_hashes or cls.trusted
 
     @classmethod
     def connects(cls, source: Network, destination: Network) -> bool:
@@ -68,7 +81,16 @@ class NativeRegistry(Registry):
             return None
         return min(expiring_blocks) + visible_own_hashes(reader.client)
 
+    def remarks(self) -> Iterator[str]:
+        if self._trusted:
+            yield f"Its readers trust {self._trusted}, because no proof covers BLOCKHASH there."
+
     def trust_sentence(self, source: str, destination: str) -> str:
+        if self._trusted:
+            return (
+                f"{self._trusted.capitalize()} of {destination}: the contract reads block hashes "
+                "from the chain itself, but no proof covers them."
+            )
         return f"No one: the contract reads block hashes from {destination} itself."
 
     def reach_sentence(self, source: str) -> str:

@@ -223,7 +223,12 @@ class Registry(ABC):
     def trust(self) -> str:
         """Whom a reader trusts besides the two chains, in two to five words."""
 
-    trusted: ClassVar[str]  # the same in a table, without members of one registry
+    trusted: ClassVar[str]
+
+    @classmethod
+    def trusted_for(cls, source: Network) -> str:
+        """The same in a table, without members of one registry."""
+        return cls.trusted
 
     @abstractmethod
     def trust_sentence(self, source: str, destination: str) -> str:
