@@ -15,9 +15,10 @@ from django.utils import timezone
 
 from accounts.http.errors import RefusalError
 from accounts.reading import KeyView
+from accounts.wording import MINUTE
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
-from explorer.pages.new_batch_form import DEFAULT_COUNTS, UNITS, NewBatch
+from explorer.pages.new_batch_form import BLOCKS, DEFAULT_COUNTS, UNITS, NewBatch
 from queries.config.chains import Chain
 from queries.config.measured_costs import account_cost
 from queries.facts import fact_count
@@ -92,12 +93,28 @@ class NewBatchPage:
     props: ClassVar = tuple(AccountField.__members__)
     header_fields: ClassVar = tuple(HeaderField.__members__)
     poll_seconds: ClassVar = POLL_SECONDS
-    units: ClassVar = UNITS
     max_upload_bytes: ClassVar = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
     @cached_property
     def json(self) -> str:
         return self.form.json or json.dumps(self.form.content(), indent=2)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Of a feed's interval. Times first if the source makes several blocks a second."""
+        times = tuple(unit for unit in UNITS if unit != BLOCKS)
+        return (*times, BLOCKS) if self.has_fast_blocks else UNITS
+
+    @property
+    def has_fast_blocks(self) -> bool:
+        """Whether the source makes several blocks a second."""
+        return self.blocks_a_minute > MINUTE
+
+    @property
+    def blocks_a_minute(self) -> int:
+        """How many the source makes, as provers measured it; 0 if that is not known."""
+        pace = self.head.block_seconds if self.head else None
+        return round(MINUTE / pace) if pace else 0
 
     @property
     def amounts(self) -> Mapping[str, int]:

@@ -400,3 +400,16 @@ def test_a_repeat_is_checked_while_the_user_types() -> None:
     assert field_error(answer, "repeat-count").endswith("Enter a whole number.")
     assert '"timestamp:$due"' in html.unescape(answer.text)
     assert "/feeds -d" in answer.text
+
+
+@pytest.mark.parametrize(("pace", "first"), [(0.2, "minutes"), (12.0, "blocks"), (None, "blocks")])
+def test_times_come_first_where_a_second_has_several_blocks(pace: float | None, first: str) -> None:
+    make_key()
+    ChainRecord.objects.update(block_seconds=pace)
+    choices = html.unescape(signed_in().get("/dashboard/new-batch").text).partition('id="repeat"')[
+        2
+    ]
+    units = re.findall('<option value="([a-z]+)"', choices.partition("</select>")[0])
+    assert units[0] == first
+    assert sorted(units) == ["blocks", "days", "hours", "minutes", "weeks"]
+    assert ("makes several blocks a second" in choices) == (first == "minutes")
