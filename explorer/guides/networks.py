@@ -86,13 +86,14 @@ def fork_table() -> str:
 
 def other_network_table() -> str:
     """Networks without a route, or with one that `init` does not know."""
-    rows = ((note.title, note.text, *_source_cells(note.source)) for note in OTHER_NETWORKS)
-    return table(("network", "what to know", "source", "date"), rows)
+    rows = ((note.title, note.text, _dated_link(note.source)) for note in OTHER_NETWORKS)
+    return table(("network", "what to know", "source"), rows)
 
 
-def _source_cells(name: str) -> tuple[str, str]:
+def _dated_link(name: str) -> str:
+    """The source with this name, and the date of what it says."""
     source = SOURCES[name]
-    return f"[{source.title}]({source.url})", source.date
+    return f"[{source.title}]({source.url}), {source.date}"
 
 
 def _parts(network: Network) -> Iterator[str]:
@@ -104,7 +105,7 @@ def _parts(network: Network) -> Iterator[str]:
         "lists the others."
     )
     yield "## What we know"
-    yield table(("what", title, "source", "date"), _claim_rows(network))
+    yield table(("what", title, "source"), _claim_rows(network))
     if network.notes:
         yield "## What is special"
         yield "\n".join(_note_lines(network))
@@ -125,10 +126,10 @@ def _parts(network: Network) -> Iterator[str]:
 # ------------------------------------------------------------------------------------------ claims
 
 
-def _claim_rows(network: Network) -> Iterator[tuple[str, str, str, str]]:
+def _claim_rows(network: Network) -> Iterator[tuple[str, str, str]]:
     for name, title in CLAIMS.items():
         if name in network.sources:
-            yield title, _claim(network, name), *_source_cells(network.sources[name])
+            yield title, _claim(network, name), _dated_link(network.sources[name])
 
 
 def _claim(network: Network, name: str) -> str:
@@ -155,8 +156,7 @@ def _forks(network: Network) -> Iterator[tuple[Fork, str, int]]:
 
 def _note_lines(network: Network) -> Iterator[str]:
     for name in network.notes:
-        link, date = _source_cells(NOTES[name].source)
-        yield f"- {NOTES[name].text} ({link}, {date})"
+        yield f"- {NOTES[name].text} ({_dated_link(NOTES[name].source)})"
 
 
 # ------------------------------------------------------------------------------ reach and routes

@@ -31,6 +31,7 @@ PAGES = [
     "/sign-in",
     "/docs",
     *(f"/docs/{name}" for name in GUIDES),
+    "/docs/networks/base",
     "/explorer/batches",
     "/explorer/query/BATCH",
     "/explorer/feed/FEED",
