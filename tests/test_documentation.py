@@ -172,8 +172,6 @@ FIGURES = {
         f"At least {SECRET_KEY_MIN_LENGTH} random characters",
         f"At least {settings.MIN_TOKEN_LENGTH} random characters",
         f"| `gas_cap` | `{OSAKA.cap}` |",
-        f"| `new_slot_gas` | `{OSAKA.new_slot}` |",
-        f"| `floor_byte_gas` | `{OSAKA.floor_byte}` |",
         f"unique, at most {MAX_NAME_LENGTH} characters",
         f"| `REQUESTS_PER_MINUTE` | `{settings.REQUESTS_PER_MINUTE}` |",
         f"| `FACTS_PER_DAY` | `{settings.FACTS_PER_DAY}` |",

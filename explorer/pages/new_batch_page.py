@@ -23,7 +23,7 @@ from queries.config.chains import Chain
 from queries.config.measured_costs import account_cost
 from queries.facts import fact_count
 from queries.planning.estimate import BatchEstimate, BlockEstimate
-from queries.proving import AccountField, HeaderField
+from queries.proving import OSAKA, AccountField, HeaderField
 from queries.reading import HeadView, RouteFigures, route_figures
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.checked_batch import CheckedBatch
@@ -198,8 +198,10 @@ class NewBatchPage:
         routes = [(source, destination) for source in sources]
         figures = route_figures(routes, timezone.now().date())
         registries = ((route, self.links.registry(*route)) for route in routes)
+        chain, head = self.links.routes.chains[destination], self.heads.get(destination)
+        rules = chain.gas_rules(head.gas_rules if head else OSAKA)
         return [
-            (registry, figures[route], round(account_cost(registry.block_work, 1).gas))
+            (registry, figures[route], round(account_cost(registry.block_work, 1, rules).gas))
             for route, registry in registries
             if registry
         ]

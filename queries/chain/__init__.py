@@ -71,10 +71,11 @@ from queries.chain.errors import (
     UnderpricedError,
     WrongChainIdError,
 )
+from queries.chain.gas_rules import DRY_RUN_SENDER, measure_gas_rules, next_fork_time
 from queries.chain.json_rpc import JsonRpc, JsonRpcError, NodeTransportError
 from queries.chain.light_client import LightClientState, advance_light_client, begin_light_client
 from queries.chain.logs import EventSource, read_logs
-from queries.chain.node_pool import Poll
+from queries.chain.node_pool import NodePool, Poll
 from queries.chain.offchain_lookup import (
     READ_HEADER_RECENT,
     READ_RECENT,

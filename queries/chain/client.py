@@ -45,17 +45,27 @@ from queries.chain.errors import (
     TimeTooEarlyError,
     TransactionRefusedError,
 )
+from queries.chain.gas_rules import measure_gas_rules
 from queries.chain.node_pool import GET_BLOCK, LATEST_BLOCK, NodePool
 from queries.chain.signer import Fees
 from queries.config.chains import Chain
 from queries.contracts.abi import StateOverride, call_data
-from queries.proving import AccountField, AccountProof, CheckedNodes, Header, encode_hex, keccak256
+from queries.proving import (
+    AccountField,
+    AccountProof,
+    CheckedNodes,
+    GasRules,
+    Header,
+    encode_hex,
+    keccak256,
+)
 
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
 TRANSACTION_OVERHEAD = 110  # bytes of an EIP-1559 transaction without its calldata
 
 ContractCall = tuple[str, bytes]  # a contract, and calldata
 FinalityReader = Callable[[Chain], CheckedFinality]
+GasRulesReader = Callable[[NodePool], GasRules]
 
 
 def no_finality(_: Chain) -> CheckedFinality:
@@ -67,7 +77,8 @@ class ChainClient(NodePool):
     """Client of a chain's nodes. Not thread-safe.
 
     `read_finality` returns what the light client of a chain with beacon nodes has shown to be
-    final. Without it, nothing counts as final there.
+    final. Without it, nothing counts as final there. `read_gas_rules` returns what provers have
+    measured; without it, each use measures the rules.
     """
 
     def __init__(
@@ -76,9 +87,11 @@ class ChainClient(NodePool):
         *,
         deadline: float = math.inf,
         read_finality: FinalityReader = no_finality,
+        read_gas_rules: GasRulesReader = measure_gas_rules,
     ) -> None:
         super().__init__(chain, deadline=deadline)
         self._read_finality = read_finality
+        self._read_gas_rules = read_gas_rules
 
     # Blocks and proofs
 
@@ -281,6 +294,11 @@ class ChainClient(NodePool):
 
     # Costs
 
+    @property
+    def gas_rules(self) -> GasRules:
+        """What the chain charges now, with the routes file's settings."""
+        return self.chain.gas_rules(self._read_gas_rules(self))
+
     def estimate_gas(self, sender: str, to: str, data: bytes) -> int:
         """The estimated gas of this transaction."""
         call = {"from": sender, "to": to, "data": encode_hex(data)}
@@ -299,11 +317,12 @@ class ChainClient(NodePool):
         return self.fetch_many("eth_estimateGas", params_list, checks, returned_errors)
 
     def gas_limit(self, needed_gas: int) -> int:
-        """The gas with a reserve, up to the chain's cap, because the state may change before the
-        transaction is mined.
+        """The gas with a reserve, because the state may change before the transaction is mined.
+
+        The cap limits the reserve, unless the need is above it: then the chain has another cap.
         """
-        reserve = int(needed_gas * self.chain.limits.gas_reserve)
-        return max(needed_gas, min(needed_gas + reserve, self.chain.gas_cap))
+        cap, limit = self.chain.gas_cap, int(needed_gas * (1 + self.chain.limits.gas_reserve))
+        return min(limit, cap) if needed_gas <= cap else limit
 
     def fees(self, head: ChainHead | None = None) -> Fees:
         """Fees for the block after `head`, or after the newest one. The fee cap allows the base fee

@@ -103,6 +103,10 @@ Finality = Annotated[
     BeforeValidator(lambda value: None if value == "finalized" else value),
     Field(description=f'"finalized" or a number of blocks from 0 to {MAX_BLOCKS}'),
 ]
+GasPrice = Annotated[
+    Annotated[StrictInt, Field(ge=1, le=MAX_GAS)] | None,
+    Field(description=f"a whole number from 1 to {MAX_GAS}"),
+]
 Gwei = Annotated[int, BeforeValidator(partial(_read_wei, unit=GWEI, units="gwei"))]
 Coins = Annotated[int, BeforeValidator(partial(_read_wei, unit=COIN, units="whole coins"))]
 Site = Annotated[
@@ -140,8 +144,8 @@ class Chain:
     daily_budget: Coins | None = None  # wei that transactions of 24 hours may cost
     free: StrictBool = False  # whether batches without a fee are accepted
     gas_cap: int = bounded(OSAKA.cap, MIN_GAS, MAX_GAS)  # of a transaction
-    new_slot_gas: int = bounded(OSAKA.new_slot, 1, MAX_GAS)
-    floor_byte_gas: int = bounded(OSAKA.floor_byte, 1, MAX_GAS)
+    new_slot_gas: GasPrice = None  # None: as measured
+    floor_byte_gas: GasPrice = None
     explorer: Site = ""  # such as https://etherscan.io, for links
     ens_registry: ContractAddress = ""
     currency: Currency = "ETH"  # the symbol of 10^18 wei
@@ -164,9 +168,13 @@ class Chain:
         """The depth in blocks at which a fact counts; its own block is 1 deep."""
         return max(self.confirmations, 1)
 
-    @property
-    def gas_rules(self) -> GasRules:
-        return GasRules(self.gas_cap, self.new_slot_gas, self.floor_byte_gas)
+    def gas_rules(self, measured: GasRules) -> GasRules:
+        """The measured rules, except for what the routes file sets."""
+        return GasRules(
+            self.gas_cap,
+            self.new_slot_gas or measured.new_slot,
+            self.floor_byte_gas or measured.floor_byte,
+        )
 
 
 def read_chain(chain_id: int, table: object, folder: Path, limits: Limits) -> Chain:

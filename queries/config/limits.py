@@ -19,7 +19,7 @@ class Limits:
     initial_cooldown: float = bounded(1.0, 0.1, 60, "First cool-down of a failed node; it doubles.")
     max_cooldown: float = bounded(60.0, 1, 3600, "Maximum cool-down of a failed node.")
     node_check_interval: float = bounded(
-        3600.0, 1, DAY, "Interval of checks of chain id and proof window."
+        3600.0, 1, DAY, "Interval of checks of chain id, proof window and gas."
     )
     max_lag: float = bounded(
         60.0, 1, 3600, "How far a head may be behind another's, or in the future."

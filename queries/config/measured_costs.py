@@ -1,6 +1,7 @@
 """Costs of proving, from measurements in `measured.json`, which tests repeat.
 
-Gas is of recorded proofs of mainnet (`make gas`), JSON-RPC calls are of a local chain.
+Gas is of recorded proofs of mainnet by Osaka's rules (`make gas`), JSON-RPC calls are of a local
+chain.
 """
 
 import json
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from queries.config.limits import Limits
+from queries.proving import OSAKA, GasRules
 
 MEASUREMENTS = json.loads((Path(__file__).parent / "measured.json").read_text())
 
@@ -31,25 +33,34 @@ class MeasuredCost:
         return replace(self, gas=self.gas / count, bytes=self.bytes / count)
 
 
-def _measured_gas(name: str) -> MeasuredCost:
-    return MeasuredCost(**MEASUREMENTS["gas"][name])
+def _measured_gas(name: str, rules: GasRules) -> MeasuredCost:
+    """The cost by other rules: of its bytes, or of its execution and new slots if that is more.
+
+    `execution`: the gas without the calldata floor, if that decides by Osaka's rules.
+    """
+    measured = MEASUREMENTS["gas"][name]
+    gas, size = measured["gas"], measured["bytes"]
+    by_bytes = gas + (rules.floor_byte - OSAKA.floor_byte) * size
+    new_slots_gas = (rules.new_slot - OSAKA.new_slot) * measured.get("new_slots", 0)
+    return MeasuredCost(max(by_bytes, measured.get("execution", gas) + new_slots_gas), size)
 
 
-def block_cost(work: tuple[str, ...]) -> MeasuredCost:
+def block_cost(work: tuple[str, ...], rules: GasRules = OSAKA) -> MeasuredCost:
     """The cost of a block without its accounts: the sum of these measurements."""
-    return sum(map(_measured_gas, work), MeasuredCost(0, 0))
+    return sum((_measured_gas(name, rules) for name in work), MeasuredCost(0, 0))
 
 
-def update_cost() -> MeasuredCost:
+def update_cost(rules: GasRules = OSAKA) -> MeasuredCost:
     """The cost of an update that names the next committee; three of 512 validators are absent."""
-    return _measured_gas("update") + _measured_gas("next-committee")
+    return _measured_gas("update", rules) + _measured_gas("next-committee", rules)
 
 
-def account_cost(work: tuple[str, ...], together: int) -> MeasuredCost:
+def account_cost(work: tuple[str, ...], together: int, rules: GasRules = OSAKA) -> MeasuredCost:
     """The cost per account, if this many of a block are proven together. `work`: what the block
     takes, the `block_work` of the registry.
     """
-    return _measured_gas(f"accounts-{together}") + block_cost(work) / together
+    account = _measured_gas(f"accounts-{together}", rules)
+    return account + block_cost(work, rules) / together
 
 
 def calls_per_fact(together: int) -> float:

@@ -7,7 +7,7 @@ from django.db.models import Case, F, Q, Value, When
 from queries.chain import ChainError, ChainHead, RateLimitedError
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
-from queries.proving import HISTORY_RING
+from queries.proving import HISTORY_RING, OSAKA, GasRules
 
 
 def record_head(chain_id: int, head: ChainHead) -> None:
@@ -23,6 +23,13 @@ def record_head(chain_id: int, head: ChainHead) -> None:
     if not ChainRecord.objects.filter(chain=chain_id).update(new_block_at=new_block_at, **columns):
         row = ChainRecord(chain=chain_id, new_block_at=now, due_at=now, **columns)
         ChainRecord.objects.bulk_create([row], ignore_conflicts=True)
+
+
+def measured_gas_rules(record: ChainRecord | None) -> GasRules:
+    """What provers have measured on the chain; Osaka's rules if nothing yet."""
+    if record is None or record.new_slot_gas is None or record.floor_byte_gas is None:
+        return OSAKA
+    return GasRules(new_slot=record.new_slot_gas, floor_byte=record.floor_byte_gas)
 
 
 def measure_again() -> None:

@@ -201,7 +201,7 @@ def _next_calls(
     if isinstance(anchor, Preparation):
         yield anchor.calldata
         return
-    rules, groups = context.destination.chain.gas_rules, group_facts(registry_block.missing_facts)
+    rules, groups = context.destination.gas_rules, group_facts(registry_block.missing_facts)
     proofs = [entry.proof for entry in block.accounts if entry.proof.address in groups.accounts]
     if any(not fact.is_event for fact in registry_block.missing_facts):
         pieces = cut_into_pieces(0, anchor, groups, proofs, rules)

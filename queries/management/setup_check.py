@@ -6,7 +6,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from accounts.wording import format_count, format_duration
+from accounts.wording import format_count, format_duration, format_timestamp
 from queries.amounts import gwei, short_amount
 from queries.chain import (
     READ_HEADER_RECENT,
@@ -29,7 +29,9 @@ from queries.chain import (
     fetch_receipts,
     first_block_distance,
     follow_lookup,
+    measure_gas_rules,
     measure_proof_window,
+    next_fork_time,
 )
 from queries.config.chains import Chain, NodeAddress
 from queries.config.limits import Limits
@@ -119,10 +121,11 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
         yield from _check_route(registry, chains[registry.source], chains[registry.destination])
     for chain in chains.values():
         works = [reg.block_work for reg in registries if reg.destination == chain.id]
-        if works and signer is not None and chain.nodes:
-            gas = max(round(account_cost(work, 1).gas) for work in works)
-            yield _run_check(f"signer on {chain.name}", partial(_check_funds, chain, signer, gas))
         if works and chain.nodes:
+            yield from _check_gas(chain)
+            if signer is not None:
+                check = partial(_check_funds, chain, signer, works)
+                yield _run_check(f"signer on {chain.name}", check)
             yield from _courier_hint(chain)
 
 
@@ -405,12 +408,36 @@ def _check_horizon(registry: Registry, destination: ChainClient) -> str:
     return f"takes headers until {horizon}; only that ends its events verifier"
 
 
-# The signer
+# Gas and the signer
 
 
-def _check_funds(chain: Chain, signer: Signer, gas: int) -> str:
-    """Check that the signer can pay for `gas`, at the maximum price that provers pay now."""
+def _check_gas(chain: Chain) -> Iterator[CheckResult]:
+    """Check that the nodes show what gas pays for, and say what ROUTES_FILE sets otherwise."""
+    subject = f"gas on {chain.name}"
     with closing(ChainClient(chain)) as destination:
+        try:
+            measured = measure_gas_rules(destination)
+        except ChainError as error:
+            yield CheckResult(subject, ok=False, sentence=add_advice(error))
+            return
+        yield CheckResult(subject, ok=True, sentence=measured.sentence)
+        used = chain.gas_rules(measured)
+        if (used.new_slot, used.floor_byte) != (measured.new_slot, measured.floor_byte):
+            sentence = (
+                f"ROUTES_FILE says that {used.sentence}. Remove `new_slot_gas` and "
+                "`floor_byte_gas`, unless its nodes are wrong: forks change what they cost."
+            )
+            yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
+        if next_fork := next_fork_time(destination):
+            sentence = f"the next fork is at {format_timestamp(next_fork)}; gas is measured again"
+            yield CheckResult(subject, ok=True, sentence=sentence)
+
+
+def _check_funds(chain: Chain, signer: Signer, works: Sequence[tuple[str, ...]]) -> str:
+    """Check that the signer can pay for a fact, at the maximum price that provers pay now."""
+    with closing(ChainClient(chain)) as destination:
+        rules = destination.gas_rules
+        gas = max(round(account_cost(work, 1, rules).gas) for work in works)
         balance = destination.balance(signer.address)
         price = max(destination.fees().max_fee, 1)
         transactions = destination.pending_count(signer.address)

@@ -29,7 +29,12 @@ class ChainRecord(LeasedRow):
     # need proofs.
     feeds_read_at = models.DateTimeField(null=True)
     needed_window = models.PositiveBigIntegerField(null=True)
-    # As a destination:
+    # As a destination: what gas pays for, as measured; null: not yet. It is measured again when the
+    # number of fields in its headers changes, as in most forks.
+    new_slot_gas = models.PositiveBigIntegerField(null=True)
+    floor_byte_gas = models.PositiveBigIntegerField(null=True)
+    gas_measured_at = models.DateTimeField(null=True)
+    gas_measured_fields = models.PositiveSmallIntegerField(default=0)
     signer = models.CharField(max_length=42, default="")
     balance = models.CharField(max_length=64, default="")  # wei
     state_horizons = models.JSONField(default=dict)  # Unix times, by registry address

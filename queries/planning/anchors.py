@@ -196,7 +196,7 @@ class AnchorSearch:
 
         Hops stop at multiples of the ring's size. Proofs of all older blocks can start there.
         """
-        rules, ring = self.destination.chain.gas_rules, self.history_ring
+        rules, ring = self.destination.gas_rules, self.history_ring
         stops = range((start - 1) // ring * ring, self.target.number - 1, -ring)
         sections, call, header = list[bytes](), b"", self._fetch_header(start)
         for number in stops:

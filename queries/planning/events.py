@@ -192,7 +192,7 @@ def cut_events(
     """Cut the missing events into pieces that fit. Raises `EventNotProvableError`."""
     if not events:
         return []
-    header, rules = anchor.header, registry_reader.chain.gas_rules
+    header, rules = anchor.header, registry_reader.client.gas_rules
     roots = {fact.header_fact for fact in events}
     whole = EventPiece(
         job_key,

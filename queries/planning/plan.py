@@ -85,7 +85,7 @@ class BlockPlan:
 
         Raises `EventNotProvableError`.
         """
-        rules = self.chains.chain(self.registry.destination).gas_rules
+        rules = self.chains.client(self.registry.destination).gas_rules
         pieces = cut_into_pieces(job_key, anchor, missing, proofs, rules)
         reader = self.chains.registry_reader(self.registry)
         events = cut_events(job_key, anchor, missing.events, self.content, reader)

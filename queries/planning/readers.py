@@ -13,20 +13,26 @@ from typing import TypeVar, cast
 from eth_utils.address import to_checksum_address
 
 from accounts.wording import format_timestamp
-from queries.chain import BeaconNodes, ChainClient, ChainError, ChainHead, resolve_names
+from queries.chain import (
+    DRY_RUN_SENDER,
+    BeaconNodes,
+    ChainClient,
+    ChainError,
+    ChainHead,
+    NodePool,
+    resolve_names,
+)
 from queries.config.chains import Chain
 from queries.config.limits import Limits
+from queries.database.chain_records import measured_gas_rules
 from queries.database.light_clients import checked_finality
-from queries.models import Query
+from queries.models import ChainRecord, Query
 from queries.planning.dry_runs import CallEstimator
-from queries.proving import Header, keccak256
+from queries.proving import GasRules, Header
 from queries.sources import Registry, RegistryReader, Routes
 from queries.wait_reasons import Reason, WaitCode
 
 Value = TypeVar("Value")
-
-# An address without funds: nodes do not check the balance if a call names no gas price.
-DRY_RUN_SENDER = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
 
 
 @dataclass
@@ -54,7 +60,10 @@ class ChainReaders:
     def client(self, chain_id: int) -> ChainClient:
         if chain_id not in self._clients:
             self._clients[chain_id] = ChainClient(
-                self.chain(chain_id), deadline=self.deadline, read_finality=checked_finality
+                self.chain(chain_id),
+                deadline=self.deadline,
+                read_finality=checked_finality,
+                read_gas_rules=self._read_gas_rules,
             )
         return self._clients[chain_id]
 
@@ -81,6 +90,16 @@ class ChainReaders:
 
     def _read_head(self, chain_id: int) -> ChainHead:
         return self.client(chain_id).head()
+
+    def _read_gas_rules(self, nodes: NodePool) -> GasRules:
+        """What provers have measured, cached."""
+        chain = nodes.chain.id
+
+        def read() -> GasRules:
+            rows = ChainRecord.objects.only("new_slot_gas", "floor_byte_gas")
+            return measured_gas_rules(rows.filter(chain=chain).first())
+
+        return self._read_cached(("gas_rules", chain), read)
 
     def latest(self, chain_id: int) -> ChainHead:
         """The latest block, cached. The final number may be left out, which saves a request."""

@@ -27,6 +27,7 @@ from queries.chain import (
     begin_light_client,
     can_resolve_names,
     first_block_distance,
+    measure_gas_rules,
     measure_proof_window,
 )
 from queries.config.chains import Chain
@@ -131,6 +132,8 @@ class _Poll:
         NodeRecord.objects.filter(chain=chain.id, position__gt=len(nodes)).delete()
         if chain_head := self._agreed_head(known_heads.values(), pool):
             self._store_head(chain_head, pool, is_full_check=is_full_check)
+            if self._is_destination:
+                self._measure_gas(pool, chain_head)
         if is_full_check and self._is_source:
             for number, head in known_heads.items():
                 if not self._context.is_stopped():
@@ -175,6 +178,37 @@ class _Poll:
                 columns["needed_window"] = self._needed_window(chain, head)
         if columns:
             ChainRecord.objects.filter(chain=chain.id).update(**columns)
+
+    def _measure_gas(self, pool: ChainClient, head: ChainHead) -> None:
+        """Store what gas pays for: once per `node_check_interval`, and after a fork.
+
+        Not stored if no node answered, so the next poll measures it.
+        """
+        record, now = self._record, shared_now()
+        interval = timedelta(seconds=self._context.limits.node_check_interval)
+        if (
+            record.gas_measured_at
+            and now < record.gas_measured_at + interval
+            and head.header_fields == record.gas_measured_fields
+        ):
+            return
+        columns: dict[str, Any] = {
+            "gas_measured_at": now,
+            "gas_measured_fields": head.header_fields,
+        }
+        self._lease.extend()
+        try:
+            rules = measure_gas_rules(pool)
+        except (NodesUnreachableError, RateLimitedError):
+            return
+        except ChainError as error:
+            log.warning("Measuring gas on %s failed: %s.", self._chain.name, error.code)
+        else:
+            columns |= {"new_slot_gas": rules.new_slot, "floor_byte_gas": rules.floor_byte}
+            known = (record.new_slot_gas, record.floor_byte_gas)
+            if known != (rules.new_slot, rules.floor_byte):
+                log.info("Gas on %s: %s.", self._chain.name, rules.sentence)
+        ChainRecord.objects.filter(chain=self._chain.id).update(**columns)
 
     def _try_head(self, node: ChainClient, known_final: int | None) -> ChainHead | ChainError:
         self._lease.extend()

@@ -83,7 +83,7 @@ class JobHandler(Handler[BlockJob, ProverContext]):
                 break
             # Other jobs of the route may need the same preparation, so it is sent at once.
             is_preparing = any(job_pass.preparation for job_pass in ready_passes)
-            max_gas = context.chain(job.destination).gas_rules.items_gas
+            max_gas = context.client(job.destination).gas_rules.items_gas
             if is_preparing or sum(job_pass.gas for job_pass in ready_passes) > max_gas:
                 break
             # Without `exclude`, a job that was just snoozed could be claimed again.

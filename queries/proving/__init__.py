@@ -70,6 +70,7 @@ from queries.proving.headers import (
     Header,
     HeaderField,
     arbos_version,
+    count_header_fields,
     decode_header,
     header_from_json,
 )

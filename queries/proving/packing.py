@@ -115,6 +115,12 @@ class GasRules:
     floor_byte: int = FLOOR_BYTE_GAS
 
     @property
+    def sentence(self) -> str:
+        return (
+            f"a new slot costs {self.new_slot:,}, and a byte of calldata at least {self.floor_byte}"
+        )
+
+    @property
     def items_gas(self) -> int:
         """Gas for a call's items. The rest of the cap is for 128 KiB of calldata."""
         return self.cap * 31 // 40

@@ -10,8 +10,9 @@ from operator import itemgetter
 from django.db.models import OuterRef, Subquery
 
 from queries.config.chains import Chain
+from queries.database.chain_records import measured_gas_rules
 from queries.models import ChainRecord, NodeRecord
-from queries.proving import HISTORY_RING
+from queries.proving import HISTORY_RING, GasRules
 from queries.sources import Registry
 
 
@@ -30,6 +31,7 @@ class HeadView:
     state_horizons: Mapping[str, int]
     genesis_has_accounts: bool | None  # None: not known
     block_seconds: float | None  # on average; None: not known yet
+    gas_rules: GasRules  # as measured
 
     @property
     def oldest_provable_block(self) -> int | None:
@@ -60,6 +62,7 @@ def read_chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
             row.state_horizons,
             row.genesis_has_accounts,
             row.block_seconds,
+            measured_gas_rules(row),
         )
         for row in rows
         if row.recorded_at

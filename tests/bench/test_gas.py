@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from explorer.demo.local_node import LocalNode
-from queries.config.measured_costs import MEASUREMENTS
+from queries.config.measured_costs import MEASUREMENTS, account_cost
 from queries.planning.calls import Anchor, cut_into_pieces, join_pieces
 from queries.proving.facts.groups import FactGroups
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.packing import OSAKA, GasRules
 from queries.proving.witnesses import AccountField
+from queries.sources.native import NativeRegistry
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.beacon import (
     ABSENT_COUNTS,
@@ -115,10 +116,11 @@ def test_the_targets_of_sync_committees_are_met(
     update, whole = (name(USUALLY_ABSENT) for name in (finality_name, committee_name))
     estimated = {name: MEASUREMENTS["gas"][name] for name in ("update", "next-committee")}
     assert estimated == {
-        "update": {"gas": rows[update].total, "bytes": rows[update].bytes},
+        "update": {"gas": rows[update].total, "bytes": rows[update].bytes, "new_slots": 1},
         "next-committee": {
             "gas": rows[whole].total - rows[update].total,
             "bytes": rows[whole].bytes - rows[update].bytes,
+            "new_slots": 1,
         },
     }
 
@@ -126,15 +128,32 @@ def test_the_targets_of_sync_committees_are_met(
 def test_cost_estimates_use_the_measured_gas(cases: Cases) -> None:
     account, whole = cases[f"{CONTRACT}/account"], cases[f"{CONTRACT}/header+account"]
     as_sent = whole.variants["nothing left out"]  # with the parent's hash and the beacon root
-    measured: dict[str, list[int | None]] = {
-        "native-header": [whole.total_gas - account.total_gas, whole.bytes - account.bytes],
-        "header": [as_sent - account.total_gas, whole.bytes + 2 * HASH_BYTES - account.bytes],
-        "accounts-1": [account.total_gas, account.bytes],
+    header_bytes = whole.bytes - account.bytes
+    measured = {
+        "native-header": {"gas": whole.total_gas - account.total_gas, "bytes": header_bytes},
+        "header": {"gas": as_sent - account.total_gas, "bytes": header_bytes + 2 * HASH_BYTES},
     }
-    for count in (10, 100):
-        case = cases[f"mainnet_one_root_200/accounts-{count}"]
-        measured[f"accounts-{count}"] = [case.per_account, round(case.bytes / count)]
-    assert {name: list(MEASUREMENTS["gas"][name].values()) for name in measured} == measured
+    for count in (1, 10, 100):
+        name = f"mainnet_one_root_200/accounts-{count}" if count > 1 else f"{CONTRACT}/account"
+        case = cases[name]
+        measured[f"accounts-{count}"] = {
+            "gas": round(case.total_gas / count),
+            "bytes": round(case.bytes / count),
+            "execution": round((case.intrinsic_gas + case.execution_gas) / count),
+            "new_slots": 1,
+        }
+    assert {name: MEASUREMENTS["gas"][name] for name in measured} == measured
+
+
+def test_cost_estimates_follow_the_gas_rules(cases: Cases) -> None:
+    """By Amsterdam's, the service stores no header that nothing else needs."""
+
+    def estimate(together: int) -> float:
+        return account_cost(NativeRegistry.block_work, together, AMSTERDAM).gas
+
+    lone, hundred = f"{CONTRACT}/account-by-header", "mainnet_one_root_200/accounts-100"
+    assert estimate(1) == pytest.approx(cases[lone].amsterdam_gas, rel=0.03)
+    assert estimate(100) == pytest.approx(cases[hundred].amsterdam_per_account, rel=0.03)
 
 
 @pytest.mark.parametrize(

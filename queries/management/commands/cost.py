@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 
 from accounts.wording import DAY
 from queries.amounts import gwei, short_amount
-from queries.chain import CallRevertedError, ChainClient, ChainError
+from queries.chain import DRY_RUN_SENDER, CallRevertedError, ChainClient, ChainError
 from queries.config.chains import GWEI
 from queries.config.limits import Limits
 from queries.config.measured_costs import (
@@ -27,7 +27,6 @@ from queries.management.base import OperatorCommand, configured_routes
 from queries.management.commands.deploy_registry import estimate_deployment
 from queries.management.setup_check import add_advice
 from queries.planning.dry_runs import GasEstimate
-from queries.planning.readers import DRY_RUN_SENDER
 from queries.sources import BeaconRegistry, Registry, deployment_calldata
 
 MONTH = 30  # days
@@ -83,10 +82,12 @@ def _cost_lines(registry: Registry, destination: ChainClient, price: int | None)
     if price > chain.max_gas_price:
         limit = gwei(chain.max_gas_price)
         yield f"Above `max_gas_price_gwei`, {limit}: nothing is sent until gas is cheaper."
+    rules = destination.gas_rules
+    yield f"There, {rules.sentence}."
     yield _deployment_line(registry, destination, price)
     costs = []
     for count in MEASURED_ACCOUNTS:
-        balance = account_cost(registry.block_work, count)
+        balance = account_cost(registry.block_work, count, rules)
         gas, data_fee = round(balance.gas), _data_fee(destination, balance)
         costs.append(GasEstimate(gas, data_fee).cost(price))
         fee = f", {_amount(data_fee)} of it the L1 data fee" if data_fee else ""
@@ -104,7 +105,7 @@ def _cost_lines(registry: Registry, destination: ChainClient, price: int | None)
 
 def _keeping_line(registry: BeaconRegistry, destination: ChainClient, price: int) -> str:
     """What the operator pays so that the registry learns each committee, asked for or not."""
-    updates, update = registry.yearly_updates, update_cost()
+    updates, update = registry.yearly_updates, update_cost(destination.gas_rules)
     gas, data_fee = round(update.gas * updates), _data_fee(destination, update) * updates
     amount = _amount(GasEstimate(gas, data_fee).cost(price))
     currency = destination.chain.currency

@@ -8,7 +8,7 @@ import stat
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,13 @@ from queries.chain import (
     BeaconNode,
     BeaconNodes,
     BeaconNodesUnreachableError,
+    ChainClient,
+    ChainError,
     NodeError,
     NodesUnreachableError,
     SignerUnusableError,
     begin_light_client,
+    measure_gas_rules,
 )
 from queries.config.beacon_chains import BEACON_EXPLORERS
 from queries.config.chains import Chain, NodeAddress
@@ -174,8 +177,8 @@ class Command(OperatorCommand):
             arguments.signers = _parse_signers(options["signers"])
             arguments.threshold = options["threshold"]
         _check_arguments(arguments)
-        for warning in _write_file(file, _file_content(arguments), overwrite=options["force"]):
-            self.report(warning)
+        for sentence in _write_file(file, _file_content(arguments), overwrite=options["force"]):
+            self.report(sentence)
         self._print_next_steps(file, arguments)
 
     def _print_next_steps(self, file: Path, arguments: InitArguments) -> None:
@@ -353,7 +356,7 @@ def _file_content(arguments: InitArguments) -> str:
 
 
 def _write_file(file: Path, content: str, *, overwrite: bool) -> list[str]:
-    """Write the file, which only this user can read if it is new, and return warnings."""
+    """Write the file, which only this user can read if it is new; return what its nodes show."""
     file = file.resolve()  # keep a symbolic link
     try:
         handle, name = tempfile.mkstemp(prefix=".routes-", suffix=".toml", dir=file.parent)
@@ -363,7 +366,7 @@ def _write_file(file: Path, content: str, *, overwrite: bool) -> list[str]:
             os.fsync(handle)
         new_file = Path(name)
         try:
-            warnings = list(_node_warnings(read_routes(new_file)))
+            reports = list(_check_nodes(read_routes(new_file)))
             if overwrite and file.exists():
                 old_stat = file.stat()
                 os.chown(new_file, old_stat.st_uid, old_stat.st_gid)
@@ -375,14 +378,16 @@ def _write_file(file: Path, content: str, *, overwrite: bool) -> list[str]:
             new_file.unlink(missing_ok=True)
     except OSError as error:
         raise CommandError(f"{file} cannot be written: {error.strerror}.") from None
-    return warnings
+    return reports
 
 
-def _node_warnings(routes: Routes) -> Iterator[str]:
+def _check_nodes(routes: Routes) -> Iterator[str]:
     """Yield a warning for each node that does not answer, and each beacon node that does not know
-    the checkpoint. Refuse a node of another chain.
+    the checkpoint, and what gas pays for on each destination. Refuse a node of another chain.
     """
+    destinations = {destination for _, destination in routes.registries}
     for chain in routes.chains.values():
+        live_nodes: list[NodeAddress] = []
         for node in chain.nodes:
             try:
                 chain_id = node_chain(node.url).id
@@ -392,6 +397,13 @@ def _node_warnings(routes: Routes) -> Iterator[str]:
             if chain_id != chain.id:
                 subject = f"Node {node.number} of {chain.name}"
                 raise CommandError(f"{subject} is of chain {chain_id}. Nothing was written.")
+            live_nodes.append(node)
+        if live_nodes and chain.id in destinations:
+            with (
+                suppress(ChainError),
+                closing(ChainClient(replace(chain, nodes=tuple(live_nodes)))) as client,
+            ):
+                yield f"Gas on {chain.name}: {measure_gas_rules(client).sentence}."
         for node in chain.beacon:
             if warning := _beacon_node_warning(chain, node):
                 yield f"Beacon node {node.number} of {chain.name} {warning}"

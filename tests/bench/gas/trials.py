@@ -76,6 +76,7 @@ class Measurement:
     registry: RegistryKind
     bytes: int
     execution_gas: int
+    intrinsic_gas: int
     total_gas: int
     floor_gas: int
     facts: int
@@ -190,6 +191,7 @@ def _run_variant(
         registry=case.registry,
         bytes=sum(map(len, calls)),
         execution_gas=sum(execution for execution, *_ in sent),
+        intrinsic_gas=sum(map(intrinsic_gas, calls)),
         total_gas=sum(total for _, total, _ in sent),
         amsterdam_variants={variant: sum(amsterdam for *_, amsterdam in sent)},
         floor_gas=sum(map(floor_gas, calls)),
