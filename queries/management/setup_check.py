@@ -38,7 +38,7 @@ from queries.config.limits import Limits
 from queries.config.measured_costs import account_cost
 from queries.contracts.abi import call_data
 from queries.contracts.create2 import courier_address, verifier_address
-from queries.proving import HISTORY_RING, HeaderField, beacon_differences
+from queries.proving import HISTORY_RING, GasRules, HeaderField, beacon_differences
 from queries.sources import (
     REPLACE_ADVICE,
     Registry,
@@ -122,9 +122,10 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
     for chain in chains.values():
         works = [reg.block_work for reg in registries if reg.destination == chain.id]
         if works and chain.nodes:
-            yield from _check_gas(chain)
-            if signer is not None:
-                check = partial(_check_funds, chain, signer, works)
+            rules = yield from _check_gas(chain)
+            if rules and signer is not None:
+                gas = max(round(account_cost(work, 1, rules).gas) for work in works)
+                check = partial(_check_funds, chain, signer, gas)
                 yield _run_check(f"signer on {chain.name}", check)
             yield from _courier_hint(chain)
 
@@ -411,15 +412,17 @@ def _check_horizon(registry: Registry, destination: ChainClient) -> str:
 # Gas and the signer
 
 
-def _check_gas(chain: Chain) -> Iterator[CheckResult]:
-    """Check that the nodes show what gas pays for, and say what ROUTES_FILE sets otherwise."""
+def _check_gas(chain: Chain) -> Generator[CheckResult, None, GasRules | None]:
+    """Check that the nodes show what gas pays for, and compare with ROUTES_FILE. Returns what
+    provers use.
+    """
     subject = f"gas on {chain.name}"
     with closing(ChainClient(chain)) as destination:
         try:
             measured = measure_gas_rules(destination)
         except ChainError as error:
             yield CheckResult(subject, ok=False, sentence=add_advice(error))
-            return
+            return None
         yield CheckResult(subject, ok=True, sentence=measured.sentence)
         used = chain.gas_rules(measured)
         if (used.new_slot, used.floor_byte) != (measured.new_slot, measured.floor_byte):
@@ -431,13 +434,12 @@ def _check_gas(chain: Chain) -> Iterator[CheckResult]:
         if next_fork := next_fork_time(destination):
             sentence = f"the next fork is at {format_timestamp(next_fork)}; gas is measured again"
             yield CheckResult(subject, ok=True, sentence=sentence)
+    return used
 
 
-def _check_funds(chain: Chain, signer: Signer, works: Sequence[tuple[str, ...]]) -> str:
-    """Check that the signer can pay for a fact, at the maximum price that provers pay now."""
+def _check_funds(chain: Chain, signer: Signer, gas: int) -> str:
+    """Check that the signer can pay for `gas`, at the maximum price that provers pay now."""
     with closing(ChainClient(chain)) as destination:
-        rules = destination.gas_rules
-        gas = max(round(account_cost(work, 1, rules).gas) for work in works)
         balance = destination.balance(signer.address)
         price = max(destination.fees().max_fee, 1)
         transactions = destination.pending_count(signer.address)

@@ -446,7 +446,7 @@ def test_a_proof_window_must_reach_back_to_final_blocks(
     ("method", "subject"),
     [
         ("eth_getProof", "Local, node 1, proofs"),
-        ("eth_estimateGas", "signer on Local"),
+        ("eth_estimateGas", "gas on Local"),
         ("eth_maxPriorityFeePerGas", "signer on Local"),
         ("eth_getTransactionCount", "signer on Local"),
         ("eth_call", "registry of Local on Local"),
@@ -669,4 +669,4 @@ def test_the_exit_code_is_1_if_a_check_fails(
     assert (done.returncode, done.stderr) == (0, "")
     done = manage("check_setup", **variables)
     assert done.returncode == 1
-    assert done.stderr == "1 of 7 checks is not ok.\n"
+    assert done.stderr == "1 of 8 checks is not ok.\n"
