@@ -36,6 +36,7 @@ MEASURES: dict[tuple[str, ...], Callable[[Bench], Iterator[Row]]] = {
     (one_block.LATENCY,): one_block.latency,
     (one_block.DELIVERY, one_block.FEED): one_block.delivery,
     tuple(one_block.NODE_REQUESTS): one_block.node_requests,
+    (one_block.AMSTERDAM_GAS,): one_block.amsterdam_gas,
     (lookups.LOOKUP,): lookups.lookup,
 }
 NAMES = tuple(name for names in MEASURES for name in names)

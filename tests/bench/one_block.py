@@ -15,6 +15,9 @@ compares the blocks from a feed's due block to the delivery's with those of such
 newest block. node_requests_… count the JSON-RPC calls per fact, for 1 and 100 accounts. Their
 reference is the plain script's header, proof, transaction and receipt, without the polls before
 the receipt.
+
+amsterdam_gas proves one account before a node with that fork's prices. The reference is a service
+with Osaka's prices in its routes file, which stores the header as well.
 """
 
 import time
@@ -27,14 +30,16 @@ from typing import Any
 from accounts.wording import format_count
 from queries.client.python import BlockQuery
 from queries.config.limits import Limits
+from queries.proving.packing import OSAKA
 from tests.bench.chain import CHAIN_ID, BenchChain
 from tests.bench.command import BenchError
 from tests.bench.database import scratch_database
 from tests.bench.plain_script import Outcome, run_pipelined_script, run_sequential_script
 from tests.bench.rows import Bench, Row
 from tests.bench.service import BenchService, proving
+from tests.rigs.amsterdam_node import AmsterdamNode
 from tests.rigs.faulty_node import Node
-from tests.rigs.service import request, wait_until
+from tests.rigs.service import SIGNER, request, wait_until
 
 WAITING, PIPELINED = "thousand_accounts", "thousand_accounts_pipelined"
 MIN_SPEED_UP = {WAITING: 10, PIPELINED: 1}
@@ -44,6 +49,8 @@ LATENCY, MAX_LATENCY = "latency_blocks", 3.0  # two blocks and a second
 DELIVERY, MAX_DELIVERY_BLOCKS = "delivery_blocks", 2.0
 FEED, MAX_FEED_BLOCKS, FEED_EVERY = "feed_blocks", 2.0, 10
 FAST_POLL_SECONDS = 0.02
+
+AMSTERDAM_GAS, MAX_GAS_RATIO = "amsterdam_gas", 0.8
 
 # Accounts, and the maximum of calls per fact.
 NODE_REQUESTS = {"node_requests_1": (1, 15.0), "node_requests_100": (100, 1.3)}
@@ -298,3 +305,32 @@ def _requests_row(bench: Bench, name: str, accounts: int, max_calls: float) -> R
         remarks=(methods,),
         figures=dict(ours),
     )
+
+
+def amsterdam_gas(bench: Bench) -> Iterator[Row]:
+    """The gas of a lone balance by Amsterdam's prices, as they are measured or as Osaka's are."""
+    osaka = {"new_slot_gas": OSAKA.new_slot, "floor_byte_gas": OSAKA.floor_byte}
+    ours, reference = (_lone_gas(bench, settings) for settings in ({}, osaka))
+    yield Row(
+        AMSTERDAM_GAS,
+        "gas of a balance by Amsterdam's prices, and with Osaka's in the routes file",
+        ours,
+        reference,
+        "gas",
+        max_ratio=MAX_GAS_RATIO,
+    )
+
+
+def _lone_gas(bench: Bench, settings: dict[str, int]) -> int:
+    with (
+        closing(BenchChain(1)) as chain,
+        closing(AmsterdamNode(chain)) as node,
+        scratch_database() as database,
+    ):
+        name = f"{AMSTERDAM_GAS}-{len(settings)}"
+        with proving(bench, name, database, chain, node.url, **settings) as running:
+            time.sleep(Limits().poll_interval)  # until gas is measured
+            first = chain.head
+            ask = BlockQuery(CHAIN_ID, block=first, accounts=chain.accounts, props=["BALANCE"])
+            running.seconds_to_done(ask, poll_seconds=POLL_SECONDS)
+        return sum(node.gas_used(sent["hash"]) for sent in chain.transactions_of(SIGNER, first))

@@ -117,15 +117,21 @@ def serving(bench: Bench, name: str, database: str) -> Iterator[BenchService]:
 
 @contextmanager
 def proving(
-    bench: Bench, name: str, database: str, chain: BenchChain, *nodes: str, provers: int = 1
+    bench: Bench,
+    name: str,
+    database: str,
+    chain: BenchChain,
+    *nodes: str,
+    provers: int = 1,
+    **settings: int,
 ) -> Iterator[BenchService]:
     """A service that proves the chain to itself, with these nodes or `bench.sizes.nodes` names of
-    the chain's own.
+    the chain's own. `settings` are the chain's.
     """
     (folder := bench.folder / name).mkdir()
     nodes = nodes or tuple(f"{chain.url}/?{number}" for number in range(bench.sizes.nodes))
     with closing(BenchService(folder, database)) as running:
-        running.add_native_chain(chain, *nodes, finality=0)
+        running.add_native_chain(chain, *nodes, finality=0, **settings)
         running.serve()
         for _ in range(provers):
             running.start_prover()

@@ -27,13 +27,12 @@ from tests.bench.gas.beacon import TARGETS as BEACON_TARGETS
 from tests.bench.gas.cases import BALANCE, NO_FIELDS, file_cases
 from tests.bench.gas.deliveries import delivery_rows
 from tests.bench.gas.rollups import rollup_rows
-from tests.bench.gas.targets import AMSTERDAM_TARGETS, TARGETS
+from tests.bench.gas.targets import AMSTERDAM, AMSTERDAM_TARGETS, TARGETS
 from tests.bench.gas.trials import Measurement, measure
 
 pytestmark = pytest.mark.no_database
 
 CONTRACT = "mainnet_21925176/0x00000000219ab540356cbb839cbe05303d7705fa"
-AMSTERDAM = GasRules(new_slot=110_020, floor_byte=64)  # by the fork's draft
 Cases = dict[str, Measurement]
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from accounts.wording import format_count
+from queries.proving.packing import OSAKA
 from tests.bench.command import run
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.beacon import beacon_lines
@@ -22,7 +23,7 @@ from tests.bench.gas.deliveries import delivery_lines
 from tests.bench.gas.events import event_lines
 from tests.bench.gas.lookups import lookup_lines
 from tests.bench.gas.rollups import rollup_lines
-from tests.bench.gas.targets import summary
+from tests.bench.gas.targets import AMSTERDAM, summary
 from tests.bench.gas.trials import Measurement, measure
 
 _LONG_HEX = re.compile(r"0x([0-9a-fA-F]{4})[0-9a-fA-F]{5,}([0-9a-fA-F]{4})")
@@ -57,6 +58,7 @@ def report() -> None:
         )
         return
     print_line(_LEGEND.rstrip())
+    print_line(f"On Osaka, {OSAKA.sentence}; by Amsterdam's draft, {AMSTERDAM.sentence}.")
     results: list[Measurement] = []
     for measurement in measure(files):
         for line in _lines(measurement, results[-1] if results else None):

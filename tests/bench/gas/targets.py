@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from queries.proving.packing import GasRules
 from tests.bench.gas.trials import Measurement
 
 _CONTRACT = "mainnet_21925176/0x00000000219ab540356cbb839cbe05303d7705fa"
@@ -26,6 +27,8 @@ class AmsterdamTarget(Target):
     accumulating_case: str = ""  # stores the header as well
     why_not: str = ""  # why it is not met
 
+
+AMSTERDAM = GasRules(new_slot=110_020, floor_byte=64)  # by the fork's draft
 
 TARGETS = (
     Target("header + account of depth 8", f"{_CONTRACT}/header+account", "total_gas", 171_000),
