@@ -10,6 +10,10 @@ mainnet/genesis.ssz of gnosischain/configs. Seconds per slot, epochs and version
                common/eth2_network_config/built_in_network_configs/hoodi/config.yaml (044b604)
     Gnosis     gnosischain/configs, mainnet/config.yaml (b88a0a8)
 
+Where Gloas has the committees (2945, 2946) is from the specification of ethereum/consensus-specs
+1.7.0-alpha.12, specs/gloas/light-client, and not yet seen on chain. Where it has the finalized root
+(735) and the block hash (2856), two development networks have them too: tests/corpus/beacon.
+
 A fork that is not listed stops the light client of its chain. `beacon_chain` in the routes file
 can list it before this module does.
 """

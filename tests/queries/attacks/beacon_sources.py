@@ -1,8 +1,10 @@
 """Beacon chains for tests: mainnet's recorded updates, and a generated chain."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
+from typing import Any
 
 from eth_abi.abi import encode
 
@@ -12,10 +14,12 @@ from queries.contracts.abi import call_data
 from queries.proving.beacon import (
     SLOTS_PER_PERIOD,
     BeaconChain,
+    BeaconHeader,
     Bootstrap,
     Fork,
     Update,
     decode_bootstrap,
+    decode_finality_update,
     decode_update,
     deneb,
     electra,
@@ -24,7 +28,8 @@ from queries.proving.beacon import (
 )
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON
-from queries.proving.sync_committees import SyncCommittee
+from queries.proving.ssz import ZERO, root_of_branch
+from queries.proving.sync_committees import SYNC_COMMITTEE_SIZE, SyncCommittee
 from tests.queries.attacks.hash_sources import SOURCE_CHAIN
 from tests.rigs.deployed_contracts import DAY, DeployedContract
 
@@ -74,6 +79,66 @@ def recorded_committee(corpus: Path, period: int) -> SyncCommittee:
     committee = recorded_update(corpus, period - 1).next_committee
     assert committee
     return committee
+
+
+# Development networks with Gloas, in their first period; all members have signed. Of the committee
+# only the sum of the keys is recorded, which is enough to check that.
+
+DEVNETS = range(2)  # one has Gloas from epoch 1 on, of the other the first block of Gloas attests
+
+
+def devnet_update(corpus: Path, number: int) -> tuple[BeaconChain, Update, SyncCommittee]:
+    """A network's chain, its recorded finality update, and a committee with the sum of its keys."""
+    document = json.loads((corpus / "beacon" / "gloas_devnets.json").read_text())
+    row, versions = document["updates"][number], document["fork_versions"]
+    fulu, gloas_version = (_bytes(versions[name]) for name in ("fulu", "gloas"))
+    chain = BeaconChain(
+        0,
+        SECONDS_PER_SLOT,
+        _bytes(document["genesis_validators_root"]),
+        (electra(0, fulu), gloas(row["gloas_epoch"] * 32, gloas_version)),
+    )
+    sum_of_keys = _bytes(document["sum_of_keys"])
+    committee = SyncCommittee((sum_of_keys,) * SYNC_COMMITTEE_SIZE, sum_of_keys)
+    content = _encode_gloas_update(row["finality_update"])
+    return chain, decode_finality_update(content, chain), committee
+
+
+def checkpoint_with(committee: SyncCommittee, chain: BeaconChain) -> Bootstrap:
+    """A made-up checkpoint in slot 0, whose state has this committee."""
+    index = chain.forks[0].current_committee
+    branch = (ZERO,) * (index.bit_length() - 1)
+    state = root_of_branch(committee.root, index, branch)
+    return Bootstrap(BeaconHeader(0, 0, ZERO, state, ZERO), committee, branch)
+
+
+def _encode_gloas_update(update: Mapping[str, Any]) -> bytes:
+    """A finality update in SSZ: from Gloas on all its parts have a fixed size."""
+    aggregate = update["sync_aggregate"]
+    return b"".join([
+        _encode_gloas_header(update["attested_header"]),
+        _encode_gloas_header(update["finalized_header"]),
+        *map(_bytes, update["finality_branch"]),
+        _bytes(aggregate["sync_committee_bits"]),
+        _bytes(aggregate["sync_committee_signature"]),
+        _little(update["signature_slot"]),
+    ])  # fmt: skip
+
+
+def _encode_gloas_header(header: Mapping[str, Any]) -> bytes:
+    beacon = header["beacon"]
+    roots = (beacon[name] for name in ("parent_root", "state_root", "body_root"))
+    hashes = *roots, header["execution_block_hash"], *header["execution_branch"]
+    numbers = _little(beacon["slot"]), _little(beacon["proposer_index"])
+    return b"".join([*numbers, *map(_bytes, hashes)])
+
+
+def _bytes(text: str) -> bytes:
+    return bytes.fromhex(text.removeprefix("0x"))
+
+
+def _little(number: str) -> bytes:
+    return int(number).to_bytes(8, "little")
 
 
 # A generated chain whose periods 10 to 15 have all forks, each in the middle of a period

@@ -29,6 +29,7 @@ from queries.proving.witnesses import AccountField, AccountToStore, build_witnes
 from tests.queries.attacks.beacon_sources import (
     CHAIN,
     DENEB,
+    DEVNETS,
     ELECTRA,
     FULU,
     GLOAS,
@@ -38,10 +39,12 @@ from tests.queries.attacks.beacon_sources import (
     STAND_IN,
     chain_at,
     checkpoint_at,
+    checkpoint_with,
     committee_call,
     committee_of,
     contradict_call,
     deploy_registry,
+    devnet_update,
     recorded_bootstrap,
     recorded_call,
     recorded_committee,
@@ -121,6 +124,23 @@ def test_recorded_updates_of_mainnet_are_accepted(
             assert update.period == period
             committee = recorded_committee(corpus_folder, period)
             check_update_on_chain(registry, MAINNET, update, committee)
+
+
+@pytest.mark.parametrize("devnet", DEVNETS)
+def test_recorded_updates_of_gloas_are_accepted(
+    shared_node: LocalNode, corpus_folder: Path, devnet: int
+) -> None:
+    """Of development networks. The checkpoint is made up; its committee has the true sum."""
+    recorded_chain, update, committee = devnet_update(corpus_folder, devnet)
+    chain = chain_at(shared_node, update.signature_slot, recorded_chain)
+    checkpoint = checkpoint_with(committee, chain)
+    registry = deploy_registry(shared_node, chain, checkpoint)
+    registry.send(begin_call(checkpoint))
+    block_hash, slot = update.finalized.block_hash, update.finalized.beacon.slot
+    assert sent_events(registry, update_call(update, committee)) == [
+        [BLOCK_RECORDED, slot.to_bytes(32), block_hash]
+    ]
+    assert registry.ask(recorded_call(block_hash)) == slot.to_bytes(32)
 
 
 def test_a_generated_chain_is_followed_over_all_its_forks() -> None:

@@ -27,6 +27,7 @@ from tests.queries.attacks.beacon_sources import (
     CHAIN,
     CHECKPOINT_PERIODS,
     DENEB,
+    DEVNETS,
     ELECTRA,
     FULU,
     GLOAS,
@@ -35,6 +36,7 @@ from tests.queries.attacks.beacon_sources import (
     STAND_IN,
     checkpoint_at,
     committee_of,
+    devnet_update,
     recorded_bootstrap,
     recorded_bootstrap_bytes,
     recorded_committee,
@@ -68,6 +70,18 @@ def test_recorded_updates_are_signed_by_their_committees(corpus_folder: Path, pe
     check_update(update, recorded_committee(corpus_folder, period), MAINNET)
     assert update.period == update.attested.period == period
     assert update.next_committee
+
+
+@pytest.mark.parametrize("devnet", DEVNETS)
+def test_recorded_updates_of_gloas_are_signed(corpus_folder: Path, devnet: int) -> None:
+    """The second one is about a block from before the fork, whose branch is padded with zeros."""
+    chain, update, committee = devnet_update(corpus_folder, devnet)
+    check_update(update, committee, chain)
+    assert chain.fork_at(update.attested.slot).is_gloas
+    assert chain.fork_at(update.finalized.beacon.slot).is_gloas == (devnet == 0)
+    fulu = replace(chain, forks=chain.forks[:1])
+    with pytest.raises((SszError, UpdateError)):
+        check_update(update, committee, fulu)
 
 
 def test_a_next_committee_is_that_of_the_next_checkpoint(corpus_folder: Path) -> None:
