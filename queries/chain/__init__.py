@@ -15,7 +15,7 @@ from queries.chain.answers import (
     TransactionReceipt,
     read_hex,
 )
-from queries.chain.beacon_configuration import compare_configuration
+from queries.chain.beacon_configuration import announced_fork, compare_configuration
 from queries.chain.beacon_node import BeaconNode, BeaconNodes
 from queries.chain.block_contents import BlockContent, fetch_receipts
 from queries.chain.client import ChainClient

@@ -6,7 +6,7 @@ A wrong version of a fork shows only when that fork begins: a registry with it h
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,32 +30,63 @@ class Comparison:
     hints: tuple[str, ...]  # one of both will have to be upgraded
 
 
-class ScheduledFork(NamedTuple):
-    """A fork of a node that has begun or has a time."""
+class NodeFork(NamedTuple):
+    """A fork that a node is configured with."""
 
     first_slot: int
+    time: int  # when it begins, in Unix seconds; `MAX_TIME` if it has no time yet
     version: bytes
     label: str
+
+    @property
+    def is_scheduled(self) -> bool:
+        return self.time < MAX_TIME
 
 
 def compare_configuration(chain: Chain, address: NodeAddress) -> Comparison:
     """Compare with the node at this address, or raise `NodeError`."""
+    spec, forks = _read_configuration(chain, address)
+    try:
+        return _compare(_known_chain(chain), spec, _in_order(forks))
+    except (ValueError, TypeError):
+        raise NodeError(BeaconAnswersInvalidError) from None
+
+
+def announced_fork(chain: Chain, known_forks: Sequence[Fork]) -> NodeFork | None:
+    """The first fork after the last of `known_forks` that a beacon node of the chain names; the
+    earliest if nodes differ. Nodes that do not show their configuration are passed over.
+    """
+    first_forks = []
+    for node in chain.beacon:
+        with suppress(NodeError):
+            _, forks = _read_configuration(chain, node)
+            later = _later_forks(forks, known_forks)
+            # Nodes list forks without a time in their order too.
+            first_forks += (_in_order(later) or later)[:1]
+    return min(first_forks, key=lambda fork: fork.time, default=None)
+
+
+def _known_chain(chain: Chain) -> BeaconChain:
     if chain.beacon_chain is None:
         raise ValueError("the beacon chain is not known")
-    node = BeaconNode(chain, address, math.inf)
+    return chain.beacon_chain
+
+
+def _read_configuration(
+    chain: Chain, address: NodeAddress
+) -> tuple[Mapping[str, Any], list[NodeFork]]:
+    """The constants and forks of the node at this address, or `NodeError`."""
+    known_chain, node = _known_chain(chain), BeaconNode(chain, address, math.inf)
     with closing(node.session):
         spec, schedule = node.get_json(SPEC), node.get_json(FORK_SCHEDULE)
     try:
-        return _compare(chain.beacon_chain, spec, schedule)
+        return spec, _read_forks(known_chain, spec, schedule)
     except (ValueError, LookupError, TypeError, AttributeError):
         raise NodeError(BeaconAnswersInvalidError) from None
 
 
-def _compare(
-    chain: BeaconChain, spec: Mapping[str, Any], schedule: Sequence[Mapping[str, str]]
-) -> Comparison:
+def _compare(chain: BeaconChain, spec: Mapping[str, Any], forks: Sequence[NodeFork]) -> Comparison:
     differences, hints = list(_constant_differences(chain, spec)), list[str]()
-    forks = _scheduled_forks(chain, spec, schedule)
     by_version = {fork.version: fork for fork in forks}
     by_slot = {fork.first_slot: fork for fork in forks}
     for known in chain.forks:
@@ -74,13 +105,12 @@ def _compare(
                 "Upgrade the node before then."
             )
     for fork in _unknown_forks(chain.forks, forks):
-        begins = chain.start_of(fork.first_slot)
-        if fork.first_slot < chain.forks[-1].first_slot or begins <= time.time():
+        if fork.first_slot < chain.forks[-1].first_slot or fork.time <= time.time():
             first_slot = f"began with slot {fork.first_slot:,}"
             differences.append(f"{fork.label}, which {first_slot}, is not known here")
         else:
             hints.append(
-                f"It announces {fork.label} for {format_timestamp(begins)}, which is not known "
+                f"It announces {fork.label} for {format_timestamp(fork.time)}, which is not known "
                 "here: the light client and beacon registries stop then. Upgrade Tacitus, or list "
                 "the fork in `beacon_chain`, and replace the registries before."
             )
@@ -111,31 +141,40 @@ def _number(spec: Mapping[str, Any], name: str, default: int) -> int:
     return number
 
 
-def _scheduled_forks(
+def _read_forks(
     chain: BeaconChain, spec: Mapping[str, Any], schedule: Sequence[Mapping[str, str]]
-) -> list[ScheduledFork]:
-    """The forks in their order; of several that begin together the last one, under which validators
-    sign.
-    """
+) -> list[NodeFork]:
+    """The forks in the order of the node."""
     names = {
         str(version).lower(): key.removesuffix(FORK_VERSION).capitalize()
         for key, version in spec.items()
         if key.endswith(FORK_VERSION)
     }
     slots_per_epoch = _number(spec, "SLOTS_PER_EPOCH", chain.slots_per_epoch)
-    forks = dict[int, ScheduledFork]()
+    forks = []
     for row in schedule:
         version = bytes.fromhex(row["current_version"].removeprefix("0x"))
         first_slot, text = int(row["epoch"]) * slots_per_epoch, f"0x{version.hex()}"
         name = f" ({names[text]})" if text in names else ""
-        if chain.start_of(first_slot) < MAX_TIME:
-            forks[first_slot] = ScheduledFork(first_slot, version, f"the fork {text}{name}")
-    return sorted(forks.values())
+        begins = min(chain.start_of(first_slot), MAX_TIME)
+        forks.append(NodeFork(first_slot, begins, version, f"the fork {text}{name}"))
+    return forks
 
 
-def _unknown_forks(
-    known_forks: Sequence[Fork], forks: Sequence[ScheduledFork]
-) -> list[ScheduledFork]:
+def _in_order(forks: Sequence[NodeFork]) -> list[NodeFork]:
+    """Those with a time in their order; of several that begin together the last one, under which
+    validators sign.
+    """
+    return sorted({fork.first_slot: fork for fork in forks if fork.is_scheduled}.values())
+
+
+def _later_forks(forks: Sequence[NodeFork], known_forks: Sequence[Fork]) -> list[NodeFork]:
+    versions = {fork.version for fork in known_forks}
+    last_slot = known_forks[-1].first_slot
+    return [fork for fork in forks if fork.first_slot > last_slot and fork.version not in versions]
+
+
+def _unknown_forks(known_forks: Sequence[Fork], forks: Sequence[NodeFork]) -> list[NodeFork]:
     """Those after the first known fork that are not listed under their version or slot."""
     versions = {fork.version for fork in known_forks}
     slots = {fork.first_slot for fork in known_forks}

@@ -15,6 +15,7 @@ from queries.chain import (
     ChainClient,
     CheckpointTooOldError,
     advance_light_client,
+    announced_fork,
     begin_light_client,
 )
 from queries.config.chains import Chain
@@ -33,6 +34,7 @@ from queries.sources.beacon_updates import (
     MAX_REMEMBERED,
     BeaconMembers,
     RegistryStoppedError,
+    UnknownFork,
     UpdateCalls,
     joined_calls,
     next_unknown_fork,
@@ -179,7 +181,8 @@ class BeaconRegistry(BeaconMembers):
         provers keep it awake.
         """
         self.check_chain(destination)
-        calls = UpdateCalls(self, destination, BeaconNodes(source.chain))
+        fork = self.next_fork(source.chain)
+        calls = UpdateCalls(self, destination, BeaconNodes(source.chain), fork)
         try:
             calls.check_not_stopped(calls.now)
         except RegistryStoppedError as error:
@@ -190,7 +193,9 @@ class BeaconRegistry(BeaconMembers):
             raise SetupError(calls.stops_at_fork.sentence)
         if not calls.has_begun:
             checkpoint = f"begins with the checkpoint 0x{self.checkpoint.hex()}"
-            return f"{checkpoint}, if a prover is started by {awake_until}"
+            return (
+                f"{checkpoint}, if a prover is started by {awake_until}; {self._describe_end(fork)}"
+            )
         if stops_soon:
             raise SetupError(
                 f"It knows the sync committees until {known_until}, and stays awake until "
@@ -198,8 +203,31 @@ class BeaconRegistry(BeaconMembers):
                 "and that beacon nodes, signer and budget are ok; the registry's page says what "
                 "failed."
             )
-        end = f". {calls.unknown_fork.sentence}" if calls.unknown_fork else ""
-        return f"knows the sync committees until {known_until}, awake until {awake_until}{end}"
+        return (
+            f"knows the sync committees until {known_until}, awake until {awake_until}; "
+            f"{self._describe_end(fork)}"
+        )
+
+    def next_fork(self, source: Chain) -> UnknownFork | None:
+        """The first fork that the registry does not know: one that is known here or that beacon
+        nodes of the source announce.
+        """
+        if source.beacon_chain is None:
+            return None
+        forks = [next_unknown_fork(self, source.beacon_chain)]
+        if fork := announced_fork(source, self.beacon_chain.forks):
+            forks = [UnknownFork(fork.time, fork.label, fork.is_scheduled), *forks]
+        return min(filter(None, forks), default=None, key=lambda fork: fork.time)
+
+    def _describe_end(self, fork: UnknownFork | None) -> str:
+        """Until which fork the registry takes updates."""
+        if fork is None:
+            version = self.beacon_chain.forks[-1].version
+            return f"no beacon node announces a fork after 0x{version.hex()}, the last one it knows"
+        if not fork.is_scheduled:
+            return f"takes updates until {fork.label}, which has no date yet"
+        date = format_timestamp(fork.time)
+        return f"does not know {fork.label}, so it takes updates only until {date}"
 
     def remarks(self) -> Iterator[str]:
         yield "Its checkpoint is a part of its address: compare it with two explorers."

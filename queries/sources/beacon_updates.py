@@ -121,14 +121,14 @@ class UnknownFork(NamedTuple):
     """The first fork after those that a registry knows."""
 
     time: int
-    version: bytes
+    label: str
+    is_scheduled: bool = True  # otherwise the time is that of the last epoch there is
 
     @property
     def sentence(self) -> str:
         return (
-            f"The registry does not know the fork 0x{self.version.hex()} of the beacon chain, so "
-            f"it stops for good on {format_timestamp(self.time)}. Deploy a new one, with a new "
-            "checkpoint."
+            f"The registry does not know {self.label} of the beacon chain, so it stops for good on "
+            f"{format_timestamp(self.time)}. Deploy a new one, with a new checkpoint."
         )
 
 
@@ -136,7 +136,9 @@ def next_unknown_fork(registry: BeaconMembers, chain: BeaconChain) -> UnknownFor
     first_slot, *_ = registry.fork_table[-1]
     later = (fork for fork in chain.forks if fork.first_slot > first_slot)
     fork = next(later, None)
-    return UnknownFork(chain.start_of(fork.first_slot), fork.version) if fork else None
+    if fork is None:
+        return None
+    return UnknownFork(chain.start_of(fork.first_slot), f"the fork 0x{fork.version.hex()}")
 
 
 class RegistryCall(NamedTuple):
@@ -153,6 +155,7 @@ class UpdateCalls:
     registry: BeaconMembers
     destination: ChainClient
     nodes: BeaconNodes
+    announced_fork: UnknownFork | None = None  # by beacon nodes, which provers do not believe
     _calls: dict[Update, list[RegistryCall]] = field(default_factory=dict, init=False)
 
     def until(self, last: Update) -> list[RegistryCall]:
@@ -208,7 +211,8 @@ class UpdateCalls:
 
     @cached_property
     def unknown_fork(self) -> UnknownFork | None:
-        return next_unknown_fork(self.registry, self.nodes.beacon_chain)
+        known = next_unknown_fork(self.registry, self.nodes.beacon_chain)
+        return min(filter(None, (known, self.announced_fork)), default=None)
 
     @cached_property
     def now(self) -> int:

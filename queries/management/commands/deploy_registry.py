@@ -93,6 +93,11 @@ class Command(OperatorCommand):
             help="the root of a finalized beacon block of the last seven days (beacon)",
         )
         parser.add_argument(
+            "--beyond-fork",
+            action="store_true",
+            help="deploy a registry that stops at a known fork before its horizon (beacon)",
+        )
+        parser.add_argument(
             "--lookup-urls",
             metavar="https://…/ccip/{sender}/{data}",
             help="gateways of a lookup beside it, separated by commas (ERC-3668)",
@@ -147,7 +152,7 @@ class Command(OperatorCommand):
         with closing(ChainClient(chain)) as destination:
             _check_deployable(registry, source, destination)
             if not destination.code(registry.address):
-                self._check_forks(registry, source)
+                self._check_beacon_chain(registry, source, options)
                 self.report(
                     f"The registry will take headers until {format_time(registry.horizon)}. Only "
                     "that ends its events verifier: no proof can stop it, if a fork changes the "
@@ -203,7 +208,9 @@ class Command(OperatorCommand):
         cost = short_amount(receipt.cost, chain.currency)
         return f"Deployed in block {receipt.block:,}, for {receipt.gas_used:,} gas, {cost}."
 
-    def _check_forks(self, registry: Registry, source: Chain) -> None:
+    def _check_beacon_chain(
+        self, registry: Registry, source: Chain, options: Mapping[str, Any]
+    ) -> None:
         """Compare the forks of a beacon registry, which can never change, with those of nodes."""
         if not isinstance(registry, BeaconRegistry):
             return
@@ -213,6 +220,8 @@ class Command(OperatorCommand):
                     raise CommandError(f"{result.subject}: {result.sentence}")
                 if result.is_hint:
                     self.report(f"{result.subject}: {result.sentence}")
+        if not options["beyond_fork"]:
+            _check_horizon(registry, source)
 
     def _show_cost(self, data: bytes, destination: ChainClient, signer: Signer) -> None:
         estimate = estimate_deployment(destination, signer.address, data)
@@ -225,6 +234,21 @@ class Command(OperatorCommand):
             f"{short_amount(max_cost, currency)}. The signer has "
             f"{short_amount(destination.balance(signer.address), currency)}."
         )
+
+
+def _check_horizon(registry: BeaconRegistry, source: Chain) -> None:
+    """Check that no fork ends the registry's updates before its horizon."""
+    fork = registry.next_fork(source)
+    if fork is None or not fork.is_scheduled or registry.horizon <= fork.time:
+        return
+    begins = format_time(fork.time)
+    raise SetupError(
+        f"On {begins} {fork.label} begins on the beacon chain of {source.name}, and the registry "
+        f"has no entry for it: it would stop then, before its horizon "
+        f"{format_time(registry.horizon)}. If this version of Tacitus or a newer one knows the "
+        f"fork, name its version in `forks`. Otherwise set the horizon to {begins} or earlier, or "
+        "pass --beyond-fork and replace the registry before that day."
+    )
 
 
 def _check_deployable(registry: Registry, source: Chain, destination: ChainClient) -> None:

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,7 @@ from queries.sources.registry import has_derived_address
 from queries.sources.routes import read_routes
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
 from tests.rigs.anvil import Chain
-from tests.rigs.beacon_node import SLOT_SECONDS, BeaconNode, Fault, KnownChainRig
+from tests.rigs.beacon_node import ANSWERS, SLOT_SECONDS, BeaconNode, Fault, KnownChainRig
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
@@ -105,8 +105,94 @@ def test_a_beacon_registry_is_deployed_with_the_known_forks(
 
 
 def forks_line(printed: str) -> str:
-    (line,) = (line for line in printed.splitlines() if "forks of beacon node" in line)
+    return line_about("forks of beacon node", printed)
+
+
+def line_about(subject: str, printed: str) -> str:
+    (line,) = (line for line in printed.splitlines() if subject in line)
     return line
+
+
+@dataclass
+class Route:
+    """From Ethereum to the local chain, by a beacon node."""
+
+    setup: LocalSetup
+    rig: KnownChainRig
+    beacon: BeaconNode
+
+    def add_chains(self, url: str, checkpoint: str) -> None:
+        lines = f'beacon = ["{self.beacon.url}"]', f'beacon_checkpoint = "{checkpoint}"'
+        self.setup.add_chain(ETHEREUM, "Ethereum", [self.rig.chain.url], *lines)
+        self.setup.add_chain(CHAIN_ID, "Local", [url])
+
+    def deploy(self, checkpoint: str, *options: str) -> str:
+        """Deploy a registry and add it to the routes file. Return what is printed."""
+        printed = self.setup.run("deploy_registry", *NEW, "--checkpoint", checkpoint, *options)
+        if "[[registries]]" in printed:
+            self.setup.add(f"[[registries]]{printed.partition('[[registries]]')[2]}")
+        return printed
+
+    def registry_line(self) -> str:
+        """What `check_setup` says of the registry."""
+        return line_about("registry of Ethereum on Local", self.setup.run("check_setup"))
+
+
+@pytest.fixture
+def route(settings: LazySettings, tmp_path: Path, rig: KnownChainRig) -> Iterator[Route]:
+    with closing(BeaconNode(rig)) as beacon:
+        yield Route(LocalSetup(settings, tmp_path), rig, beacon)
+
+
+FORK_EPOCH, FORK_DAY = 750_000, "2030-01-16"
+
+
+def test_a_horizon_beyond_an_announced_fork_is_refused(route: Route, node: LocalNode) -> None:
+    root, other_root = map(route.rig.checkpoint, (13, 14))
+    route.add_chains(node.url, root)
+    route.beacon.falsify(with_fork("0x07000000", FORK_EPOCH))
+    refused = route.deploy(root)
+    assert f"FAILED: On {FORK_DAY}T20:00:23Z the fork 0x07000000 begins on the beacon" in refused
+    assert "pass --beyond-fork" in refused
+    assert "Deploying" not in refused
+    early = route.deploy(root, "--horizon", FORK_DAY)
+    assert "Deployed in block" in early
+    line = route.registry_line()
+    assert line.startswith("ok ")
+    assert f"does not know the fork 0x07000000, so it takes updates only until {FORK_DAY}" in line
+    accepted = route.deploy(other_root, "--beyond-fork")
+    assert "Deployed in block" in accepted
+
+
+def test_a_horizon_beyond_a_fork_that_the_routes_file_leaves_out_is_refused(
+    route: Route, node: LocalNode
+) -> None:
+    root, first_slot = route.rig.checkpoint(15), f"{FORK_EPOCH * 32}"
+    gloas = FULU.replace("13_164_544", first_slot).replace("0x06", "0x07")
+    route.add_chains(node.url, root)
+    route.setup.add(beacon_table(FULU, gloas.replace("electra", "gloas")))
+    route.setup.add(f'{REGISTRY}\ncheckpoint = "{root}"\nforks = ["0x06000000"]')
+    refused = route.setup.run("deploy_registry")
+    assert f"On {FORK_DAY}T20:00:23Z the fork 0x07000000 begins on the beacon" in refused
+    assert "FAILED: Not deployed: 1 of 1." in refused
+    assert "Deployed in block" in route.setup.run("deploy_registry", "--beyond-fork")
+
+
+def test_check_setup_says_until_which_fork_a_registry_works(route: Route, node: LocalNode) -> None:
+    """A node lists forks that have no date yet: so a client did for mainnet."""
+    root = route.rig.checkpoint(16)
+    recorded = json.loads((ANSWERS / "lodestar_config.json").read_text())["mainnet"]
+    route.add_chains(node.url, root)
+    assert "Deployed in block" in route.deploy(root)
+    none = "no beacon node announces a fork after 0x06000000, the last one it knows"
+    assert none in route.registry_line()
+
+    def configuration(name: str, content: Content) -> Content:
+        return json.dumps({"data": recorded[name]}).encode() if name in recorded else content
+
+    route.beacon.falsify(configuration)
+    undated = "takes updates until the fork 0x07000000 (Gloas), which has no date yet"
+    assert undated in route.registry_line()
 
 
 def with_fork(version: str, epoch: int) -> Fault:
