@@ -279,6 +279,10 @@ class ChainClient(NodePool):
         """The contract's code; empty if there is no contract."""
         return self.fetch("eth_getCode", (address, "latest"), read_hex)
 
+    def created_code(self, init_code: bytes) -> bytes:
+        """The code of the contract that a transaction with this init code would create."""
+        return self.fetch("eth_call", ({"data": encode_hex(init_code)}, "latest"), read_hex)
+
     def balance(self, address: str) -> int:
         """The balance in wei."""
         return self.fetch("eth_getBalance", (address, "latest"), read_number)

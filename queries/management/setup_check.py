@@ -38,9 +38,11 @@ from queries.config.limits import Limits
 from queries.config.measured_costs import account_cost
 from queries.contracts.abi import call_data
 from queries.contracts.create2 import courier_address, verifier_address
+from queries.management.update_cost import describe_keeping
 from queries.proving import HISTORY_RING, GasRules, HeaderField, beacon_differences
 from queries.sources import (
     REPLACE_ADVICE,
+    BeaconRegistry,
     Registry,
     RegistryReader,
     Routes,
@@ -142,6 +144,8 @@ def _check_route(registry: Registry, source: Chain, destination: Chain) -> Itera
         if result.ok:
             yield from _verifier_hint(subject, registry, destination)
             yield from _lookup_checks(registry, source, destination)
+        if isinstance(registry, BeaconRegistry):
+            yield from _update_cost_check(registry, source, destination)
 
 
 def _beacon_chain_hint(chain: Chain) -> Iterator[CheckResult]:
@@ -347,6 +351,20 @@ def _verifier_hint(subject: str, registry: Registry, chain: Chain) -> Iterator[C
         if not destination.code(verifier_address(registry.address)):
             sentence = f"Its events verifier is missing: events are refused. {DEPLOY_ADVICE}"
             yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
+
+
+def _update_cost_check(
+    registry: BeaconRegistry, source: Chain, chain: Chain
+) -> Iterator[CheckResult]:
+    """Say what keeping the registry awake costs, deployed or not."""
+    subject = f"updates of {source.name} on {chain.name}"
+    try:
+        with closing(ChainClient(chain)) as destination:
+            sentence, is_measured = describe_keeping(registry, destination)
+    except ChainError as error:
+        yield CheckResult(subject, ok=False, sentence=add_advice(error))
+    else:
+        yield CheckResult(subject, ok=True, sentence=sentence, is_hint=not is_measured)
 
 
 def _courier_hint(chain: Chain) -> Iterator[CheckResult]:

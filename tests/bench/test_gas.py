@@ -22,6 +22,7 @@ from tests.bench.gas.beacon import (
     beacon_rows,
     committee_name,
     finality_name,
+    sample_update,
 )
 from tests.bench.gas.beacon import TARGETS as BEACON_TARGETS
 from tests.bench.gas.cases import BALANCE, NO_FIELDS, file_cases
@@ -122,6 +123,12 @@ def test_the_targets_of_sync_committees_are_met(
             "new_slots": 1,
         },
     }
+
+
+def test_commands_estimate_the_update_that_was_measured(repository: Path) -> None:
+    """If this fails, write what `sample_update()` returns to the file."""
+    file = repository / "queries" / "config" / "sample_update.json"
+    assert json.loads(file.read_text()) == sample_update()
 
 
 def test_cost_estimates_use_the_measured_gas(cases: Cases) -> None:

@@ -4,7 +4,6 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from decimal import Decimal, InvalidOperation
-from random import Random
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -26,6 +25,7 @@ from queries.contracts.create2 import FACTORY, SALT, verifier_address, verifier_
 from queries.management.base import OperatorCommand, configured_routes
 from queries.management.commands.deploy_registry import estimate_deployment
 from queries.management.setup_check import add_advice
+from queries.management.update_cost import data_fee, measure_update, yearly_cost
 from queries.planning.dry_runs import GasEstimate
 from queries.sources import BeaconRegistry, Registry, deployment_calldata
 
@@ -86,14 +86,22 @@ def _cost_lines(registry: Registry, destination: ChainClient, price: int | None)
     yield f"There, {rules.sentence}."
     yield _deployment_line(registry, destination, price)
     costs = []
+    is_beacon, expected_update = isinstance(registry, BeaconRegistry), update_cost(rules)
+    update = (is_beacon and measure_update(destination)) or expected_update
     for count in MEASURED_ACCOUNTS:
         balance = account_cost(registry.block_work, count, rules)
-        gas, data_fee = round(balance.gas), _data_fee(destination, balance)
-        costs.append(GasEstimate(gas, data_fee).cost(price))
-        fee = f", {_amount(data_fee)} of it the L1 data fee" if data_fee else ""
+        gas = round(balance.gas + (update.gas - expected_update.gas) / count)
+        l1_fee = data_fee(destination, balance)
+        costs.append(GasEstimate(gas, l1_fee).cost(price))
+        fee = f", {_amount(l1_fee)} of it the L1 data fee" if l1_fee else ""
         yield f"{ROW_NAMES[count]:22}{gas:>10,} gas  {_amount(costs[-1])} {chain.currency}{fee}"
     if isinstance(registry, BeaconRegistry):
-        yield _keeping_line(registry, destination, price)
+        yield _keeping_line(registry, update, destination, price)
+        if update is expected_update:
+            yield "An update is counted as on Ethereum, because the nodes do not estimate it."
+        else:
+            ethereum = update_cost().gas
+            yield f"An update costs {update.gas:,.0f} gas here (Ethereum: {ethereum:,.0f})."
     if (budget := chain.daily_budget) is not None:
         single, hundred = (f"{budget // max(cost, 1):,}" for cost in (costs[0], costs[-1]))
         amount = short_amount(budget, chain.currency)
@@ -103,19 +111,14 @@ def _cost_lines(registry: Registry, destination: ChainClient, price: int | None)
         )
 
 
-def _keeping_line(registry: BeaconRegistry, destination: ChainClient, price: int) -> str:
+def _keeping_line(
+    registry: BeaconRegistry, update: MeasuredCost, destination: ChainClient, price: int
+) -> str:
     """What the operator pays so that the registry learns each committee, asked for or not."""
-    updates, update = registry.yearly_updates, update_cost(destination.gas_rules)
-    gas, data_fee = round(update.gas * updates), _data_fee(destination, update) * updates
-    amount = _amount(GasEstimate(gas, data_fee).cost(price))
-    currency = destination.chain.currency
-    return f"{updates} updates a year:     {gas:>10,} gas  {amount} {currency}, which you pay"
-
-
-def _data_fee(destination: ChainClient, work: MeasuredCost) -> int:
-    """Estimate the L1 data fee in wei. Random bytes compress as badly as proofs."""
-    (fee,) = destination.data_fees([Random(0).randbytes(round(work.bytes))])  # noqa: S311
-    return fee
+    updates = registry.yearly_updates
+    cost = yearly_cost(registry, update, destination)
+    amount, currency = _amount(cost.cost(price)), destination.chain.currency
+    return f"{updates} updates a year:     {cost.gas:>10,} gas  {amount} {currency}, which you pay"
 
 
 def _deployment_line(registry: Registry, destination: ChainClient, price: int) -> str:

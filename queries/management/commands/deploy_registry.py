@@ -35,6 +35,7 @@ from queries.management.base import (
 from queries.management.light_client_check import add_beacon_advice, check_configuration
 from queries.management.sending import TransactionFailedError, send_and_wait
 from queries.management.setup_check import add_advice
+from queries.management.update_cost import describe_keeping
 from queries.planning.dry_runs import GasEstimate
 from queries.proving import HORIZON
 from queries.sources import (
@@ -152,7 +153,7 @@ class Command(OperatorCommand):
         with closing(ChainClient(chain)) as destination:
             _check_deployable(registry, source, destination)
             if not destination.code(registry.address):
-                self._check_beacon_chain(registry, source, options)
+                self._check_beacon_chain(registry, source, destination, options)
                 self.report(
                     f"The registry will take headers until {format_time(registry.horizon)}. Only "
                     "that ends its events verifier: no proof can stop it, if a fork changes the "
@@ -209,9 +210,15 @@ class Command(OperatorCommand):
         return f"Deployed in block {receipt.block:,}, for {receipt.gas_used:,} gas, {cost}."
 
     def _check_beacon_chain(
-        self, registry: Registry, source: Chain, options: Mapping[str, Any]
+        self,
+        registry: Registry,
+        source: Chain,
+        destination: ChainClient,
+        options: Mapping[str, Any],
     ) -> None:
-        """Compare the forks of a beacon registry, which can never change, with those of nodes."""
+        """Compare the forks of a beacon registry, which can never change, with those of nodes, and
+        report what keeping it awake costs.
+        """
         if not isinstance(registry, BeaconRegistry):
             return
         for node in source.beacon:
@@ -222,6 +229,7 @@ class Command(OperatorCommand):
                     self.report(f"{result.subject}: {result.sentence}")
         if not options["beyond_fork"]:
             _check_horizon(registry, source)
+        self.report(describe_keeping(registry, destination)[0])
 
     def _show_cost(self, data: bytes, destination: ChainClient, signer: Signer) -> None:
         estimate = estimate_deployment(destination, signer.address, data)

@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from eth_utils.address import to_canonical_address
 
@@ -12,6 +13,7 @@ from queries.contracts.abi import call_data
 from queries.proving.accounts import AccountProof, check_account_proof
 from queries.proving.beacon import BeaconChain, Bootstrap, Update, begin_call, update_call
 from queries.proving.headers import Header
+from queries.proving.keccak import HASH_BYTES, keccak256
 from queries.proving.registry_calls import SectionHeader, headers_section, prove_call
 from queries.proving.sync_committees import SYNC_COMMITTEE_SIZE, SyncCommittee
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
@@ -31,6 +33,7 @@ from tests.queries.attacks.beacon_sources import (
     recorded_bootstrap,
     recorded_committee,
     recorded_update,
+    registry_arguments,
     update_at,
 )
 from tests.queries.contracts.live_chain import LiveChain
@@ -40,6 +43,9 @@ ABSENT_COUNTS = (0, 3, 5, 25)
 USUALLY_ABSENT = 3  # the median of mainnet
 BLOCK, ACCOUNT = "mainnet_21925176", "0x00000000219ab540356cbb839cbe05303d7705fa"
 RECORDED = {1348: 1347, 1349: 1347, 1422: 1422}  # periods, and those of their checkpoints
+
+COMMITTEES_SLOT = 5  # the mapping's slot in BeaconRegistry.sol
+FOR_EVER = 2**64  # seconds
 
 BEGIN = "the checkpoint's committee"
 TOGETHER = f"with a header and a balance, {USUALLY_ABSENT} absent"
@@ -99,6 +105,21 @@ def beacon_rows(node: LocalNode, corpus: Path) -> Iterator[TransactionRow]:
         for name, chosen in (("", bare), (" with the next committee", recorded)):
             title = f"mainnet {period}{name}, {absent} absent"
             yield _update_row(node, title, MAINNET, start, chosen, committees)
+
+
+def sample_update() -> dict[str, Any]:
+    """The content of `queries/config/sample_update.json`: the update that is usual, and a registry
+    that takes it at any time.
+    """
+    update = _generated(USUALLY_ABSENT)
+    committee = committee_of(update)
+    slot = keccak256(update.period.to_bytes(32) + COMMITTEES_SLOT.to_bytes(32))
+    arguments = registry_arguments(CHAIN, bytes(HASH_BYTES), max_age=FOR_EVER)
+    return {
+        "arguments": f"0x{arguments.hex()}",
+        "storage": {f"0x{slot.hex()}": f"0x{committee.root.hex()}"},
+        "update": f"0x{update_call(update, committee).hex()}",
+    }
 
 
 def _generated(absent: int) -> Update:

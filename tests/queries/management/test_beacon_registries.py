@@ -3,10 +3,11 @@
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
@@ -15,7 +16,9 @@ from accounts.wording import DAY
 from explorer.demo.beacon_server import Content
 from explorer.demo.beacon_stand_in import BeaconStandIn
 from explorer.demo.local_node import LocalNode, local_node
+from queries.config.measured_costs import update_cost
 from queries.config.routes_file import RoutesFileError
+from queries.proving.beacon import UPDATE_SELECTOR
 from queries.proving.beacon_chains import BEACON_CHAINS
 from queries.sources.beacon import BeaconRegistry
 from queries.sources.deployment import has_built_code
@@ -24,6 +27,7 @@ from queries.sources.routes import read_routes
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
 from tests.rigs.anvil import Chain
 from tests.rigs.beacon_node import ANSWERS, SLOT_SECONDS, BeaconNode, Fault, KnownChainRig
+from tests.rigs.faulty_node import Question, Relay, refusal
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
@@ -193,6 +197,106 @@ def test_check_setup_says_until_which_fork_a_registry_works(route: Route, node: 
     route.beacon.falsify(configuration)
     undated = "takes updates until the fork 0x07000000 (Gloas), which has no date yet"
     assert undated in route.registry_line()
+
+
+# What an update costs that 509 members have signed, with the committee's slots
+
+# PIP-88 of Polygon above EIP-2537 and EIP-2929: a pairing of two pairs, two maps to G2, an addition
+# there, one in G1 for each of three absent members, and four slots that are read first
+PIP_88 = 195_510 + 2 * 42_840 + 1_020 + 3 * 675 + 4 * 3_360
+ETHEREUM_GAS = round(update_cost().gas)
+PRICE = re.compile(
+    rf"An update costs ([0-9,]+) gas here \(Ethereum: {ETHEREUM_GAS:,}\)[.] Keeping the registry "
+    r"awake costs ([0-9,]+) gas, [0-9.…]+ ETH at the current price, a year[.]"
+)
+
+
+def estimated_gas(printed: str) -> tuple[int, int]:
+    """The gas of an update and of a year."""
+    match = PRICE.search(printed)
+    assert match, printed
+    update, year = (int(number.replace(",", "")) for number in match.groups())
+    return update, year
+
+
+def with_polygon_prices(node: Relay) -> None:
+    def fault(question: Question) -> dict[str, Any] | None:
+        if not is_update_estimate(question):
+            return None
+        answer = node.forward(question)
+        return answer | {"result": hex(int(answer["result"], 16) + PIP_88)}
+
+    node.set_fault(fault)
+
+
+def is_update_estimate(question: Question) -> bool:
+    """Whether a state override comes with an update."""
+    if question["method"] != "eth_estimateGas" or len(question["params"]) < 3:
+        return False
+    data = question["params"][0]["data"]
+    return bool(data.startswith(f"0x{UPDATE_SELECTOR.hex()}"))
+
+
+@pytest.mark.parametrize(("block", "change", "more"), [
+    (17, lambda _: None, 0),
+    (18, with_polygon_prices, PIP_88),
+])  # fmt: skip
+def test_an_update_is_priced_by_the_destination(
+    route: Route, node: LocalNode, block: int, change: Callable[[Relay], None], more: int
+) -> None:
+    root, expected = route.rig.checkpoint(block), pytest.approx(ETHEREUM_GAS + more, rel=0.02)
+    with closing(Relay(node.url)) as priced:
+        change(priced)
+        route.add_chains(priced.url, root)
+        printed = route.deploy(root)
+        update, year = estimated_gas(printed.partition("Deploying")[0])
+        assert update == expected
+        assert year == update * 321
+        line = line_about("updates of Ethereum on Local", route.setup.run("check_setup"))
+        assert line.startswith("ok ")
+        assert estimated_gas(line) == (update, year)
+        cost = route.setup.run("cost", "--gas-price-gwei", "1")
+        assert re.search(f"321 updates a year: +{year:,} gas ", cost)
+        single = int(re.findall("one balance alone +([0-9,]+) gas", cost)[0].replace(",", ""))
+        assert single == pytest.approx(672_470 + more, rel=0.02)
+
+
+def refuse_overrides(node: Relay, question: Question) -> dict[str, Any] | None:
+    if not is_update_estimate(question):
+        return None
+    error = refusal("too many arguments, want at most 2", code=-32602)
+    return {"jsonrpc": "2.0", "id": question["id"], **error}
+
+
+def ignore_overrides(node: Relay, question: Question) -> dict[str, Any] | None:
+    if not is_update_estimate(question):
+        return None
+    return node.forward(question | {"params": question["params"][:2]})
+
+
+def create_nothing(node: Relay, question: Question) -> dict[str, Any] | None:
+    if question["method"] != "eth_call" or "to" in question["params"][0]:
+        return None
+    return {"jsonrpc": "2.0", "id": question["id"], "result": "0x"}
+
+
+@pytest.mark.parametrize("answer", [refuse_overrides, ignore_overrides, create_nothing])
+def test_nodes_that_estimate_no_update_are_named(
+    route: Route, node: LocalNode, answer: Callable[[Relay, Question], dict[str, Any] | None]
+) -> None:
+    """Then Ethereum's figure is shown as such."""
+    root = route.rig.checkpoint(19)
+    with closing(Relay(node.url)) as limited:
+        limited.set_fault(lambda question: answer(limited, question))
+        route.add_chains(limited.url, root)
+        route.setup.add(f'{REGISTRY}\ncheckpoint = "{root}"')
+        line = line_about("updates of Ethereum on Local", route.setup.run("check_setup"))
+        cost = route.setup.run("cost", "--gas-price-gwei", "1")
+        assert limited.spoilt
+    assert line.startswith("hint ")
+    sentence = "The nodes of Local do not estimate what an update costs: on Ethereum it is "
+    assert f"{sentence}{ETHEREUM_GAS:,} gas." in line
+    assert "An update is counted as on Ethereum, because the nodes do not estimate it." in cost
 
 
 def with_fork(version: str, epoch: int) -> Fault:
