@@ -46,7 +46,7 @@ CLAIMS = {
 CODE_FIELDS = {"portal", "outbox", "ens_registry"}
 CHOSEN = (BeaconRegistry, AttestedRegistry)  # the operator chooses an argument of the constructor
 FORK_NAMES = ("Deneb", "Electra", "Fulu", "Gloas")  # each known beacon chain begins with the first
-NOT_SEEN = "from the specification of Gloas, not yet seen on chain"
+NOT_SEEN = "its committees' places: from the specification of Gloas, not yet seen on chain"
 ROUTE_COLUMNS = ("from", "to", "kind", "trusts", "a block can be proven after")
 
 
