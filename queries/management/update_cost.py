@@ -13,6 +13,7 @@ from typing import Any
 
 from queries.amounts import short_amount
 from queries.chain import (
+    DRY_RUN_SENDER,
     ChainClient,
     ChainRefusalError,
     MethodMissingError,
@@ -21,7 +22,6 @@ from queries.chain import (
 )
 from queries.config.measured_costs import MeasuredCost, update_cost
 from queries.planning.dry_runs import GasEstimate
-from queries.planning.readers import DRY_RUN_SENDER
 from queries.proving import keccak256
 from queries.sources import BeaconRegistry, registry_artifact
 
