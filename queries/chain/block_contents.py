@@ -1,11 +1,11 @@
 """Read a block's receipts, transactions and withdrawals, checked by the roots in its header."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TypeVar
 
+from queries.chain.answers import read_hex
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BlockUnknownError,
@@ -16,21 +16,22 @@ from queries.chain.errors import (
     NodeError,
     NodesRefuseError,
     ParametersRejectedError,
-    TransactionTypeError,
 )
 from queries.proving import (
     EMPTY_TRIE_ROOT,
+    HASH_BYTES,
     MAX_JSON_VALUES,
+    TRANSACTION_FIELDS,
     BlockItem,
     Header,
     HeaderField,
     IndexTrie,
     Receipt,
     RootMismatchError,
-    TransactionTypeUnknownError,
     Withdrawal,
     encode_hex,
     keccak256,
+    read_fixed_bytes,
     read_list,
     read_object,
     receipt_from_json,
@@ -39,8 +40,8 @@ from queries.proving import (
 )
 
 GET_BLOCK_BY_HASH, SINGLE_RECEIPT = "eth_getBlockByHash", "eth_getTransactionReceipt"
-
-Item = TypeVar("Item")
+RAW_TRANSACTION = "eth_getRawTransactionByHash"
+DEBUG_RAW_TRANSACTION = "debug_getRawTransaction"  # of nodes without the other
 
 
 @dataclass
@@ -58,13 +59,17 @@ class BlockContent:
     @cached_property
     def transactions(self) -> list[bytes]:
         """The block's transactions, encoded as in its trie (EIP-2718)."""
-        return self._fetch_items(HeaderField.TRANSACTIONS_ROOT, _read_transactions)
+        is_empty = self.header.payload(HeaderField.TRANSACTIONS_ROOT) == EMPTY_TRIE_ROOT
+        return [] if is_empty else fetch_transactions(self.source, self.header)
 
     @cached_property
     def withdrawals(self) -> list[Withdrawal]:
         if not self.header.has_field(HeaderField.WITHDRAWALS_ROOT):
             raise EventNotFoundError("the block is older than withdrawals")
-        return self._fetch_items(HeaderField.WITHDRAWALS_ROOT, _read_withdrawals)
+        if self.header.payload(HeaderField.WITHDRAWALS_ROOT) == EMPTY_TRIE_ROOT:
+            return []
+        params = encode_hex(self.header.hash), False
+        return self.source.fetch(GET_BLOCK_BY_HASH, params, partial(_read_withdrawals, self.header))
 
     def items(self, field: HeaderField) -> Sequence[BlockItem]:
         """The list to whose trie this header field commits."""
@@ -75,20 +80,15 @@ class BlockContent:
     @cached_property
     def indexes(self) -> dict[str, int]:
         """The transactions' indexes, by their hashes."""
-        hashes = map(keccak256, self.transactions)
-        return {f"0x{digest.hex()}": index for index, digest in enumerate(hashes)}
+        try:
+            hashes = [encode_hex(keccak256(encoding)) for encoding in self.transactions]
+        except MethodMissingError:  # no node gives the bytes of a type that is not known
+            hashes = self.source.ask_quorum(_fetch_hashes, self.header)
+        return {digest: index for index, digest in enumerate(hashes)}
 
     @property
     def bloom(self) -> bytes:
         return self.header.payload(HeaderField.LOGS_BLOOM)
-
-    def _fetch_items(
-        self, field: HeaderField, read: Callable[[Header, object], list[Item]]
-    ) -> list[Item]:
-        if self.header.payload(field) == EMPTY_TRIE_ROOT:
-            return []
-        params = encode_hex(self.header.hash), field is HeaderField.TRANSACTIONS_ROOT
-        return self.source.fetch(GET_BLOCK_BY_HASH, params, partial(read, self.header))
 
 
 def fetch_receipts(source: ChainClient, header: Header) -> list[Receipt]:
@@ -97,50 +97,118 @@ def fetch_receipts(source: ChainClient, header: Header) -> list[Receipt]:
 
 
 def _receipts_of_one_node(node: ChainClient, header: Header) -> list[Receipt]:
-    block_hash = encode_hex(header.hash)
-    for block in (block_hash, hex(header.number)):  # some nodes take a number only
+    for block in (encode_hex(header.hash), hex(header.number)):  # some nodes take a number only
         with suppress(MethodMissingError, NodesRefuseError, ParametersRejectedError):
             return node.fetch("eth_getBlockReceipts", (block,), partial(_read_receipts, header))
-    read_hashes = partial(_read_list, "transactions")
-    hashes = node.fetch(GET_BLOCK_BY_HASH, (block_hash, False), read_hashes)
-    receipts = node.fetch_many(SINGLE_RECEIPT, [(entry,) for entry in hashes], _read_receipt)
+    params = [(digest,) for digest in _fetch_hashes(node, header)]
+    receipts = node.fetch_many(SINGLE_RECEIPT, params, _read_receipt)
     try:
         return _check_receipts(header, receipts)
     except RootMismatchError as error:
-        chain, detail = node.chain.name, f" {error.summary}"
-        raise InvalidAnswersError.create(chain, SINGLE_RECEIPT, detail) from None
+        raise _invalid_answers(node, SINGLE_RECEIPT, error) from None
+
+
+def fetch_transactions(source: ChainClient, header: Header) -> list[bytes]:
+    """Fetch the block's transactions node by node, as for receipts: some may be requested singly.
+
+    Only the root shows whether they are right: a transaction's hash may not be that of its bytes,
+    as for state syncs of Polygon.
+    """
+    return source.poll(_transactions_of_one_node, header).first()
+
+
+def _transactions_of_one_node(node: ChainClient, header: Header) -> list[bytes]:
+    params = encode_hex(header.hash), True
+    items = node.fetch(GET_BLOCK_BY_HASH, params, partial(_read_transactions, header))
+    hashes = [item for item in items if isinstance(item, str)]
+    if not hashes:
+        return [item for item in items if isinstance(item, bytes)]
+    method, encodings = _fetch_encodings(node, hashes)
+    remaining = iter(encodings)
+    transactions = [next(remaining) if isinstance(item, str) else item for item in items]
+    try:
+        _check_root(header, HeaderField.TRANSACTIONS_ROOT, transactions)
+    except RootMismatchError as error:
+        raise _invalid_answers(node, method, error) from None
+    return transactions
+
+
+def _fetch_encodings(node: ChainClient, hashes: Sequence[str]) -> tuple[str, list[bytes]]:
+    """Fetch transactions as bytes; return the method that the node offers, too."""
+    params = [(digest,) for digest in hashes]
+    with suppress(MethodMissingError, NodesRefuseError):
+        return RAW_TRANSACTION, node.fetch_many(RAW_TRANSACTION, params, _read_encoding)
+    try:
+        return DEBUG_RAW_TRANSACTION, node.fetch_many(DEBUG_RAW_TRANSACTION, params, _read_encoding)
+    except MethodMissingError:
+        methods = f"{RAW_TRANSACTION} or {DEBUG_RAW_TRANSACTION}"
+        raise MethodMissingError.create(node.chain.name, methods) from None
+
+
+def _fetch_hashes(node: ChainClient, header: Header) -> list[str]:
+    """Fetch the hashes of the block's transactions; nothing shows whether they are right."""
+    return node.fetch(GET_BLOCK_BY_HASH, (encode_hex(header.hash), False), _read_hashes)
+
+
+def _invalid_answers(
+    node: ChainClient, method: str, error: RootMismatchError
+) -> InvalidAnswersError:
+    return InvalidAnswersError.create(node.chain.name, method, f" {error.summary}")
 
 
 def _read_receipts(header: Header, answer: object) -> list[Receipt]:
     if answer is None:
         raise NodeError(BlockUnknownError)
     receipts = read_list(answer, "receipts", MAX_JSON_VALUES)
-    return _check_receipts(header, _read_items(receipt_from_json, receipts))
+    return _check_receipts(header, list(map(receipt_from_json, receipts)))
 
 
 def _read_receipt(answer: object) -> Receipt:
     if answer is None:
         raise NodeError(HistoryPrunedError)
-    (receipt,) = _read_items(receipt_from_json, [answer])
-    return receipt
-
-
-def _read_items(read: Callable[[object], Item], answers: Iterable[object]) -> list[Item]:
-    try:
-        return list(map(read, answers))
-    except TransactionTypeUnknownError as error:
-        raise NodeError(TransactionTypeError, error.summary) from None
+    return receipt_from_json(answer)
 
 
 def _check_receipts(header: Header, receipts: list[Receipt]) -> list[Receipt]:
-    _check_root(header, HeaderField.RECEIPTS_ROOT, [receipt.encoding for receipt in receipts])
+    try:
+        _check_root(header, HeaderField.RECEIPTS_ROOT, [receipt.encoding for receipt in receipts])
+    except RootMismatchError as error:
+        other_types = {receipt.transaction_type for receipt in receipts} - set(TRANSACTION_FIELDS)
+        if other_types:
+            names = ", ".join(map(hex, sorted(other_types)))
+            error.summary += f" Receipts of type {names} may be encoded in another way."
+        raise
     return receipts
 
 
-def _read_transactions(header: Header, block: object) -> list[bytes]:
-    transactions = _read_items(transaction_from_json, _read_list("transactions", block))
-    _check_root(header, HeaderField.TRANSACTIONS_ROOT, transactions)
-    return transactions
+def _read_transactions(header: Header, block: object) -> list[bytes | str]:
+    """Read the transactions, encoded; or the hash of one whose type is not known."""
+    items = list(map(_read_transaction, _read_list("transactions", block)))
+    encodings = [item for item in items if isinstance(item, bytes)]
+    if len(encodings) == len(items):
+        _check_root(header, HeaderField.TRANSACTIONS_ROOT, encodings)
+    return items
+
+
+def _read_transaction(entry: object) -> bytes | str:
+    encoding = transaction_from_json(entry)
+    if encoding is None:
+        return _read_hash(read_object(entry, "a transaction").get("hash"))
+    return encoding
+
+
+def _read_encoding(answer: object) -> bytes:
+    if answer is None or answer == "0x":  # clients answer either
+        raise NodeError(HistoryPrunedError)
+    return read_hex(answer)
+
+
+def _read_hashes(block: object) -> list[str]:
+    return list(map(_read_hash, _read_list("transactions", block)))
+
+
+def _read_hash(value: object) -> str:
+    return encode_hex(read_fixed_bytes(value, "a transaction's hash", HASH_BYTES))
 
 
 def _read_withdrawals(header: Header, block: object) -> list[Withdrawal]:

@@ -26,7 +26,7 @@ No sentence contains a node's address, which may hold a key, or more of a node's
         EventError
             EventNotFoundError
             EventExistsError               BloomInconclusiveError
-            EventNotProvableError          TransactionTypeError
+            EventNotProvableError
 """
 
 import re
@@ -334,10 +334,6 @@ class BloomInconclusiveError(EventExistsError):
 class EventNotProvableError(EventError):
     code = "event_not_provable"
     template = "The proof is too large for a transaction, or the transaction's type is not known."
-
-
-class TransactionTypeError(EventNotProvableError):
-    template = "{detail}"
 
 
 # Node errors by code or by a pattern in the message. The first match counts.

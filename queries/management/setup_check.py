@@ -27,6 +27,7 @@ from queries.chain import (
     StateOfAnotherBlockError,
     WrongChainIdError,
     fetch_receipts,
+    fetch_transactions,
     first_block_distance,
     follow_lookup,
     measure_gas_rules,
@@ -185,6 +186,9 @@ def _check_nodes(
             check = partial(_check_proof_window, replace(chain, nodes=(node,)), head, windows)
             yield _run_check(f"{subject}, proofs", check)
             yield _check_receipts(f"{subject}, receipts", replace(chain, nodes=(node,)), head)
+            yield from _check_transactions(
+                f"{subject}, transactions", replace(chain, nodes=(node,)), head
+            )
     if len(heads) > 1:
         yield _run_check(f"{chain.name}, all nodes", partial(_check_same_block, chain, heads))
     return tuple(heads)
@@ -282,6 +286,18 @@ def _check_receipts(subject: str, chain: Chain, head: ChainHead) -> CheckResult:
                 return CheckResult(subject, ok=True, sentence=sentence, is_hint=not distance)
             reach = distance
     return CheckResult(subject, ok=True, sentence="receipts reach back to the first block")
+
+
+def _check_transactions(subject: str, chain: Chain, head: ChainHead) -> Iterator[CheckResult]:
+    """Report if the newest block's transactions cannot be read, as with types that are not known
+    if the node gives no raw bytes.
+    """
+    with closing(ChainClient(chain)) as source:
+        try:
+            fetch_transactions(source, source.header(head.number))
+        except ChainError as error:
+            sentence = f"Transactions cannot be proven from this node. {error}"
+            yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
 
 
 def _provable_blocks(

@@ -20,6 +20,7 @@ from queries.proving.beacon_chains import BEACON_CHAINS, COMPARE_YOURSELF, beaco
 from queries.proving.block_items import (
     BLOOM_BYTES,
     MAX_TOPICS,
+    TRANSACTION_FIELDS,
     BlockItem,
     Log,
     Receipt,
@@ -49,7 +50,6 @@ from queries.proving.errors import (
     NotAbsentError,
     ProofError,
     RootMismatchError,
-    TransactionTypeUnknownError,
     TrieNodeHashMismatchError,
     TrieNodeMissingError,
     TrieNodeSurplusError,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from queries.proving.accounts import ADDRESS_BYTES
-from queries.proving.errors import AnswerMalformedError, TransactionTypeUnknownError
+from queries.proving.errors import AnswerMalformedError
 from queries.proving.json_values import (
     MAX_JSON_VALUES,
     read_bytes,
@@ -158,7 +158,7 @@ def receipt_from_json(answer: object) -> Receipt:
     logs = read_list(fields.get("logs"), "logs", MAX_LOGS)
     kind = read_quantity(fields.get("type", "0x0"), "type")
     if kind > MAX_TYPE:
-        raise TransactionTypeUnknownError(kind)
+        raise AnswerMalformedError(f"type is {kind:#x}, not {MAX_TYPE:#x} or lower")
     gas = read_quantity(fields.get("cumulativeGasUsed"), "cumulativeGasUsed")
     has_version = fields.get("depositReceiptVersion") is not None  # else no nonce is encoded
     keys = ("depositNonce", "depositReceiptVersion") if has_version else ()
@@ -188,7 +188,8 @@ def withdrawal_from_json(answer: object) -> Withdrawal:
 
 
 _DYNAMIC_FEE = "chainId nonce maxPriorityFeePerGas maxFeePerGas gas to value input accessList"
-# The fields of each type by their keys in JSON, in the order of the RLP.
+# The fields of each type by their keys in JSON, in the order of the RLP. They spare a request for
+# the bytes, which those of other types need.
 TRANSACTION_FIELDS = {
     0: "nonce gasPrice gas to value input v r s",
     1: "chainId nonce gasPrice gas to value input accessList yParity r s",
@@ -211,15 +212,12 @@ WIDTHS = {
 }
 
 
-def transaction_from_json(answer: object) -> bytes:
-    """Encode a transaction of an `eth_getBlockBy…` answer.
-
-    Raises `TransactionTypeUnknownError` if the fields of its type are not known.
-    """
+def transaction_from_json(answer: object) -> bytes | None:
+    """Encode a transaction of an `eth_getBlockBy…` answer; None if it is of another type."""
     values = read_object(answer, "a transaction")
     kind = read_quantity(values.get("type") or "0x0", "type")
     if kind not in TRANSACTION_FIELDS:
-        raise TransactionTypeUnknownError(kind)
+        return None
     return encode_envelope(kind, _encode_fields(values, TRANSACTION_FIELDS[kind]))
 
 

@@ -60,12 +60,6 @@ class RootMismatchError(ProofError):
     summary = "The list does not match the root in the block's header."
 
 
-class TransactionTypeUnknownError(ProofError):
-    def __init__(self, kind: int) -> None:
-        self.summary = f"The block has a transaction of type {kind:#x}, which is not supported."
-        super().__init__(self.summary)
-
-
 class ValueNotCanonicalError(ProofError):
     summary = "A proven leaf is not a canonical account or storage value."
 

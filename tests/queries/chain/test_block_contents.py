@@ -15,10 +15,10 @@ from queries.chain.errors import (
     BlockUnknownError,
     ChainError,
     EventNotFoundError,
-    EventNotProvableError,
     HistoryPrunedError,
     InvalidAnswersError,
     MethodMissingError,
+    NoQuorumError,
 )
 from queries.config.limits import Limits
 from queries.proving.block_items import Receipt
@@ -37,6 +37,8 @@ BLOCK_RECEIPTS, RECEIPT, BLOCK = (
     "eth_getTransactionReceipt",
     "eth_getBlockByHash",
 )
+RAW, DEBUG_RAW = "eth_getRawTransactionByHash", "debug_getRawTransaction"
+RAW_METHODS = (RAW, DEBUG_RAW)
 Answer = dict[str, Any]
 
 
@@ -194,17 +196,14 @@ def test_a_deposit_receipt_before_canyon_has_no_nonce() -> None:
         _ = BlockContent(client(url), header).receipts
 
 
-@pytest.mark.parametrize("kind", [5, 0x6A, 0x7D, 0x80, 2**256 - 1])
-def test_the_error_names_an_unknown_transaction_type(kind: int) -> None:
+@pytest.mark.parametrize("kind", [6, 0x6A, 0x80])
+def test_the_error_names_types_whose_receipts_may_be_encoded_in_another_way(kind: int) -> None:
     header = header_from_json(OPTIMISM_BLOCK)
-    with optimism_node(DEPOSIT | {"type": hex(kind)}, DEPOSIT_RECEIPT | {"type": hex(kind)}) as url:
-        node = client(url)
-        with pytest.raises(EventNotProvableError, match=f"of type {kind:#x}, which is not"):
-            _ = BlockContent(node, header).transactions
-        # Of a type that may exist, only the root shows that the receipt is another one.
-        is_possible = kind <= 0x7F
-        with pytest.raises(InvalidAnswersError if is_possible else EventNotProvableError):
-            _ = BlockContent(node, header).receipts
+    node = optimism_node(DEPOSIT, DEPOSIT_RECEIPT | {"type": hex(kind)})
+    with node as url, pytest.raises(InvalidAnswersError) as caught:
+        _ = BlockContent(client(url), header).receipts
+    is_possible = kind < 0x80
+    assert (f"type {kind:#x} may be encoded in another way" in caught.value.sentence) is is_possible
 
 
 def test_an_optimism_block_since_isthmus_has_no_withdrawals() -> None:
@@ -351,6 +350,81 @@ def test_withdrawals_that_do_not_match_are_requested_from_the_next_node() -> Non
         assert BlockContent(client(liar, url), block.header).withdrawals == list(block.withdrawals)
         with pytest.raises(InvalidAnswersError):
             _ = BlockContent(client(liar), block.header).withdrawals
+
+
+# Transactions of unknown types
+
+
+STRANGE = (3, 6)  # places of transactions that the node states with an unknown type
+
+
+def with_unknown_types(then: Change | None = None, *offered: str) -> Change:
+    """A node that states two transactions so, and offers only these methods for their bytes."""
+
+    def change(method: str, params: list[Any], answer: Answer) -> Answer:
+        if method in RAW_METHODS and method not in offered:
+            return refusal(f"the method {method} does not exist/is not available", -32601)
+        if (method, params[1:]) == (BLOCK, [True]):
+            for place in STRANGE:
+                stated = answer["result"]["transactions"]
+                stated[place] = {"type": "0x6a", "hash": stated[place]["hash"]}
+        return then(method, params, answer) if then else answer
+
+    return change
+
+
+@pytest.mark.parametrize("method", RAW_METHODS)
+def test_transactions_of_unknown_types_are_requested_as_bytes(busy: BusyBlock, method: str) -> None:
+    """One request for the block, and one for the bytes of both."""
+    log = RequestLog()
+    with relay(busy.node.url, with_unknown_types(None, method), log) as url:
+        content = BlockContent(client(url), busy.header)
+        assert [f"0x{keccak256(item).hex()}" for item in content.transactions] == busy.hashes
+        assert content.indexes[busy.hashes[7]] == 7
+    expected = [["eth_chainId"], [BLOCK], *([[RAW] * 2] if method != RAW else []), [method] * 2]
+    assert log.requests == expected
+
+
+def test_bytes_that_do_not_match_are_requested_from_the_next_node(busy: BusyBlock) -> None:
+    def lie(method: str, _: list[Any], answer: Answer) -> Answer:
+        return {"result": "0x6a01"} if method == RAW else answer
+
+    with (
+        relay(busy.node.url, with_unknown_types(lie, RAW)) as liar,
+        relay(busy.node.url, with_unknown_types(None, RAW)) as honest,
+    ):
+        transactions = BlockContent(client(liar, honest), busy.header).transactions
+        assert [f"0x{keccak256(item).hex()}" for item in transactions] == busy.hashes
+        with pytest.raises(InvalidAnswersError, match=RAW):
+            _ = BlockContent(client(liar), busy.header).transactions
+
+
+@pytest.mark.parametrize("dropped", [None, "0x"])
+def test_a_node_that_dropped_a_transaction_says_so(busy: BusyBlock, dropped: str | None) -> None:
+    def drop(method: str, _: list[Any], answer: Answer) -> Answer:
+        return {"result": dropped} if method == RAW else answer
+
+    node = relay(busy.node.url, with_unknown_types(drop, RAW))
+    with node as url, pytest.raises(HistoryPrunedError):
+        _ = BlockContent(client(url), busy.header).transactions
+
+
+def test_without_bytes_two_nodes_must_agree_on_an_index(busy: BusyBlock) -> None:
+    def reverse(method: str, params: list[Any], answer: Answer) -> Answer:
+        if (method, params[1:]) == (BLOCK, [False]):
+            answer["result"]["transactions"].reverse()
+        return answer
+
+    with (
+        relay(busy.node.url, with_unknown_types(reverse)) as liar,
+        relay(busy.node.url, with_unknown_types()) as first,
+        relay(busy.node.url, with_unknown_types()) as second,
+    ):
+        assert BlockContent(client(liar, first, second), busy.header).indexes[busy.hashes[7]] == 7
+        with pytest.raises(NoQuorumError):
+            _ = BlockContent(client(liar, first), busy.header).indexes
+        with pytest.raises(MethodMissingError, match=f"do not offer {RAW} or {DEBUG_RAW}"):
+            _ = BlockContent(client(first, second), busy.header).transactions
 
 
 # Nodes that lack something

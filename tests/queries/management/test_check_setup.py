@@ -490,6 +490,32 @@ def test_a_node_that_proves_no_events_gets_a_hint(
     assert "eth_get" in line
 
 
+@pytest.mark.parametrize("is_offered", [True, False])
+def test_a_node_without_bytes_of_a_block_that_needs_them_gets_a_hint(
+    setup: LocalSetup, node: LocalNode, native: str, *, is_offered: bool
+) -> None:
+    methods = "eth_getRawTransactionByHash", "debug_getRawTransaction"
+
+    def change(method: str, params: list[Any], response: Response) -> Response:
+        if method in methods and not is_offered:
+            return refusal(f"the method {method} does not exist/is not available", -32601)
+        if (method, params[1:]) == ("eth_getBlockByHash", [True]):
+            for transaction in response["result"]["transactions"]:
+                transaction["type"] = "0x6a"
+        return response
+
+    with reverted_at_end(node), relay(node.url, change) as url:
+        local = native_setup(setup, native, url)
+        node.send(None, LOGGING_CODE)
+        printed = local.run("check_setup")
+    assert failed_checks(printed) == []
+    hint = (
+        "Transactions cannot be proven from this node. "
+        f"The nodes of Local do not offer {' or '.join(methods)}."
+    )
+    assert (hint in printed) is not is_offered
+
+
 @pytest.mark.parametrize(
     ("kept", "sentence"),
     [
