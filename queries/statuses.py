@@ -27,6 +27,13 @@ class DeliveryState(TextChoices):
     FAILED = "FAILED"
 
 
+class GasSource(TextChoices):
+    """What sets the gas that a delivery's contract gets."""
+
+    REQUEST = "REQUEST"
+    TRIAL = "TRIAL"  # a trial run, just before it is sent
+
+
 OPEN_DELIVERIES = (DeliveryState.WAITING, DeliveryState.SENT)
 
 

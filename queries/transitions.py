@@ -278,7 +278,9 @@ def deliver_only(batch_id: str) -> None:
 
 
 def mark_delivery_sent(lease: Lease[Delivery], row: SentTransaction) -> None:
-    lease.owned_rows().update(transaction=row, state=DeliveryState.SENT)
+    """Store the delivery's transaction, and the gas that it gives to the contract."""
+    gas = lease.row.gas
+    lease.owned_rows().update(transaction=row, state=DeliveryState.SENT, gas=gas)
 
 
 def mark_delivery_refused(lease: Lease[Delivery], refusals: int) -> None:

@@ -114,8 +114,8 @@ def batch_facts(
 
 
 DELIVERY_COLUMNS = (
-    "position", "state", "to", "function", "arguments", "gas", "unless", "transaction",
-    "transaction_block", "gas_used", "ended_at", "error_code", "error",
+    "position", "state", "to", "function", "arguments", "gas", "gas_source", "unless",
+    "transaction", "transaction_block", "gas_used", "ended_at", "error_code", "error",
 )  # fmt: skip
 
 
@@ -137,7 +137,8 @@ def batch_deliveries(_request: HttpRequest, batch_id: str, links: PageLinks) -> 
             row.to,
             row.function,
             json.dumps(row.arguments, ensure_ascii=False),
-            f"{row.gas}",
+            _number_text(row.gas),
+            row.gas_source,
             json.dumps(row.unless, ensure_ascii=False) if row.unless else "",
             row.transaction_hash,
             _number_text(row.transaction_block),

@@ -32,6 +32,7 @@ from queries.chain import ChainError
 from queries.error_codes import EndpointCode, EstimateCode
 from queries.facts import BLOCK_AT_TIME
 from queries.planning import on_request
+from queries.planning.deliveries import ASSUMED_BYTE_GAS, ASSUMED_GAS, ASSUMED_SLOTS
 from queries.planning.estimate import BatchEstimate, BlockEstimate
 from queries.planning.witness import NotProvableError, RegistryWitness, WitnessFact, make_witnesses
 from queries.schema.batch_checks import BatchLimits, read_batch
@@ -53,6 +54,20 @@ class PriceResponse(ApiModel):
     gas: Gas
     gas_price: Wei = Field(examples=["2000000000"])
     cost: Wei = Field(description="In wei.")
+
+
+class DeliveryPriceResponse(PriceResponse):
+    contract_gas: Gas = Field(
+        description="The gas that the contract gets: the request's, or half as much on top of what "
+        "a trial run needs now."
+    )
+    assumed: bool = Field(
+        validation_alias="is_assumed",
+        description="Whether `contractGas` is an assumption, because the contract refuses the call "
+        f"before the facts are proven: {ASSUMED_GAS:,} gas, {ASSUMED_BYTE_GAS} for each byte of "
+        f"calldata and {ASSUMED_SLOTS} new slots, and half as much on top.",
+        examples=[False],
+    )
 
 
 class ProvenResponse(ApiModel):
@@ -95,7 +110,7 @@ class EstimateResponse(PriceResponse):
     complete: bool = Field(description="Whether `cost` includes the price of every block.")
     warnings: list[WarningResponse] = Field(examples=[[]])
     blocks: list[BlockEstimateResponse]
-    deliveries: list[PriceResponse] = Field(
+    deliveries: list[DeliveryPriceResponse] = Field(
         default=[],
         description="What each delivery costs at most, if its contract uses all the gas that it "
         "gets. `feeNeeded` includes it, and `cost` does not. Left out without deliveries.",
@@ -173,7 +188,7 @@ def estimate(
 def _estimate_response(batch: CheckedBatch, result: BatchEstimate) -> EstimateResponse:
     members: dict[str, Any] = {}
     if result.deliveries:
-        members["deliveries"] = list(map(PriceResponse.model_validate, result.deliveries))
+        members["deliveries"] = list(map(DeliveryPriceResponse.model_validate, result.deliveries))
     return EstimateResponse(
         destination_chain_id=batch.destination,
         free=result.free,

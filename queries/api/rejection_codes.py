@@ -30,7 +30,7 @@ DELIVERY_FAILURES = {
     WaitCode.COURIER_MISSING.value: WaitCode.COURIER_MISSING.meaning,
     WaitCode.DELIVERY_GAS_SPENT.value: WaitCode.DELIVERY_GAS_SPENT.meaning,
     WaitCode.FEE_BELOW_GAS_PRICE.value: "The delivery costs more than is left of the batch's fee.",
-    TooMuchGasError.code: "The call needs more gas than a transaction may use.",
+    TooMuchGasError.code: "The call needs more gas than a transaction, or a delivery, may use.",
     TRANSACTION_FAILED: (
         "The transaction was mined and failed, although nodes had expected it to succeed. Its gas "
         "is paid."

@@ -23,7 +23,7 @@ from queries.schema.bodies import ACCOUNT_PATTERN, ADDRESS, CHAIN_PATTERN, DECIM
 from queries.schema.json_schema import example_of, text_schema
 from queries.selectors import EXAMPLE_SELECTOR, SELECTOR_PATTERN
 from queries.sources import RegistryKind
-from queries.statuses import BatchStatus, DeliveryState, StepName, StepStatus
+from queries.statuses import BatchStatus, DeliveryState, GasSource, StepName, StepStatus
 
 
 @lru_cache(1_024)  # the steps of a batch's queries begin and end together
@@ -154,6 +154,14 @@ class DeliveryResponse(ApiModel):
         description="null until it is sent."
     )
     transaction_block: BlockNumber | None
+    gas: Gas | None = Field(
+        description="The gas that the contract gets; null until a trial run has set it.",
+        examples=["150000"],
+    )
+    gas_source: GasSource = Field(
+        description="What sets it. TRIAL: half as much on top of what a trial run needed.",
+        examples=["TRIAL"],
+    )
     gas_used: Gas | None
     waits_for: WaitsFor
     wait_code: WaitCode

@@ -1,14 +1,15 @@
 """Send a batch's deliveries: calls to contracts after the batch is DONE, through a `Courier`.
 
 A pass follows the delivery's transaction. If it has none, or the last one failed, the pass tries
-the call out on a node and signs it. A call that its contract refuses is tried again at growing
-pauses, and has failed once a quorum of nodes says that it is refused still.
+the call out on a node and signs it. Another trial, of the contract's own call, shows how much gas
+the contract needs, unless the request says what it gets. A call that its contract refuses is tried
+again at growing pauses, and has failed once a quorum of nodes says that it is refused still.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from django.db.models import Q
 
@@ -23,10 +24,12 @@ from queries.database.leases import Lease, recheck_pause
 from queries.deliveries.values import BatchValues
 from queries.models import Delivery, SentTransaction
 from queries.planning.calls import PlannedCall
+from queries.planning.deliveries import gas_with_reserve, needed_gas
 from queries.planning.dry_runs import GasEstimate
 from queries.planning.readers import ChainReaders
+from queries.schema.bodies import MAX_DELIVERY_GAS, MIN_DELIVERY_GAS
 from queries.schema.contract_calls import CallValueError, read_call
-from queries.statuses import OPEN_DELIVERIES, DeliveryState
+from queries.statuses import OPEN_DELIVERIES, DeliveryState, GasSource
 from queries.transactions.budget import DailyBudgetSpentError, DeliveryGasSpentError, FeeTooLowError
 from queries.transactions.context import ProverContext
 from queries.transactions.costs import remaining_fees
@@ -70,6 +73,26 @@ class _Failed(Outcome):
         handler.close(lease)
 
 
+@dataclass(frozen=True, slots=True)
+class _ContractCall:
+    """The call that the Courier makes for `sender`."""
+
+    sender: str
+    to: str
+    calldata: bytes
+    requested_gas: int | None
+
+    def courier_calldata(self, gas: int) -> bytes:
+        return delivery_calldata(self.to, gas, self.calldata)
+
+
+class _Trial(NamedTuple):
+    """The gas that the contract gets, and that the transaction needs for it."""
+
+    contract_gas: int
+    gas: int
+
+
 class _Pass:
     def __init__(self, lease: Lease[Delivery], lane: Lane, chains: ChainReaders) -> None:
         self.lease, self.lane, self.chains = lease, lane, chains
@@ -89,10 +112,10 @@ class _Pass:
             if self.delivery.unless and (is_done := self._is_done(values)) is not False:
                 return self._end(DeliveryState.SKIPPED) if is_done else self._refuse_condition()
             call = read_call(self.delivery.function, self.delivery.arguments)
-            data = delivery_calldata(self.delivery.to, self.delivery.gas, call.encode(values))
+            calldata = call.encode(values)
         except CallValueError as error:  # a value does not fit the type of its argument
             return self._end(DeliveryState.FAILED, Reason("argument_malformed", str(error)))
-        return self._send(data)
+        return self._send(calldata)
 
     def _follow(self, row: SentTransaction) -> Wait | None:
         if not row.confirmed:
@@ -129,15 +152,20 @@ class _Pass:
         sentence = f"The contract does not answer {function}, which `unless` names."
         return self._refuse(Reason(WaitCode.CONTRACT_REFUSES, sentence))
 
-    def _send(self, data: bytes) -> Wait | None:
-        sender = self.lane.signer.address
-        result = _try_out(self.destination, sender, data)
+    def _send(self, calldata: bytes) -> Wait | None:
+        delivery, sender = self.delivery, self.lane.signer.address
+        requested_gas = delivery.gas if delivery.gas_source == GasSource.REQUEST else None
+        call = _ContractCall(sender, delivery.to, calldata, requested_gas)
+        result = _try_out(self.destination, call, self._max_gas(call))
         if isinstance(result, Reason):
             return self._refuse(
-                result, lambda: self.destination.ask_quorum(_refusal, sender, data) == result
+                result, lambda: self.destination.ask_quorum(_refusal, call) == result
             )
+        delivery.gas, data = result.contract_gas, call.courier_calldata(result.contract_gas)
         try:
-            self.lane.send_call(courier_address(), PlannedCall(data), result, delivery=self.lease)
+            self.lane.send_call(
+                courier_address(), PlannedCall(data), result.gas, delivery=self.lease
+            )
         except DailyBudgetSpentError:
             return self._wait(WaitCode.DAILY_BUDGET_SPENT)
         except DeliveryGasSpentError:
@@ -150,10 +178,10 @@ class _Pass:
         except FeeTooLowError as error:
             if error.is_temporary:
                 return self._wait(WaitCode.FEE_RESERVED)
-            head, batch = self.destination.latest_head(), self.delivery.batch
-            left = max(remaining_fees([batch])[batch.pk], 0)
+            head, batch = self.destination.latest_head(), delivery.batch
+            left = self._remaining_fee()
             (data_fee,) = self.destination.data_fees([data])
-            estimate = GasEstimate(result, data_fee)
+            estimate = GasEstimate(result.gas, data_fee)
             cost = estimate.cost(self.destination.fees(head).next_block_fee)
             sentence = (
                 f"The delivery costs {cost:,} wei, and {left:,} wei of the batch's fee are left."
@@ -167,6 +195,21 @@ class _Pass:
                 lambda: self.destination.ask_quorum(is_dearer, batch.pk, left),
             )
         return Wait(WaitCode.TRANSACTION_PENDING.reason)
+
+    def _max_gas(self, call: _ContractCall) -> int:
+        """The gas that the transaction may need: by the chain's cap, and if a trial sets what the
+        contract gets, by the rest of the fee.
+        """
+        chain = self.destination.chain
+        if chain.free or call.requested_gas is not None:
+            return chain.gas_cap
+        (data_fee,) = self.destination.data_fees([call.courier_calldata(MAX_DELIVERY_GAS)])
+        price = self.destination.fees(self.destination.latest_head()).next_block_fee
+        return min(max(self._remaining_fee() - data_fee, 0) // max(price, 1), chain.gas_cap)
+
+    def _remaining_fee(self) -> int:
+        batch = self.delivery.batch
+        return max(remaining_fees([batch])[batch.pk], 0)
 
     def _wait(self, code: WaitCode, sentence: str = "") -> Wait:
         """Look again after a pause that grows with the time since the batch, or the transaction."""
@@ -197,26 +240,48 @@ class _Pass:
         return None
 
 
-def _try_out(node: ChainClient, sender: str, data: bytes) -> int | Reason:
-    """The gas that a call of the Courier needs, or why it would fail."""
+def _try_out(node: ChainClient, call: _ContractCall, max_gas: int) -> _Trial | Reason:
+    """The gas of a call through the Courier, or why it would fail; see `_fit_gas`."""
     chain = node.chain
     if not node.code(courier_address()):
         sentence = f"There is no Courier on {chain.name}. The operator can deploy it."
         return Reason(WaitCode.COURIER_MISSING, sentence)
     try:
-        gas = node.estimate_gas(sender, courier_address(), data)
+        trial = _fit_gas(node, call, max_gas)
     except CallRevertedError as error:
         return Reason(WaitCode.CONTRACT_REFUSES, describe_revert(error.data))
     except TransactionRefusedError as error:
         return Reason(error.code, error.sentence)
-    if gas > chain.gas_cap:
-        sentence = f"It needs {gas:,} gas, and a transaction may use at most {chain.gas_cap:,}."
+    if trial.gas > chain.gas_cap:
+        sentence = (
+            f"It needs {trial.gas:,} gas, and a transaction may use at most {chain.gas_cap:,}."
+        )
         return Reason("too_much_gas", sentence)
-    return gas
+    return trial
 
 
-def _refusal(node: ChainClient, sender: str, data: bytes) -> Reason | None:
-    result = _try_out(node, sender, data)
+def _fit_gas(node: ChainClient, call: _ContractCall, max_gas: int) -> _Trial:
+    """Try the call with the requested gas, or with what the contract needs and a reserve. The
+    reserve is smaller if the transaction would need more than `max_gas` with it.
+    """
+
+    def try_with(contract_gas: int) -> _Trial:
+        data = call.courier_calldata(contract_gas)
+        return _Trial(contract_gas, node.estimate_gas(call.sender, courier_address(), data))
+
+    if call.requested_gas is not None:
+        return try_with(call.requested_gas)
+    needed = needed_gas(node, call.to, call.calldata)
+    trial = try_with(gas_with_reserve(needed))
+    if trial.gas <= max_gas:
+        return trial
+    # Estimates of nodes are up to 1.5 % too high.
+    excess = trial.gas - max_gas + trial.gas // 64
+    return try_with(max(trial.contract_gas - excess, needed, MIN_DELIVERY_GAS))
+
+
+def _refusal(node: ChainClient, call: _ContractCall) -> Reason | None:
+    result = _try_out(node, call, node.chain.gas_cap)
     return result if isinstance(result, Reason) else None
 
 

@@ -11,6 +11,7 @@ from accounts.models import Account
 from queries.facts import fact_count, header_bits
 from queries.models import Batch, Delivery, Query
 from queries.schema.checked_batch import CheckedAccount, CheckedBatch, CheckedBlock, CheckedDelivery
+from queries.statuses import GasSource
 
 
 def new_batch(owner: Account, request: CheckedBatch, key: str | None, digest: str) -> Batch:
@@ -44,6 +45,7 @@ def build_deliveries(batch: Batch, deliveries: Iterable[CheckedDelivery]) -> Ite
             function=delivery.function,
             arguments=delivery.args,
             gas=delivery.gas,
+            gas_source=GasSource.TRIAL if delivery.gas is None else GasSource.REQUEST,
             unless=delivery.unless and [delivery.unless.function, delivery.unless.args],
         )
 

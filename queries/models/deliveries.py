@@ -7,7 +7,7 @@ from django.db import models
 from queries.models.batches import Batch
 from queries.models.queue import LeasedRow
 from queries.models.transactions import SentTransaction
-from queries.statuses import DeliveryState
+from queries.statuses import DeliveryState, GasSource
 
 
 class Delivery(LeasedRow):
@@ -23,7 +23,9 @@ class Delivery(LeasedRow):
     to = models.CharField(max_length=42)  # checksummed
     function = models.CharField(max_length=1_000)  # its signature, as the request spells it
     arguments = models.JSONField()
-    gas = models.PositiveBigIntegerField()  # that the contract gets
+    # That the contract gets. From a trial, it is null until a transaction is signed.
+    gas = models.PositiveBigIntegerField(null=True)
+    gas_source = models.CharField(max_length=7, choices=GasSource.choices)
     unless = models.JSONField(null=True)  # the function and arguments of a call, as a list
     state = models.CharField(
         max_length=9, choices=DeliveryState.choices, default=DeliveryState.WAITING

@@ -60,6 +60,14 @@ class Price:
         return Price(transactions, size, gas, self.gas_price, cost)
 
 
+@dataclass(frozen=True, slots=True)
+class DeliveryPrice(Price):
+    """The price of a delivery, if its contract uses all the gas that it gets."""
+
+    contract_gas: int = 0
+    is_assumed: bool = False  # the contract cannot be tried out yet
+
+
 @dataclass(slots=True)
 class BlockEstimate:
     """The transactions that the job for a block would send, and their price."""
@@ -126,7 +134,7 @@ class BatchEstimate:
     free: bool  # the destination accepts batches without a fee
     blocks: tuple[BlockEstimate, ...]
     combined_price: Price
-    deliveries: tuple[Price, ...]  # at most
+    deliveries: tuple[DeliveryPrice, ...]  # at most
 
     @property
     def fee_needed(self) -> int:
@@ -140,6 +148,11 @@ class BatchEstimate:
     def delivery_price(self) -> Price:
         """The price of all deliveries, at most."""
         return sum(self.deliveries, Price())
+
+    @property
+    def assumes_gas(self) -> bool:
+        """Whether the gas of a delivery is an assumption."""
+        return any(price.is_assumed for price in self.deliveries)
 
     @property
     def max_cost(self) -> int:
@@ -184,12 +197,15 @@ def _price_deliveries(
     destination: int,
     queries: Sequence[Query],
     deliveries: Sequence[CheckedDelivery],
-) -> Iterator[Price]:
+) -> Iterator[DeliveryPrice]:
     if not deliveries:
         return
     fees = chains.client(destination).fees()
-    for data, estimate in delivery_estimates(chains, destination, queries, deliveries):
-        yield Price(1, len(data), estimate.gas, fees.max_fee, estimate.max_cost(fees))
+    for data, contract_gas, is_assumed, estimate in delivery_estimates(
+        chains, destination, queries, deliveries
+    ):
+        price = 1, len(data), estimate.gas, fees.max_fee, estimate.max_cost(fees)
+        yield DeliveryPrice(*price, contract_gas, is_assumed)
 
 
 def _preparation_price(blocks: Sequence[BlockEstimate]) -> Price:

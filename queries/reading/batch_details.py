@@ -17,7 +17,7 @@ from queries.models import Batch, Delivery, Query, Share
 from queries.reading.batches import BatchView, QueryView, batch_view, query_page, query_view
 from queries.reading.facts import RowKey, StoredWord, query_facts, read_words
 from queries.selectors import NAMED_BLOCK
-from queries.statuses import BatchStatus, StepName
+from queries.statuses import BatchStatus, GasSource, StepName
 
 # Requests
 
@@ -56,12 +56,13 @@ def stored_request(owner: Account, batch_id: str) -> StoredRequest | None:
 
 def requested_delivery(row: Delivery) -> dict[str, Any]:
     """The delivery as a request has it."""
-    unless = {}
+    call = {"to": row.to, "function": row.function, "args": row.arguments}
+    if row.gas_source == GasSource.REQUEST:
+        call["gas"] = str(row.gas)
     if row.unless:
         function, arguments = row.unless
-        unless = {"unless": {"function": function, "args": arguments}}
-    call = {"to": row.to, "function": row.function, "args": row.arguments, "gas": str(row.gas)}
-    return call | unless
+        call["unless"] = {"function": function, "args": arguments}
+    return call
 
 
 def _without_empty_members(content: Any) -> Any:

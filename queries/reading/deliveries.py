@@ -7,7 +7,7 @@ from datetime import datetime
 
 from accounts.models import Account
 from queries.models import ChainRecord, Delivery, SentTransaction
-from queries.statuses import DeliveryState
+from queries.statuses import DeliveryState, GasSource
 from queries.transactions.budget import delivery_gas_in_24_hours
 from queries.wait_reasons import Reason
 
@@ -19,7 +19,8 @@ class DeliveryView:
     to: str
     function: str  # its signature, as the request spells it
     arguments: Sequence[object]  # as in the request, with placeholders
-    gas: int  # that the contract gets
+    gas: int | None  # that the contract gets; None until a trial shows it
+    gas_source: GasSource
     unless: Sequence[object] | None  # the function and arguments of a call
     state: DeliveryState
     transaction_hash: str  # empty if none was sent
@@ -70,6 +71,7 @@ def _delivery_view(row: Delivery) -> DeliveryView:
         function=row.function,
         arguments=row.arguments,
         gas=row.gas,
+        gas_source=GasSource(row.gas_source),
         unless=row.unless,
         state=DeliveryState(row.state),
         transaction_hash=(sent.mined_hash or sent.hashes[-1]) if sent else "",

@@ -508,8 +508,10 @@ class DeliveryBody(Body):
         "that really begins with $ is written with $$.",
         ["0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "$block", "42"],
     )
-    gas: Annotated[int, BeforeValidator(_read_gas), text_schema(_WEI, "200000")] = Field(
-        description=f"The gas that the call may use, {MIN_DELIVERY_GAS:,} to {MAX_DELIVERY_GAS:,}."
+    gas: Annotated[int, BeforeValidator(_read_gas), text_schema(_WEI, "200000")] = optional(
+        f"The gas that the call may use, {MIN_DELIVERY_GAS:,} to {MAX_DELIVERY_GAS:,}. Without it, "
+        "a trial run just before the transaction shows the need, and the call gets half as much on "
+        "top."
     )
     unless: ConditionBody = optional(
         "A view of the contract that is called first: if it returns true, nothing is delivered."

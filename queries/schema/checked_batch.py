@@ -60,7 +60,7 @@ class CheckedDelivery:
     to: str  # checksummed
     function: str  # as the request spells it
     args: tuple[Any, ...]  # JSON values
-    gas: int
+    gas: int | None  # None: a trial shows it
     unless: CheckedCondition | None = None
 
 

@@ -157,13 +157,15 @@ def test_the_page_of_a_delivery_s_transaction_says_what_it_called() -> None:
 
 
 def test_a_batch_is_submitted_again_with_its_deliveries() -> None:
-    batch_id = submit_deliveries(UPDATE, VOTES, owner=WALLET)
+    trial = {name: value for name, value in UPDATE.items() if name != "gas"}
+    batch_id = submit_deliveries(UPDATE, trial, VOTES, owner=WALLET)
+    assert "Gas limit set by a trial run" in _deliveries(batch_id)[1]
     client = signed_in()
     answer = client.get(FORM_URL, {"batch": batch_id})
     response = send(client, json=textarea(answer, "json"))
     assert response.status_code == 302, visible_text(response.text)
     copy = Batch.objects.exclude(pk=batch_id).get()
-    fields = ("to", "function", "arguments", "gas", "unless")
+    fields = ("to", "function", "arguments", "gas", "gas_source", "unless")
     old, new = (
         list(batch.deliveries.order_by("position").values_list(*fields))
         for batch in (Batch.objects.get(pk=batch_id), copy)

@@ -10,7 +10,7 @@ const batch = buildBatch(chain, [
   { source: chain, block: BigInt(block), accounts: [account], props: ["BALANCE", "CODE_HASH"], slots: [7n] },
   { source: chain, block: BigInt(block), header: ["TIMESTAMP"], receipts: [transaction as `0x${string}`] },
 ]);
-const call = { to: target as Hex, gas: 300_000n, function: "onBalance(address,uint256,uint256)" };
+const call = { to: target as Hex, function: "onBalance(address,uint256,uint256)" };
 const delivered = buildBatch(chain, { source: chain, block: BigInt(block), header: ["TIMESTAMP"] }, {
   deliver: [{ ...call, args: [account, "$block", 2n ** 200n] }],
 });

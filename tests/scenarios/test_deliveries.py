@@ -22,11 +22,18 @@ from tests.rigs.service import (
     accounts,
     wait_until,
 )
-from tests.scenarios.deliveries import ON_BALANCE, Target, deliveries, deploy, ended
+from tests.scenarios.deliveries import (
+    DELIVER,
+    ON_BALANCE,
+    Spender,
+    Target,
+    deliveries,
+    deploy,
+    ended,
+)
 from tests.scenarios.fixtures import Install, NewChain, NewService
 
 ATTEMPTS = 3
-DELIVER = "deliver(address,uint256,bytes)"
 OWN_ERROR = bytes.fromhex("de2598b8") + encode(
     ["uint256", "address", "bytes32", "bool", "int256"], [456, HOLDER, 32 * b"\x99", False, -1]
 )
@@ -64,12 +71,30 @@ def test_the_newest_balance_arrives_in_a_contract_of_ones_own(
     consumer = deploy(chain, example("NewestBalance") + arguments)
     call = {"to": consumer, "function": "update(uint256)", "args": ["$block"], "gas": "100000"}
     (row,) = ended(proving, proving.submit_balance(block, deliver=[call]))
-    assert row["state"] == "DELIVERED"
+    assert (row["state"], row["gas"], row["gasSource"]) == ("DELIVERED", "100000", "REQUEST")
     assert int.from_bytes(chain.call(consumer, "balance()")) == HOLDER_BALANCE
     assert int.from_bytes(chain.call(consumer, "blockNumber()")) == block
     receipt = chain.receipt(row["transactionHash"])
     assert int(receipt["blockNumber"], 16) == int(row["transactionBlock"])
     assert int(receipt["gasUsed"], 16) == int(row["gasUsed"])
+
+
+def test_a_delivery_without_a_number_gets_what_a_trial_needs_and_half_as_much_on_top(
+    proving: Service, blocks: Iterator[int]
+) -> None:
+    spender, block = Spender(proving.chain), next(blocks)
+    needed = spender.needed_gas(block)
+    assert needed > 44_200  # two new slots
+    batch = proving.submit_balance(block, deliver=[spender.call])
+    (row,) = ended(proving, batch)
+    assert (row["state"], row["gasSource"]) == ("DELIVERED", "TRIAL")
+    assert spender.written(block) == 2
+    gas = int(row["gas"])
+    assert 1.5 * needed <= gas <= 1.53 * needed + 15_000
+    page = visible_text(proving.get(f"/explorer/query/{batch}").text)
+    assert f"Gas limit {gas:,} for the contract, set by a trial run" in page
+    csv = proving.get(f"/explorer/query/{batch}/deliveries.csv").text
+    assert f",{gas},TRIAL," in csv
 
 
 def test_values_are_delivered_in_order_and_paid_from_the_fee(
@@ -106,17 +131,22 @@ def _ending(opcode: str, data: bytes) -> bytes:
     return bytes.fromhex(f"{size}600c600039{size}6000{opcode}") + data
 
 
-def failing_calls(target: Target, service: Service) -> dict[str, tuple[dict[str, Any], str]]:
+def failing_calls(
+    target: Target, service: Service, **gas: str
+) -> dict[str, tuple[dict[str, Any], str]]:
     """Calls that cannot succeed, and a part of the reason that is shown."""
     registry = service.registries[31337, 31337]
     reverting = deploy(service.chain, _ending("f3", _ending("fd", OWN_ERROR)))
 
     def call(to: str, function: str, *args: Any) -> dict[str, Any]:
-        return {"to": to, "function": function, "args": list(args), "gas": "100000"}
+        return {"to": to, "function": function, "args": list(args), **gas}
 
     return {
         "a reason": (call(target.address, "refuse(string)", "too late"), "reverts: too late"),
-        "all gas": (call(target.address, "useAllGas()"), "has used up its gas"),
+        "all gas": (
+            call(target.address, "useAllGas()"),
+            "has used up its gas" if gas else "needs more than 5,000,000 gas",
+        ),
         "no contract": (
             call(HOLDER, "update(uint256)", "$block"),
             f"There is no contract at {HOLDER}.",
@@ -130,15 +160,18 @@ def failing_calls(target: Target, service: Service) -> dict[str, tuple[dict[str,
     }
 
 
+@pytest.mark.parametrize("gas", [{"gas": "100000"}, {}], ids=["requested", "by a trial"])
 def test_a_delivery_that_is_refused_fails_and_costs_nothing(
-    proving: Service, target: Target, blocks: Iterator[int]
+    proving: Service, target: Target, blocks: Iterator[int], gas: dict[str, str]
 ) -> None:
-    calls = failing_calls(target, proving)
+    calls = failing_calls(target, proving, **gas)
     first = len(proving.chain.transactions_of(SIGNER))
     batch = proving.submit_balance(next(blocks), deliver=[call for call, _ in calls.values()])
     for row, (_, reason) in zip(ended(proving, batch), calls.values(), strict=True):
         assert row["state"] == "FAILED"
-        assert row["error"]["code"] == "contract_refuses"
+        needs_too_much = "more than" in reason
+        code = "too_much_gas" if needs_too_much else "contract_refuses"
+        assert row["error"]["code"] == code
         assert reason in row["error"]["message"]
     assert len(proving.chain.transactions_of(SIGNER)) == first + 1  # the proof
     assert proving.status(batch)["status"] == "DONE"

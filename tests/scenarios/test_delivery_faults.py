@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eth_abi.abi import encode
 from eth_account import Account
 
+from tests.builds import example
 from tests.rigs.anvil import ETHER, Chain, call_data
 from tests.rigs.faulty_node import Node, Question
 from tests.rigs.receiver import receiver
 from tests.rigs.service import HOLDER, SIGNER, Process, Service, accounts, request, wait_until
-from tests.scenarios.deliveries import Target, deliveries, ended
+from tests.scenarios.deliveries import Spender, Target, deliveries, deploy, ended
 from tests.scenarios.fixtures import Install, NewService
 from tests.scenarios.test_kill import Killer, Provers
 from tests.scenarios.test_money import Reverter
@@ -126,6 +128,65 @@ def test_a_fee_that_covers_the_proof_alone_leaves_the_delivery_failed(
     assert delivered["state"] == "DELIVERED"
     assert target.read("count()") == 1
     assert int(served.status(batches[1])["spent"]) <= int(both["feeNeeded"])
+
+
+def test_the_reserve_of_a_trial_shrinks_to_what_the_fee_and_the_chain_allow(
+    served: Service, blocks: Iterator[int]
+) -> None:
+    """Without a number in the request. Below what the trial needs, nothing is sent."""
+    spender, block = Spender(served.chain, slots=8), next(blocks)
+    needed, data = spender.needed_gas(block), {31337: {block: accounts(HOLDER)}}
+    body = request(data, prove=False, deliver=[spender.call])
+    (price,) = served.post("/estimate", body).json()["deliveries"]
+    total, contract_gas = int(price["gas"]), int(price["contractGas"])
+    assert 1.5 * needed <= contract_gas <= 1.53 * needed + 15_000
+    reserve = contract_gas - needed
+
+    def deliver(spared_gas: int = 0) -> dict[str, Any]:
+        """The delivery of a batch whose fee pays for so much less gas."""
+        fee = int(price["cost"]) * (total - spared_gas) // total
+        (row,) = ended(
+            served, served.submit(data, prove=False, deliver=[spender.call], fee=str(fee))
+        )
+        return row
+
+    with served.prove():
+        refused, within = deliver(reserve + 40_000), deliver(reserve // 2)
+    assert (refused["state"], refused["error"]["code"]) == ("FAILED", "fee_below_gas_price")
+    assert refused["transactionHash"] is None
+    assert within["state"] == "DELIVERED"
+    assert needed <= int(within["gas"]) < contract_gas - reserve // 4
+    block = next(blocks)
+    data, needed = {31337: {block: accounts(HOLDER)}}, spender.needed_gas(block)
+    with served.prove(ROUTES_FILE=served.routes_with(gas_cap=needed + 60_000)):
+        capped = deliver()
+        spender.set_slots(300)
+        too_much = deliver()
+    assert capped["state"] == "DELIVERED"
+    assert needed <= int(capped["gas"]) < needed + 60_000
+    assert too_much["error"]["code"] == "too_much_gas"
+    assert "needs more than 5,000,000 gas" in too_much["error"]["message"]
+
+
+def test_the_fee_of_an_estimate_covers_a_delivery_that_cannot_be_tried_out_yet(
+    served: Service, blocks: Iterator[int]
+) -> None:
+    """The contract reverts until the balance is proven, so what it needs is assumed."""
+    chain, block = served.chain, next(blocks)
+    registry = served.registries[31337, 31337]
+    arguments = encode(["address", "uint256", "address"], [registry, 31337, HOLDER])
+    consumer = deploy(chain, example("NewestBalance") + arguments)
+    call = {"to": consumer, "function": "update(uint256)", "args": ["$block"]}
+    body = request({31337: {block: accounts(HOLDER)}}, deliver=[call])
+    estimate = served.post("/estimate", body).json()
+    assert estimate["deliveries"][0]["assumed"] is True
+    with served.prove():
+        (row,) = ended(served, submit(served, block, call, fee=int(estimate["feeNeeded"])))
+        assert (row["state"], row["gasSource"]) == ("DELIVERED", "TRIAL")
+        chain.send(consumer, call_data("update(uint256)", block))
+    (price,) = served.post("/estimate", body).json()["deliveries"]
+    assert price["assumed"] is False
+    assert int(price["contractGas"]) < int(estimate["deliveries"][0]["contractGas"])
 
 
 def test_deliveries_wait_for_the_daily_budget(
@@ -292,6 +353,28 @@ class Switch:
         wait_until(lambda: self.chain.receipt(self.sent[-1]))
         self.target.refuse(on=False)
         return {"jsonrpc": "2.0", "id": question["id"], "result": self.sent[-1]}
+
+
+def test_a_delivery_whose_need_grows_by_less_than_half_until_it_is_mined_succeeds(
+    served: Service, nodes: list[Node], blocks: Iterator[int]
+) -> None:
+    spender, block = Spender(served.chain), next(blocks)
+    needed = spender.needed_gas(block)
+
+    def grow(question: Question) -> None:
+        is_delivery = question["method"] == "eth_sendRawTransaction" and (
+            spender.address[2:].lower() in question["params"][0]
+        )
+        if is_delivery:
+            spender.set_slots(3)
+
+    nodes[0].set_fault(grow)
+    with served.prove(ROUTES_FILE=served.routes_with(nodes=[nodes[0].url])):
+        (row,) = ended(served, submit(served, block, spender.call))
+    assert row["state"] == "DELIVERED"
+    assert row["refusals"] == 0
+    assert spender.written(block) == 3
+    assert needed < spender.needed_gas(next(blocks)) <= int(row["gas"])
 
 
 def test_a_delivery_that_reverts_on_chain_is_tried_again_once_that_is_final(

@@ -118,7 +118,9 @@ class DeliveryRequest:
         Doc("Its arguments; lists for arrays and tuples. $block and its like: /docs/deliver."),
     ] = ()
     _: dataclasses.KW_ONLY
-    gas: Annotated[int | str, Doc("The gas that the contract may use.")]
+    gas: Annotated[
+        int | str | None, Doc("The gas that the contract may use; without it, a trial shows it.")
+    ] = None
     unless: Annotated[
         str, Doc("A view of the contract that returns a bool: if it is true, nothing is sent.")
     ] = ""
@@ -128,9 +130,13 @@ class DeliveryRequest:
     def body(self) -> dict[str, object]:
         """The delivery as JSON."""
         args = list(map(_argument, self.args))
-        body = {"to": self.to, "function": self.function, "args": args, "gas": str(self.gas)}
-        condition = {"function": self.unless, "args": list(map(_argument, self.unless_args))}
-        return body | ({"unless": condition} if self.unless else {})
+        body: dict[str, object] = {"to": self.to, "function": self.function, "args": args}
+        if self.gas is not None:
+            body["gas"] = str(self.gas)
+        if self.unless:
+            condition = {"function": self.unless, "args": list(map(_argument, self.unless_args))}
+            body["unless"] = condition
+        return body
 
 
 def _argument(value: object) -> object:

@@ -85,7 +85,8 @@ def add_batch_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         type=option_type(parse_integer),
-        help="that the contract may use; once, or once for each --deliver",
+        help="that the contract may use; once, or once for each --deliver (default: what a trial "
+        "needs, and half as much on top)",
     )
     parser.add_argument("--fee", default="0", help="maximum to spend, in wei (0)")
 
@@ -149,10 +150,10 @@ def batch_of_blocks(
 
 def _requested_deliveries(options: argparse.Namespace) -> list[DeliveryRequest]:
     calls, limits = options.deliver, options.gas
-    if len(limits) == 1:
-        limits *= len(calls)
+    if len(limits) <= 1:
+        limits = (limits or [None]) * len(calls)
     if len(limits) != len(calls):
-        raise UsageError("Name the gas of each delivery with --gas, or of all with one --gas.")
+        raise UsageError("Name the gas of each delivery with --gas, of all with one, or of none.")
     if any(len(call) == 1 for call in calls):
         raise UsageError("A delivery is --deliver CONTRACT FUNCTION, and the function's arguments.")
     return [

@@ -281,6 +281,7 @@ class AgentTools:
             "to": delivery.to,
             "function": delivery.function,
             "state": delivery.state,
+            "gas": delivery.gas,
             "transaction": delivery.transaction or None,
         }
         reason = {"code": code, "message": delivery.error or delivery.waits_for} if code else {}

@@ -54,6 +54,8 @@ class DeliveryStatus:
     error_code: str
     refusals: int = 0  # how often it would have failed, or has, so far
     next_attempt: str = ""  # when it is tried again, as the server formats times; or empty
+    gas: int | None = None  # that the contract gets; None until a trial has set it
+    gas_source: str = ""  # REQUEST or TRIAL
 
     @property
     def has_ended(self) -> bool:
@@ -182,6 +184,8 @@ def _delivery_status(entry: object) -> DeliveryStatus:
         error_code=text_member(error, "code"),
         refusals=member(entry, "refusals", int),
         next_attempt=text_member(entry, "nextAttempt"),
+        gas=optional_number(entry, "gas"),
+        gas_source=text_member(entry, "gasSource"),
     )
 
 
@@ -226,8 +230,9 @@ def number_member(body: object, name: str) -> int:
     return int(text)
 
 
-def optional_number(body: Mapping[str, Any], name: str) -> int | None:
-    return None if body.get(name) is None else number_member(body, name)
+def optional_number(body: object, name: str) -> int | None:
+    is_absent = isinstance(body, dict) and body.get(name) is None
+    return None if is_absent else number_member(body, name)
 
 
 def response_bytes(text: str) -> bytes:

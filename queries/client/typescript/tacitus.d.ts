@@ -162,8 +162,8 @@ export type DeliveryBody = {
     function: string;
     /** Its arguments. Integers are text or JSON numbers below 2^53; addresses and bytes are hex digits after 0x; arrays and tuples are lists. A text that begins with $ is a placeholder, such as `$block` or `$value(0xACCOUNT.BALANCE)`: the guide *Deliver* lists them. A text that really begins with $ is written with $$. */
     args: ReadonlyArray<unknown>;
-    /** The gas that the call may use, 21,000 to 5,000,000. */
-    gas: string;
+    /** The gas that the call may use, 21,000 to 5,000,000. Without it, a trial run just before the transaction shows the need, and the call gets half as much on top. */
+    gas?: string;
     /** A view of the contract that is called first: if it returns true, nothing is delivered. */
     unless?: ConditionBody;
 };
@@ -171,6 +171,18 @@ export type DeliveryErrorResponse = {
     /** One of the codes of a delivery, or of a rejected batch. */
     code: string;
     message: string;
+};
+export type DeliveryPriceResponse = {
+    transactions: number;
+    bytes: number;
+    gas: string;
+    gasPrice: string;
+    /** In wei. */
+    cost: string;
+    /** The gas that the contract gets: the request's, or half as much on top of what a trial run needs now. */
+    contractGas: string;
+    /** Whether `contractGas` is an assumption, because the contract refuses the call before the facts are proven: 100,000 gas, 100 for each byte of calldata and 2 new slots, and half as much on top. */
+    assumed: boolean;
 };
 export type DeliveryResponse = {
     /** The contract. */
@@ -183,6 +195,10 @@ export type DeliveryResponse = {
     /** null until it is sent. */
     transactionHash: Hex | null;
     transactionBlock: string | null;
+    /** The gas that the contract gets; null until a trial run has set it. */
+    gas: string | null;
+    /** What sets it. TRIAL: half as much on top of what a trial run needed. */
+    gasSource: GasSource;
     gasUsed: string | null;
     /** The reason for waiting, in a sentence. */
     waitsFor: string | null;
@@ -245,7 +261,7 @@ export type EstimateResponse = {
     warnings: ReadonlyArray<WarningResponse>;
     blocks: ReadonlyArray<BlockEstimateResponse>;
     /** What each delivery costs at most, if its contract uses all the gas that it gets. `feeNeeded` includes it, and `cost` does not. Left out without deliveries. */
-    deliveries?: ReadonlyArray<PriceResponse>;
+    deliveries?: ReadonlyArray<DeliveryPriceResponse>;
 };
 export type EventDelivery = {
     to: Hex;
@@ -428,6 +444,7 @@ export type FeedRunResponse = {
     error: RunErrorResponse | null;
 };
 export type FeedState = "ACTIVE" | "PAUSED" | "ENDED";
+export type GasSource = "REQUEST" | "TRIAL";
 export type LogBody = {
     /** The transaction's hash, or its index in the block. */
     transaction?: number | Hex;
@@ -2706,8 +2723,8 @@ export interface Delivery {
     to: Hex;
     function: string;
     args?: readonly Argument[];
-    /** The gas that the contract may use. */
-    gas: bigint | number | string;
+    /** The gas that the contract may use. Without it, a trial shows the need, and it gets half as much on top. */
+    gas?: bigint | number | string | undefined;
     unless?: {
         function: string;
         args?: readonly Argument[];

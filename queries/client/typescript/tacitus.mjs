@@ -633,7 +633,8 @@ function argument(value) {
 }
 function deliveryBody({ to, function: called, args = [], gas, unless }) {
     const condition = unless && { function: unless.function, args: (unless.args ?? []).map(argument) };
-    return { to, function: called, args: args.map(argument), gas: `${gas}`, ...(condition && { unless: condition }) };
+    const limit = gas === undefined ? {} : { gas: `${gas}` };
+    return { to, function: called, args: args.map(argument), ...limit, ...(condition && { unless: condition }) };
 }
 const BLOCK_LISTS = ["header", "logs", "receipts", "transactions", "withdrawals", "absent"];
 /** Build a batch for `submit`, `estimate` and `witness`. */

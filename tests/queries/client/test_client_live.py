@@ -173,7 +173,7 @@ def test_the_output_of_a_command_is_the_input_of_the_next(
 def test_the_command_waits_for_deliveries(shared_service: Service, target: str, block: int) -> None:
     function = "onBalance(address,uint256,uint256)"
     call = ("--deliver", target, function, HOLDER, "$block", f"$value({HOLDER}.BALANCE)")
-    arguments = submit(block, "--prop", "BALANCE", *call, *call, "--gas", "300000", "--wait")
+    arguments = submit(block, "--prop", "BALANCE", *call, *call, "--wait")
     done = run(shared_service, *arguments)
     assert done.returncode == 0, done.stderr
     fact, first, second = done.stdout.splitlines()
@@ -184,6 +184,8 @@ def test_the_command_waits_for_deliveries(shared_service: Service, target: str, 
     assert int.from_bytes(shared_service.chain.call(target, "balance()")) == HOLDER_BALANCE
     batch = json.loads(run(shared_service, *arguments, "--json").stdout)
     assert [entry["state"] for entry in batch["deliveries"]] == ["DELIVERED", "DELIVERED"]
+    assert all(entry["gas"] > 30_000 for entry in batch["deliveries"])
+    assert {entry["gas_source"] for entry in batch["deliveries"]} == {"TRIAL"}
     shown = run(shared_service, "status", batch["internalId"]).stdout.splitlines()
     assert "✓ delivered" in shown[0]
     assert len(shown) == 4
@@ -192,7 +194,7 @@ def test_the_command_waits_for_deliveries(shared_service: Service, target: str, 
 def test_the_command_refuses_incomplete_deliveries(shared_service: Service) -> None:
     base = submit(5, "--prop", "BALANCE", "--deliver", HOLDER)
     for options, sentence in (
-        (["f(uint256)", "$block"], "Name the gas"),
+        (["f(uint256)", "--gas", "30000", "--gas", "30000"], "Name the gas"),
         (["--gas", "30000"], "A delivery is --deliver CONTRACT FUNCTION"),
         (["f(uint256[])", "[1, x]", "--gas", "30000"], "is not a list in JSON"),
     ):

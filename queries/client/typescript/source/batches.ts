@@ -26,8 +26,8 @@ export interface Delivery {
   to: Hex;
   function: string;
   args?: readonly Argument[];
-  /** The gas that the contract may use. */
-  gas: bigint | number | string;
+  /** The gas that the contract may use. Without it, a trial shows the need, and it gets half as much on top. */
+  gas?: bigint | number | string | undefined;
   unless?: { function: string; args?: readonly Argument[] } | undefined;
 }
 
@@ -39,7 +39,8 @@ function argument(value: Argument): unknown {
 
 function deliveryBody({ to, function: called, args = [], gas, unless }: Delivery): DeliveryBody {
   const condition = unless && { function: unless.function, args: (unless.args ?? []).map(argument) };
-  return { to, function: called, args: args.map(argument), gas: `${gas}`, ...(condition && { unless: condition }) };
+  const limit = gas === undefined ? {} : { gas: `${gas}` };
+  return { to, function: called, args: args.map(argument), ...limit, ...(condition && { unless: condition }) };
 }
 
 const BLOCK_LISTS = ["header", "logs", "receipts", "transactions", "withdrawals", "absent"];
