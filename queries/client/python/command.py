@@ -53,11 +53,11 @@ Prove an entry of the mapping in slot 3, found by its key or by its name in a st
 
 Have a contract of yours called once the balance is proven:
   python tacitus.py submit --to 1 --block 23000000 --account 0xd8dA… --prop BALANCE \\
-    --deliver 0xC0nt… 'update(uint256)' '$block' --gas 100000 --wait
+    --deliver 0xC0nt… 'update(uint256)' '$block' --wait
 
 Have it called again with each new balance:
   python tacitus.py feed create --every '4 hours' --to 1 --account 0xd8dA… --prop BALANCE \\
-    --deliver 0xC0nt… 'update(uint256)' '$block' --gas 100000 --fee 2000000000000000
+    --deliver 0xC0nt… 'update(uint256)' '$block' --fee 2000000000000000
 
 Verify a proof file without a server, from the hash of its block:
   python tacitus.py proof $ID --out proof.json

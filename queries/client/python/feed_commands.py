@@ -30,7 +30,7 @@ from queries.selectors import DUE_TIME, parse_selector
 FEED_CREATE_EPILOG = f"""\
 Have a contract of yours called with each new balance, every four hours:
   feed create --every '4 hours' --to 1 --account 0xd8dA… --prop BALANCE \\
-    --deliver 0xC0nt… 'update(uint256)' '$block' --gas 100000 --fee 2000000000000000
+    --deliver 0xC0nt… 'update(uint256)' '$block' --fee 2000000000000000
 A feed in a file may have more, such as a webhook and conditions: see /docs/deliver of the server.
 It is the body of POST /feeds, as JSON or as TOML:
   every = "4 hours"
@@ -44,7 +44,6 @@ It is the body of POST /feeds, as JSON or as TOML:
   to = "0xC0nt…"
   function = "update(uint256)"
   args = ["$block"]
-  gas = "100000"
 """
 
 
