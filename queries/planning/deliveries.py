@@ -101,7 +101,7 @@ def _contract_gas(client: ChainClient, to: str, call: bytes) -> tuple[int, bool]
     try:
         return gas_with_reserve(needed_gas(client, to, call)), False
     except (CallRevertedError, TransactionRefusedError):
-        slots_gas = ASSUMED_SLOTS * client.chain.gas_rules.new_slot
+        slots_gas = ASSUMED_SLOTS * client.gas_rules.new_slot
         needed = ASSUMED_GAS + ASSUMED_BYTE_GAS * len(call) + slots_gas
         return gas_with_reserve(needed), True
 
