@@ -45,7 +45,7 @@ class AmsterdamNode(Node):
             self.refused += 1
             return {"jsonrpc": "2.0", "id": question["id"], **refusal("intrinsic gas too low")}
         answer = self.forward(question)
-        result = answer.get("result")
+        result: Any = answer.get("result")
         if method == "eth_estimateGas" and result:
             answer["result"] = hex(self._price(int(result, 16), *params))
         elif method == "eth_getTransactionReceipt" and result:
@@ -74,7 +74,7 @@ class AmsterdamNode(Node):
             "data": encode_hex(sent.data),
         }
         question = {"jsonrpc": "2.0", "id": 1, "method": "eth_estimateGas", "params": [call]}
-        estimate = self.forward(question).get("result")
+        estimate: Any = self.forward(question).get("result")
         return bool(estimate) and sent.gas_limit < self._price(int(estimate, 16), call)
 
 

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 
-from tests.rigs.amsterdam_node import AmsterdamNode
+from tests.rigs.amsterdam_node import SLOT, AmsterdamNode
 from tests.rigs.anvil import ETHER, Chain
 from tests.rigs.service import HOLDER, SIGNER, SIGNER_FUNDS, accounts, request, wait_until
+from tests.scenarios.deliveries import Spender, deliveries, ended
 from tests.scenarios.fixtures import Install
 
 SEPOLIA = 11_155_111
@@ -66,7 +68,10 @@ def test_a_network_with_amsterdams_prices(sepolia: Chain, install: Install) -> N
         service.manage("migrate")
         assert PRICES in service.manage("check_setup").stdout
         service.serve()
-        body = request({SEPOLIA: {sepolia.head - 2: accounts(*TEN)}}, to=SEPOLIA, fee=str(ETHER))
+        block, spender = sepolia.head - 2, Spender(sepolia)  # which writes two new slots
+        facts = {SEPOLIA: {block: accounts(*TEN)}}
+        more: dict[str, Any] = {"to": SEPOLIA, "fee": str(ETHER)}
+        body = request(facts, **more)
         estimate = service.post("/estimate", body).json()
         before = sepolia.head
         with service.prove():
@@ -75,7 +80,11 @@ def test_a_network_with_amsterdams_prices(sepolia: Chain, install: Install) -> N
             service.wait_for(batch, "confirming")
             sepolia.mine(2)
             spent = int(service.wait(batch)["spent"])
-        sent = sepolia.transactions_of(SIGNER, since=before + 1)
+            sent = sepolia.transactions_of(SIGNER, since=before + 1)
+            batch = service.submit(facts, **more, deliver=[spender.call])
+            wait_until(lambda: deliveries(service, batch)[0]["state"] == "SENT")
+            sepolia.mine(2)
+            (delivery,) = ended(service, batch)
         used = [node.gas_used(transaction["hash"]) for transaction in sent]
         assert sum(used) == pytest.approx(int(estimate["gas"]), rel=0.1)
         assert all(int(tx["gas"], 16) > gas for tx, gas in zip(sent, used, strict=True))
@@ -83,6 +92,8 @@ def test_a_network_with_amsterdams_prices(sepolia: Chain, install: Install) -> N
             gas * int(sepolia.receipt(tx["hash"])["effectiveGasPrice"], 16)
             for tx, gas in zip(sent, used, strict=True)
         )
+        assert spender.written(block) == 2
+        assert int(delivery["gas"]) > 1.5 * 2 * SLOT
         assert not node.refused
 
 
