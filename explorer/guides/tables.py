@@ -12,7 +12,12 @@ from explorer.guides.advice import ADVICE, DELIVERY_ADVICE, OPERATOR_ACTS, REQUE
 from explorer.guides.networks import fork_table, network_table, other_network_table
 from queries.api.examples import RouteExample, fill_in
 from queries.config.limits import limit_rows
-from queries.config.measured_costs import MEASURED_ACCOUNTS, account_cost, calls_per_fact
+from queries.config.measured_costs import (
+    MEASURED_ACCOUNTS,
+    account_cost,
+    calls_per_fact,
+    measured_with,
+)
 from queries.config.networks import NETWORKS
 from queries.contracts.abi import selector
 from queries.schema.batch_checks import BatchLimits
@@ -151,10 +156,12 @@ def _cost_table() -> str:
         (
             f"`{kind}`",
             *(f"{round(account_cost(cls.block_work, n).gas):,}" for n in MEASURED_ACCOUNTS),
+            measured_with(cls.block_work),
         )
         for kind, cls in KINDS.items()
     )
-    head = ("kind of the route", *(_batch_size(count) for count in MEASURED_ACCOUNTS))
+    sizes = (_batch_size(count) for count in MEASURED_ACCOUNTS)
+    head = ("kind of the route", *sizes, "measured with")
     return reference.table(head, rows)
 
 

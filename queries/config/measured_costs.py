@@ -1,7 +1,8 @@
 """Costs of proving, from measurements in `measured.json`, which tests repeat.
 
 Gas is of recorded proofs of mainnet by Osaka's rules (`make gas`), JSON-RPC calls are of a local
-chain.
+chain. An entry with `with` was measured once with a rollup's real contracts: what they take more
+than the stand-ins that the tests use.
 """
 
 import json
@@ -48,6 +49,12 @@ def _measured_gas(name: str, rules: GasRules) -> MeasuredCost:
 def block_cost(work: tuple[str, ...], rules: GasRules = OSAKA) -> MeasuredCost:
     """The cost of a block without its accounts: the sum of these measurements."""
     return sum((_measured_gas(name, rules) for name in work), MeasuredCost(0, 0))
+
+
+def measured_with(work: tuple[str, ...]) -> str:
+    """What the gas of a block's facts was measured with: proofs, and a rollup's contracts."""
+    contracts = [entry["with"] for name in work if "with" in (entry := MEASUREMENTS["gas"][name])]
+    return " and ".join(["recorded proofs of Ethereum", *contracts])
 
 
 def update_cost(rules: GasRules = OSAKA) -> MeasuredCost:

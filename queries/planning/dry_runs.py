@@ -75,4 +75,6 @@ def describe_refusal(error: CallRevertedError) -> str:
     """A sentence on why the registry refuses a call."""
     if isinstance(error, BeyondHorizonError):
         return error.sentence
+    if not error.data:
+        return "The registry, or a contract that it asks, reverts without a reason."
     return f"The registry refuses the proof: {format_error(error.data)}."

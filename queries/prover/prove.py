@@ -8,6 +8,7 @@ from functools import partial
 from queries.amounts import short_amount
 from queries.chain import (
     BeyondHorizonError,
+    CallRevertedError,
     ChainClient,
     ChainError,
     EventNotProvableError,
@@ -194,6 +195,8 @@ def _estimate_group(
         if isinstance(result, GasEstimate):
             estimates[call] = result
         elif not call.pieces:
+            if type(result) is CallRevertedError:
+                raise CallRevertedError(describe_refusal(result), result.data)
             raise result
         else:
             refusals[call.pieces[0].job_key] = call, result

@@ -58,7 +58,8 @@ class ArbitrumRegistry(RollupRegistry):
     arguments = (HORIZON_ARGUMENT, SOURCE_ARGUMENT, Argument("outbox", "address", "outbox()"))
     history_ring = ARBITRUM_HISTORY_RING
     details = "registries/arbitrum.html"
-    block_work = ("outbox", "hop")  # nothing is recorded; the registry asks the outbox
+    # Nothing is recorded; the registry asks the outbox.
+    block_work = ("outbox", "outbox-contracts", "hop")
     claim = "An assertion"
     trusted = "its assertions, its security council, and who may upgrade them"
     trust = "trusts its assertions"
@@ -92,7 +93,8 @@ class ArbitrumRegistry(RollupRegistry):
         assertion = reader.number(rollup, "latestConfirmed()")
         reader.number(rollup, "getAssertion(bytes32)", assertion.to_bytes(32))  # none before BoLD
         reader.number(rollup, "confirmPeriodBlocks()")
-        if not assertion:
+        (genesis,) = destination.call_contract(rollup, [call_data("genesisAssertionHash()")])
+        if assertion.to_bytes(32) in {bytes(32), genesis}:  # that one has no block
             return "no assertion is confirmed yet"
         return f"the newest confirmed assertion is 0x{assertion:064x}"
 

@@ -4,28 +4,19 @@ A game claims an output (the hash of a block and its state), or since Upgrade 20
 outputs of several chains at a time. Which types of games count is decided by the chain's contracts.
 """
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
-from eth_utils.address import to_checksum_address
-
-from accounts.wording import HOUR, format_timestamp
+from accounts.wording import format_timestamp
 from queries.chain import BlockUnknownError, ChainClient
 from queries.config.networks import Network
 from queries.config.routes_file import ContractAddress
 from queries.contracts.abi import call_data
-from queries.proving import (
-    HASH_BYTES,
-    Header,
-    HeaderField,
-    keccak256,
-    output_in_super_root,
-    output_root,
-    super_root_time,
-)
+from queries.proving import Header, HeaderField, output_in_super_root, output_root, super_root_time
+from queries.sources.games import BLACKLISTED, VALID, DisputeGames, Game
 from queries.sources.hashes import VouchedBlock
 from queries.sources.registry import (
     HORIZON_ARGUMENT,
@@ -37,41 +28,15 @@ from queries.sources.registry import (
 from queries.sources.rollups import RollupHashes, RollupReader, RollupRegistry, check_named_chain
 from queries.wait_reasons import Reason, WaitCode
 
-VALID, BLACKLISTED, RETIRED = "isGameClaimValid", "isGameBlacklisted", "isGameRetired"
 MESSAGE_PASSER = bytes.fromhex("4200000000000000000000000000000000000016")  # of an OP-stack chain
-RECENT_GAMES = 20  # whose durations tell how long the next one takes
-# Where a super root begins in a game's `extraData`: in games of proofs behind the parent's index.
-SUPER_ROOT_OFFSETS = (0, 4)
-MAX_KNOWN_GAMES = 20_000
-_known_games: dict[tuple[int, str, int], "Game"] = {}  # by chain, factory and index
-_GAME_AT_INDEX = "gameAtIndex(uint256)", ["uint32", "uint64", "address"]
-
-
-@dataclass(frozen=True, slots=True)
-class Game:
-    """A claim about the L2's state after a block."""
-
-    address: str
-    type: int
-    created_at: int  # Unix seconds
-    root_claim: bytes
-    extra: bytes
-
-    @property
-    def super_root(self) -> bytes:
-        """The super root that it claims; empty if it claims an output."""
-        candidates = (self.extra[offset:] for offset in SUPER_ROOT_OFFSETS)
-        return next((root for root in candidates if keccak256(root) == self.root_claim), b"")
-
-    @property
-    def block(self) -> int:
-        """The block of the claimed output."""
-        return int.from_bytes(self.extra[:HASH_BYTES])
-
-    def covers(self, header: Header) -> bool:
-        if self.super_root:
-            return super_root_time(self.super_root) >= header.timestamp
-        return self.block >= header.number
+NEVER = 2**64 - 1  # when a game of Base ends that has no proof
+# Why a game never counts for a block that it covers. The first two raise an alert.
+IS_BLACKLISTED = "is blacklisted"
+IS_UNREADABLE = "does not claim the block's output in a form that this version knows"
+IS_LOST = "was lost by its proposer"
+IS_NOT_RESPECTED = "is of a type that did not count when it began"
+NEEDS_SUPER_ROOT = "claims an output alone, and the rollup's games claim super roots now"
+OBSTACLES = (IS_BLACKLISTED, IS_UNREADABLE, IS_LOST, IS_NOT_RESPECTED, NEEDS_SUPER_ROOT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +44,7 @@ class OutputRegistry(RollupRegistry):
     kind = RegistryKind.OUTPUT
     arguments = (HORIZON_ARGUMENT, SOURCE_ARGUMENT, Argument("portal", "address", "portal()"))
     details = "registries/output.html"
-    block_work = ("recordOutput", "hop")
+    block_work = ("recordOutput", "output-contracts", "hop")
     claim = "A dispute game"
     trusted = "its dispute games, its guardian, and who may upgrade them"
     trust = "trusts its dispute games"
@@ -108,21 +73,24 @@ class OutputRegistry(RollupRegistry):
         config = reader.address(self.portal, "systemConfig()")
         check_named_chain(self, reader.number(config, "l2ChainId()"), "portal", self.portal)
         anchors = reader.address(self.portal, "anchorStateRegistry()")
-        game = reader.address(anchors, "anchorGame()")
-        if not int(game, 16):
-            return "no game has been valid yet"
-        (paused,) = destination.call_contract(anchors, [call_data("paused()")])
-        if isinstance(paused, bytes) and any(paused):
+        reader.number(anchors, "disputeGameFinalityDelaySeconds()")
+        games = DisputeGames(destination, self.portal)
+        if games.newest_valid:
+            return f"the newest valid game is {games.newest_valid[0].address}"
+        if games.is_paused:
             raise SetupError(f"{anchors} is paused by its guardian. Blocks wait until it goes on.")
-        if not reader.number(anchors, f"{VALID}(address)", game):
-            reasons = [
-                f": it is {state}"
-                for name, state in ((BLACKLISTED, "blacklisted"), (RETIRED, "retired"))
-                if reader.number(anchors, f"{name}(address)", game)
-            ]
-            subject = f"The last game of {anchors}, {game}, is no longer valid"
-            raise SetupError(f"{subject}{''.join(reasons)}. Blocks wait for a newer one.")
-        return f"the newest valid game is {game}"
+        if not games.newest:
+            return "no game has begun yet"
+        newest = games.newest[-1]
+        state = ""
+        if newest.created_at <= games.retired_until:
+            state = "retired"
+        elif games.filter(BLACKLISTED, [newest]):
+            state = "blacklisted"
+        if state:
+            subject = f"The last game of {anchors}, {newest.address}, does not count"
+            raise SetupError(f"{subject}: it is {state}. Blocks wait for a newer one.")
+        return "no game is valid yet"
 
     def trust_sentence(self, source: str, destination: str) -> str:
         return (
@@ -160,41 +128,23 @@ class OutputHashes(RollupHashes[OutputRegistry]):
     _unreadable_games: list[Game] = field(default_factory=list, init=False)
 
     @cached_property
-    def _anchors(self) -> str:
-        """The AnchorStateRegistry that the portal asks now."""
-        (address,) = self.ask(self.registry.portal, "anchorStateRegistry()", ["address"])
-        return to_checksum_address(address)
-
-    @cached_property
-    def _factory(self) -> str:
-        (address,) = self.ask(self._anchors, "disputeGameFactory()", ["address"])
-        return to_checksum_address(address)
-
-    @cached_property
-    def _count(self) -> int:
-        return int(self.ask(self._factory, "gameCount()", ["uint256"])[0])
+    def _games(self) -> DisputeGames:
+        return DisputeGames(self.destination, self.registry.portal)
 
     def find_vouched_block(self) -> VouchedBlock | None:
         """The first valid game that covers the block."""
-        retired_until = self._optional_number("retirementTimestamp()")
-        for page in self._pages_from(max(self.header.timestamp, retired_until + 1)):
+        for page in self._games.pages_from(self.header.timestamp):
             candidates = [game for game in page if game.covers(self.header)]
             self._covering_games += candidates
-            for game in self._filter(VALID, candidates):
+            for game in self._games.filter(VALID, candidates):
                 if block := self._vouched_block(game):
                     return block
                 self._unreadable_games.append(game)
         return None
 
-    @cached_property
-    def _needs_super_root(self) -> bool:
-        """Whether the portal says that its games claim super roots; older ones say nothing."""
-        (answer,) = self.call(self.registry.portal, [call_data("superRootsActive()")])
-        return isinstance(answer, bytes) and len(answer) == HASH_BYTES and any(answer)
-
     def _vouched_block(self, game: Game) -> VouchedBlock | None:
         """None if it does not claim a true output in a form that the registry takes."""
-        if not game.super_root and self._needs_super_root:
+        if not game.super_root and self._games.need_super_roots:
             return None
         if not game.super_root and game.block > self.source_head:
             return None
@@ -238,116 +188,76 @@ class OutputHashes(RollupHashes[OutputRegistry]):
         """It is expected to be valid as long after its begin as recent games took at most, and to
         begin as long after the newest one as that after the one before. It may take as long again.
         """
-        if self._optional_number("paused()"):
+        if self._games.is_paused:
             sentence = "The rollup's contracts are paused, so no dispute game is valid now."
             return Reason(WaitCode.NO_VALID_OUTPUT, sentence)
-        games = [game for game in self._covering_games if game not in self._unreadable_games]
-        if not games and self._unreadable_games:
-            game = self._unreadable_games[0]
-            return Reason(
-                WaitCode.NO_VALID_OUTPUT,
-                f"The dispute game that covers the block ({game.address}, type {game.type}) does "
-                "not claim the block's output in a form that this version knows.",
+        first, obstacles = None, list[tuple[Game, str]]()
+        for game in self._covering_games:
+            if not (obstacle := self._obstacle(game)):
+                first = game
+                break
+            obstacles.append((game, obstacle))
+        sentences = []
+        if self._games.retired_until >= self.header.timestamp:
+            time = format_timestamp(self._games.retired_until)
+            sentences.append(
+                f"Dispute games from before {time} no longer count: the rollup's guardian or an "
+                "upgrade retired them."
             )
-        first = next((game for game in games if not self._filter(BLACKLISTED, [game])), None)
-        subject = f"{'The' if first or games else 'A'} dispute game that covers the block"
-        if games and not first:
-            return Reason(WaitCode.NO_VALID_OUTPUT, f"{subject} is blacklisted.")
-        duration = self._max_recent_duration()
-        if duration is None:
-            sentence = f"{subject} has to be decided first. How long that takes is not known yet."
-            return Reason(WaitCode.OUTPUT_NOT_RECORDED, sentence)
-        due_at = (first.created_at if first else self._next_creation()) + duration
+        if obstacles and not first:
+            game, obstacle = min(obstacles, key=lambda found: OBSTACLES.index(found[1]))
+            name = f"({game.address}, type {game.type})"
+            sentences.append(f"The dispute game that covers the block {name} {obstacle}.")
+            if obstacle in {IS_BLACKLISTED, IS_UNREADABLE}:
+                return Reason(WaitCode.NO_VALID_OUTPUT, " ".join(sentences))
+        expectation = self._expectation(first)
+        return Reason(expectation.code, " ".join([*sentences, expectation.sentence]))
+
+    def _expectation(self, game: Game | None) -> Reason:
+        """When this game, or the next one, is expected to be valid."""
+        subject = f"{'The' if game else 'A'} dispute game that covers the block"
+        due_at, overdue_at = self._due_times(game)
         now = self.destination.latest_head().timestamp
-        due_at += duration if now > due_at else 0
-        if now > due_at:
-            sentence = f"{subject} should have been valid since {format_timestamp(due_at)}."
+        if now > overdue_at:
+            sentence = f"{subject} should have been valid since {format_timestamp(overdue_at)}."
             return Reason(WaitCode.NO_VALID_OUTPUT, sentence)
-        sentence = f"{subject} is expected to be valid from {format_timestamp(due_at)}."
+        time = format_timestamp(due_at if now <= due_at else overdue_at)
+        sentence = f"{subject} is expected to be valid from {time}."
         return Reason(WaitCode.OUTPUT_NOT_RECORDED, sentence)
 
-    def _max_recent_duration(self) -> int | None:
-        """The longest time from the creation of a game until it was valid, of the last valid one
-        and those before it; None if no game has been valid.
+    def _obstacle(self, game: Game) -> str:
+        """Why the game never counts for the block; empty if it may still count."""
+        if not game.super_root and self._games.need_super_roots:
+            return NEEDS_SUPER_ROOT
+        if game in self._unreadable_games:
+            return IS_UNREADABLE
+        if self._games.filter(BLACKLISTED, [game]):
+            return IS_BLACKLISTED
+        if self._games.is_lost(game):
+            return IS_LOST
+        return "" if self._games.is_respected(game) else IS_NOT_RESPECTED
+
+    def _due_times(self, game: Game | None) -> tuple[int, int]:
+        """When this game, or the next one, is expected to be valid, and when it is overdue. Before
+        the first valid game, as after the network's usual time.
         """
-        (anchor,) = self.ask(self._anchors, "anchorGame()", ["address"])
-        if not int(anchor, 16):
-            return None
-        (created_at,) = self.ask(anchor, "createdAt()", ["uint64"])
-        last = min(self._first_index(created_at), self._count - 1)
-        games = self._read_games(range(max(last - RECENT_GAMES + 1, 0), last + 1))
-        (delay,) = self.ask(self._anchors, "disputeGameFinalityDelaySeconds()", ["uint256"])
-        durations = [
-            self.ask(game.address, "resolvedAt()", ["uint64"])[0] - game.created_at
-            for game in self._filter(VALID, games)
-        ]
-        return max(durations) + delay if durations else None
+        games = self._games
+        usual = games.usual_duration
+        if usual is None:
+            usual = self.registry.claim_delay
+        longest, begins_at = usual, game.created_at if game else self._next_creation()
+        due_at = begins_at + usual
+        if sample := game or next(reversed(games.newest), None):
+            # A game of Base ends sooner the more proofs it has, but not before its parent.
+            slow = games.optional_number(sample.address, "SLOW_FINALIZATION_DELAY()")
+            longest = max(usual, slow + games.delay if slow else 0)
+        if game:
+            ends_at = games.optional_number(game.address, "expectedResolution()")
+            due_at = ends_at + games.delay if ends_at and ends_at != NEVER else due_at
+        return due_at, max(due_at, begins_at + longest + usual)
 
     def _next_creation(self) -> int:
         """When to expect the next game, by the distance of the last two."""
-        newest = self._read_games(range(max(self._count - 2, 0), self._count))
-        times = [self.header.timestamp, *(game.created_at for game in newest)]
-        return max(times) + (newest[-1].created_at - newest[0].created_at if newest else 0)
-
-    def _first_index(self, seconds: int) -> int:
-        """The index of the first game that was created at this time or later."""
-        signature, types = _GAME_AT_INDEX
-
-        def creation_time(index: int) -> int:
-            return int(self.ask(self._factory, signature, types, index)[1])
-
-        return bisect_left(range(self._count), seconds, key=creation_time)
-
-    def _pages_from(self, seconds: int) -> Iterator[list[Game]]:
-        """Pages of the games, of all types, that were created at this time or later."""
-        page_size = self.destination.chain.limits.max_batch_calls
-        for start in range(self._first_index(seconds), self._count, page_size):
-            yield self._read_games(range(start, min(start + page_size, self._count)))
-
-    def _read_games(self, indices: Sequence[int]) -> list[Game]:
-        """Games never change, so those that a reorg of the L1 cannot undo are read once."""
-        keys = [(self.destination.chain.id, self._factory, index) for index in indices]
-        games = {key: game for key in keys if (game := _known_games.get(key))}
-        unread = [key for key in keys if key not in games]
-        if not unread:
-            return list(games.values())
-        games |= zip(unread, self._fetch_games([index for *_, index in unread]), strict=True)
-        if len(_known_games) > MAX_KNOWN_GAMES:
-            _known_games.clear()
-        settled = self.destination.latest_head().timestamp - HOUR
-        _known_games.update({key: games[key] for key in unread if games[key].created_at < settled})
-        return [games[key] for key in keys]
-
-    def _fetch_games(self, indices: Sequence[int]) -> list[Game]:
-        signature, types = _GAME_AT_INDEX
-        answers = self.call(self._factory, [call_data(signature, index) for index in indices])
-        rows = [self.decode_answer(signature, types, answer) for answer in answers]
-        views = ("rootClaim()", "bytes32"), ("extraData()", "bytes")
-        claims, extras = (
-            [
-                self.decode_answer(view, [kind], answer)[0]
-                for answer in self.destination.call_contracts(
-                    [(address, call_data(view)) for *_, address in rows]
-                )
-            ]
-            for view, kind in views
-        )
-        return [
-            Game(to_checksum_address(address), kind, time, claim, extra)
-            for (kind, time, address), claim, extra in zip(rows, claims, extras, strict=True)
-        ]
-
-    def _optional_number(self, signature: str) -> int:
-        """What the AnchorStateRegistry answers; 0 if it has no such function."""
-        (answer,) = self.call(self._anchors, [call_data(signature)])
-        return int.from_bytes(answer[:HASH_BYTES]) if isinstance(answer, bytes) else 0
-
-    def _filter(self, name: str, games: Sequence[Game]) -> list[Game]:
-        """The games for which this function of the AnchorStateRegistry returns true."""
-        calls = [call_data(f"{name}(address)", game.address) for game in games]
-        answers = self.call(self._anchors, calls)
-        return [
-            game
-            for game, answer in zip(games, answers, strict=True)
-            if isinstance(answer, bytes) and any(answer)
-        ]
+        times = [game.created_at for game in self._games.newest]
+        distance = times[-1] - times[0] if times else 0
+        return max(self.header.timestamp, self._games.retired_until, *times) + distance

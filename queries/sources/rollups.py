@@ -64,16 +64,10 @@ class RollupRegistry(Registry):
 Rollup = TypeVar("Rollup", bound=RollupRegistry)
 
 
-@dataclass(eq=False)
-class RollupHashes(VouchedHashes[Rollup]):
-    """The claims that cover a block, as the rollup's contracts on the destination have them."""
+class RollupCalls:
+    """Calls of a rollup's contracts on the destination."""
 
-    def not_known(self) -> HashNotKnown:
-        return HashNotKnown(self.wait_reason())
-
-    @abstractmethod
-    def wait_reason(self) -> Reason:
-        """The reason why no accepted claim covers the block, with the time when one is expected."""
+    destination: ChainClient
 
     def call(self, contract: str, calls: Sequence[bytes]) -> Sequence[object]:
         return self.destination.call_contract(contract, calls) if calls else []
@@ -89,6 +83,25 @@ class RollupHashes(VouchedHashes[Rollup]):
             chain = self.destination.chain.name
             sentence = f"The rollup's contracts on {chain} do not answer {signature}."
             raise RollupUnreadableError(sentence) from None
+
+    def optional_number(self, contract: str, signature: str) -> int | None:
+        """None if the contract has no such function."""
+        (answer,) = self.call(contract, [call_data(signature)])
+        if not isinstance(answer, bytes) or len(answer) < HASH_BYTES:
+            return None
+        return int.from_bytes(answer[:HASH_BYTES])
+
+
+@dataclass(eq=False)
+class RollupHashes(RollupCalls, VouchedHashes[Rollup]):
+    """The claims that cover a block, as the rollup's contracts on the destination have them."""
+
+    def not_known(self) -> HashNotKnown:
+        return HashNotKnown(self.wait_reason())
+
+    @abstractmethod
+    def wait_reason(self) -> Reason:
+        """The reason why no accepted claim covers the block, with the time when one is expected."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from eth_utils.crypto import keccak
 from tests.rigs.anvil import Chain, call_data
 
 SUPER_CANNON_KONA, AGGREGATE_VERIFIER = 9, 621  # types of games
+DELAY = 3600  # seconds until a game that is won counts
 MESSAGE_PASSER = "0x4200000000000000000000000000000000000016"
 SEND_ROOT = bytes(32)  # the extra data of a local node's headers, as of a chain without messages
 
@@ -15,8 +16,24 @@ class DisputeGames:
 
     def __init__(self, l2: Chain, l1: Chain) -> None:
         self.l2, self.l1 = l2, l1
-        self.address = l1.deploy("DisputeGamesStandIn", ["uint256"], [l2.id])
+        self.address = self.registry = self._deploy()
         l2.set_slot(MESSAGE_PASSER, 0, 1)
+
+    def _deploy(self) -> str:
+        """Deploy the contracts of a chain; games of this second are retired."""
+        address = self.l1.deploy("DisputeGamesStandIn", ["uint256"], [self.l2.id])
+        self.l1.send(address, call_data("setDelay(uint256)", DELAY))
+        self.l1.reach_time(self.time + 1)
+        return address
+
+    def migrate(self, shared: str = "") -> str:
+        """Have the portal share games with other chains: of this contract, or of a new one. Return
+        its address.
+        """
+        self.registry = shared or self._deploy()
+        call = call_data("migrateToSharedDisputeGame(address,address)", self.address, self.registry)
+        self.l1.send(self.address, call)
+        return self.registry
 
     def output(self, block: int) -> bytes:
         """The hash of the block's output."""
@@ -41,17 +58,33 @@ class DisputeGames:
         extra = last.to_bytes(32) + bytes(20) + b"".join(outputs)
         return self.start_game(outputs[-1], extra, AGGREGATE_VERIFIER)
 
-    def start_game(self, claim: bytes, extra: bytes, game_type: int = 0) -> str:
-        count = int.from_bytes(self.l1.call(self.address, "gameCount()"))
+    def start_game(
+        self, claim: bytes, extra: bytes, game_type: int = 0, *, respected: bool = True
+    ) -> str:
+        self.send("setRespectedGameType(uint32)", game_type if respected else game_type + 1)
+        count = int.from_bytes(self.l1.call(self.registry, "gameCount()"))
         self.send("propose(uint32,bytes32,bytes)", game_type, claim, extra)
-        return to_checksum_address(self.l1.call(self.address, "games(uint256)", count)[12:])
+        return to_checksum_address(self.l1.call(self.registry, "games(uint256)", count)[12:])
 
     def resolve(self, game: str, *, valid: bool = True) -> None:
+        """End the game; if it is won, let its delay pass."""
         self.send("settle(address,bool)", game, valid)
+        if valid:
+            delay = int.from_bytes(self.l1.call(self.registry, "disputeGameFinalityDelaySeconds()"))
+            self.l1.reach_time(self.time + delay + 1)
+
+    def set_expected_resolution(self, game: str, time: int) -> None:
+        """Make it a game of Base, which says when its proofs let it end."""
+        self.l1.send(game, call_data("setExpectedResolution(uint64)", time))
+
+    @property
+    def time(self) -> int:
+        """The time of the L1."""
+        return int(self.l1.header("latest")["timestamp"], 16)
 
     def send(self, signature: str, *values: object) -> None:
-        """Call a function of the contracts."""
-        self.l1.send(self.address, call_data(signature, *values))
+        """Call a function of the AnchorStateRegistry or the factory."""
+        self.l1.send(self.registry, call_data(signature, *values))
 
 
 class Assertions:

@@ -2,7 +2,9 @@
 pragma solidity 0.8.37;
 
 /// @title The rollup contract and the outbox of an Arbitrum chain, in one; assertions are confirmed by hand
-/// @notice For tests and the demo, where no validator is.
+/// @notice For tests and the demo, where no validator is. It repeats what the rollup and the outbox of BoLD
+/// (nitro-contracts 3) answer, with an assertion about the genesis that is confirmed from the beginning. It
+/// has no proxies, so it takes less gas.
 contract RollupStandIn {
     struct Assertion {
         uint64 firstChildBlock;
@@ -71,6 +73,9 @@ contract RollupStandIn {
     /// @notice The chain is fixed.
     constructor(uint256 chainId_) {
         chainId = chainId_;
+        latestConfirmed = genesisAssertionHash();
+        _make(latestConfirmed, 0, 0, 0);
+        _assertions[latestConfirmed].status = 2;
     }
 
     /// @notice Changes the period that it reports.
@@ -93,16 +98,14 @@ contract RollupStandIn {
         return _assertions[assertionHash];
     }
 
+    /// @notice The assertion about the genesis, which has no block.
+    function genesisAssertionHash() public pure returns (bytes32) {
+        return keccak256("genesis");
+    }
+
     /// @notice Makes an assertion about a block; its hash is made of both words.
     function create(bytes32 sendRoot, bytes32 blockHash) external {
-        bytes32 assertionHash = keccak256(abi.encode(sendRoot, blockHash));
-        _assertions[assertionHash].createdAtBlock = uint64(block.number);
-        _assertions[assertionHash].status = 1;
-        AssertionInputs memory assertion;
-        assertion.afterState.globalState.bytes32Vals = [blockHash, sendRoot];
-        emit AssertionCreated(
-            assertionHash, latestConfirmed, assertion, 0, 0, 0, 0, address(0), confirmPeriodBlocks
-        );
+        _make(keccak256(abi.encode(sendRoot, blockHash)), latestConfirmed, sendRoot, blockHash);
     }
 
     /// @notice Confirms one.
@@ -111,5 +114,16 @@ contract RollupStandIn {
         _assertions[assertionHash].status = 2;
         latestConfirmed = assertionHash;
         roots[sendRoot] = blockHash;
+    }
+
+    /// @dev Makes an assertion after another one.
+    function _make(bytes32 assertionHash, bytes32 parent, bytes32 sendRoot, bytes32 blockHash) private {
+        _assertions[assertionHash].createdAtBlock = uint64(block.number);
+        _assertions[assertionHash].status = 1;
+        AssertionInputs memory assertion;
+        assertion.afterState.globalState.bytes32Vals = [blockHash, sendRoot];
+        emit AssertionCreated(
+            assertionHash, parent, assertion, 0, 0, 0, 0, address(0), confirmPeriodBlocks
+        );
     }
 }

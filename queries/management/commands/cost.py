@@ -19,6 +19,7 @@ from queries.config.measured_costs import (
     account_cost,
     calls_per_fact,
     idle_calls,
+    measured_with,
     update_cost,
 )
 from queries.contracts.create2 import FACTORY, SALT, verifier_address, verifier_init_code
@@ -85,6 +86,7 @@ def _cost_lines(registry: Registry, destination: ChainClient, price: int | None)
     rules = destination.gas_rules
     yield f"There, {rules.sentence}."
     yield _deployment_line(registry, destination, price)
+    yield f"Gas of a fact, measured with {measured_with(registry.block_work)}:"
     costs = []
     is_beacon, expected_update = isinstance(registry, BeaconRegistry), update_cost(rules)
     update = (is_beacon and measure_update(destination)) or expected_update

@@ -98,6 +98,7 @@ class Games:
         self._contracts = deploy("DisputeGamesStandIn", encode(["uint256"], [chain]))
         self.address = self._contracts.address
         self._count = 0
+        self._pass_second()  # games of the one that it was deployed in are retired
 
     def registry(self, source: int = SOURCE_CHAIN) -> DeployedContract:
         arguments = encode(["uint256", "uint256", "address"], [HORIZON, source, self.address])
@@ -114,7 +115,13 @@ class Games:
         self._contracts.send(call_data("setSuperRootsActive(bool)", active))
 
     def settle(self, game: str, *, valid: bool) -> None:
+        """End the game; it counts from the next second on."""
         self._contracts.send(call_data("settle(address,bool)", game, valid))
+        self._pass_second()
+
+    def _pass_second(self) -> None:
+        self._contracts.node.rpc.ask("evm_increaseTime", "0x1")
+        self._contracts.node.rpc.ask("anvil_mine", "0x1")
 
 
 def record_output(game: str, output: Output, super_root: bytes = b"") -> bytes:

@@ -270,8 +270,9 @@ def a_game_that_is_not_won(deploy: Deploy) -> str:
     return _record(deploy, OUTPUT.root, OUTPUT, valid=False)
 
 
-@attack("OutputRegistry", "GameNotValid")
+@attack("OutputRegistry", "0x")
 def an_address_that_is_not_a_game(deploy: Deploy) -> str:
+    """The rollup's contracts ask it what it claims, and revert without data."""
     registry = Games(deploy).registry()
     refusals = {
         simulated_error(registry, record_output(no_game, OUTPUT))

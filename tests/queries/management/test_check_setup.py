@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from queries.sources.reader import HASH_HISTORY, accumulated_slot
 from queries.sources.registry import RegistryKind, deployment_calldata, derived_address
 from queries.sources.routes import read_routes
 from tests.commands import Manage
-from tests.queries.attacks.hash_sources import SIGNERS
+from tests.queries.attacks.hash_sources import SIGNERS, Games
 from tests.queries.attacks.registry_attacks import L1_BLOCK, put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSetup
@@ -178,11 +179,9 @@ def deploy_attested(node: LocalNode) -> str:
 
 def deploy_games(node: LocalNode, chain: int) -> str:
     """Deploy the portal of this chain, with a valid game."""
-    portal = DeployedContract(node, "DisputeGamesStandIn", encode(["uint256"], [chain]))
-    portal.send(call_data("propose(uint32,bytes32,bytes)", 0, bytes(32), b""))
-    game = portal.ask(call_data("games(uint256)", 0))[12:]
-    portal.send(call_data("settle(address,bool)", game, True))
-    return str(to_checksum_address(portal.address))
+    games = Games(partial(DeployedContract, node), chain)
+    games.settle(games.propose(bytes(32)), valid=True)
+    return str(to_checksum_address(games.address))
 
 
 def deploy_output(node: LocalNode, portal: str) -> str:

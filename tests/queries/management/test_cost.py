@@ -56,6 +56,23 @@ def test_cost_prints_single_and_bundled_facts_at_a_given_gas_price(setup: LocalS
     assert "  274,000 to each node in 30 days without facts, plus\n  31 for one" in printed
 
 
+@pytest.mark.parametrize(
+    ("kind", "contracts", "gas", "measured_with"),
+    [
+        ("output", "portal", "548,319", "op-contracts v7.0.0"),
+        ("arbitrum", "outbox", "421,587", "nitro-contracts behind their proxies"),
+    ],
+)
+def test_cost_includes_the_calls_of_a_rollups_real_contracts(
+    setup: LocalSetup, kind: str, contracts: str, gas: str, measured_with: str
+) -> None:
+    line = f'{contracts} = "0x{"65" * 20}"'
+    setup.add_registry(kind, SOURCE, CHAIN_ID, "", line)
+    printed = setup.run("cost", "--gas-price-gwei", "2")
+    assert f"measured with recorded proofs of Ethereum and {measured_with}:" in printed
+    assert row(printed, "one balance alone")[0] == gas
+
+
 def test_cost_includes_contracts_that_are_not_deployed_yet(
     setup: LocalSetup, node: LocalNode
 ) -> None:

@@ -204,7 +204,9 @@ def _game_steps(games: Games, chain: SourceChain, block: SourceBlock) -> list[St
         outputs.append(output_with_hash(foreign_block.header.hash))
         chains = dict(zip((SOURCE_CHAIN, OTHER_SOURCE), (out.root for out in outputs), strict=True))
         super_root = encode_super_root(block.header.timestamp, chains)
-    game = games.propose(keccak256(super_root) if super_root else output.root, super_root)
+    # Chains that share a block have a game about it each, and no two games are alike.
+    extra = chain.name.encode() + super_root
+    game = games.propose(keccak256(super_root) if super_root else output.root, extra)
     games.settle(game, valid=chain != ABANDONED)
     return [Step(record_output(game, claimed, super_root)) for claimed in outputs]
 
