@@ -23,7 +23,7 @@ EXPLAINED = (
         "Starting at zero is intended: the first signer must be above the zero address."),
     Explained("uninitialized-local", "Medium", (
         "ProofReader._readWitness.walk", "ProofReader._readStorage.walk",
-        "RollupStandIn.create.assertion"),
+        "RollupStandIn._make.assertion"),
         "A struct in memory starts as zeros. Other members are set below, before the walk."),
     Explained("uninitialized-local", "Medium", ("FactStore._storeAccount.written",),
         "It starts as false: nothing is written yet."),
@@ -100,6 +100,9 @@ EXPLAINED = (
         "IEventsVerifier.REGISTRY", "FactsLookup.REGISTRY", "FactsLookup.VERIFIER",
         "IFactsLookup.REGISTRY", "IFactsLookup.VERIFIER"),
         "It is immutable, and read like a constant."),
+    Explained("naming-convention", "Informational", (
+        "DisputeGameStandIn.SLOW_FINALIZATION_DELAY",),
+        "Base's games name it so."),
     Explained("assembly", "Informational", ("FactsLookupClient.ask",),
         "An error's selector is read and dropped, for which Solidity 0.8.4 has no expression."),
     Explained("timestamp", "Low", ("FactsLookup.onRecentProof",),
