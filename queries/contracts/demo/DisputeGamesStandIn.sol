@@ -60,9 +60,9 @@ contract DisputeGameStandIn {
 
 /// @title The contracts of an OP-stack chain on its L1, in one; its games are won by hand
 /// @notice For tests and the demo, where no proposer and no challenger is: the portal, its
-/// AnchorStateRegistry and SystemConfig, and the factory of games. It repeats what op-contracts v7.0.0
-/// (AnchorStateRegistry 3.7.0) and Base's contracts of August 2026 answer about a game: whether it is
-/// registered, respected, retired, blacklisted, won and past the delay. It has no proxies, so it takes less gas.
+/// AnchorStateRegistry and SystemConfig, and the factory of games. It repeats what op-contracts v7.0.0, and
+/// AnchorStateRegistry 3.7.0 of Base (August 2026), answer about a game: whether it is registered,
+/// respected, retired, blacklisted, won and past the delay. It has no proxies, so it takes less gas.
 contract DisputeGamesStandIn {
     /// @notice The chain whose games these are.
     uint256 public l2ChainId;
