@@ -18,7 +18,7 @@ from queries.chain.answers import (
 from queries.chain.beacon_configuration import announced_fork, compare_configuration
 from queries.chain.beacon_node import BeaconNode, BeaconNodes
 from queries.chain.block_contents import BlockContent, fetch_receipts, fetch_transactions
-from queries.chain.client import ChainClient
+from queries.chain.client import UNMEASURED_ERRORS, ChainClient
 from queries.chain.committees import KnownCommittees, refuse_future
 from queries.chain.contract_wallets import ask_contract_wallet
 from queries.chain.ens import can_resolve_names, resolve_names

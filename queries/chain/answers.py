@@ -29,7 +29,6 @@ from queries.proving import (
     TrieNodeHashMismatchError,
     TrieNodeSurplusError,
     check_account_proof,
-    count_header_fields,
     encode_hex,
     header_from_json,
     read_bytes,
@@ -62,7 +61,6 @@ class ChainHead:
     hash: bytes
     final_number: int
     base_fee: int = 0  # wei
-    header_fields: int = 0  # how many its header has, which most forks change
     finality_fault: str = ""  # why it is not known whether later blocks are final
     finality_state: str = ""  # a sentence: what beacon nodes have shown
 
@@ -156,8 +154,7 @@ def decode_head(answer: object) -> ChainHead:
         raise AnswerMalformedError("a block's number and timestamp must be below 2^63")
     block_hash = read_fixed_bytes(block.get("hash"), "hash", HASH_BYTES)
     base_fee = read_quantity(block.get("baseFeePerGas") or "0x0", "baseFeePerGas")
-    fields = count_header_fields(block)
-    return ChainHead(number, timestamp, block_hash, 0, base_fee, header_fields=fields)
+    return ChainHead(number, timestamp, block_hash, final_number=0, base_fee=base_fee)
 
 
 def decode_final_head(answer: object) -> ChainHead:
@@ -253,12 +250,16 @@ def read_data_fee(answer: object) -> int:
 
 
 def read_gas_estimate(data: bytes, answer: object) -> int:
-    """Raise an estimate to Osaka's calldata floor: a transaction with less gas is never mined, and
-    blocks all later nonces.
+    """Refuse an estimate for a call below its intrinsic gas, and raise it to the calldata floor.
+
+    A transaction with less gas is never mined, and blocks all later nonces. A plain transfer may
+    cost less than `BASE_GAS` after a fork (EIP-2780); a call takes more than that.
     """
-    zeros = data.count(0)
-    floor = FLOOR_ZERO_BYTE_GAS * zeros + FLOOR_BYTE_GAS * (len(data) - zeros)
-    return max(read_number(answer), BASE_GAS + floor)
+    gas, zeros = read_number(answer), data.count(0)
+    nonzeros = len(data) - zeros
+    if data and gas < BASE_GAS + ZERO_BYTE_GAS * zeros + BYTE_GAS * nonzeros:
+        raise AnswerMalformedError("the estimate is below the gas for the transaction's bytes")
+    return max(gas, BASE_GAS + FLOOR_ZERO_BYTE_GAS * zeros + FLOOR_BYTE_GAS * nonzeros)
 
 
 def read_base_fee(answer: object) -> int:

@@ -40,8 +40,8 @@ from queries.proving import (
 )
 
 GET_BLOCK_BY_HASH, SINGLE_RECEIPT = "eth_getBlockByHash", "eth_getTransactionReceipt"
-RAW_TRANSACTION = "eth_getRawTransactionByHash"
-DEBUG_RAW_TRANSACTION = "debug_getRawTransaction"  # of nodes without the other
+# The second is of nodes without the first.
+RAW_TRANSACTION_METHODS = ("eth_getRawTransactionByHash", "debug_getRawTransaction")
 
 
 @dataclass
@@ -136,13 +136,11 @@ def _transactions_of_one_node(node: ChainClient, header: Header) -> list[bytes]:
 def _fetch_encodings(node: ChainClient, hashes: Sequence[str]) -> tuple[str, list[bytes]]:
     """Fetch transactions as bytes; return the method that the node offers, too."""
     params = [(digest,) for digest in hashes]
-    with suppress(MethodMissingError, NodesRefuseError):
-        return RAW_TRANSACTION, node.fetch_many(RAW_TRANSACTION, params, _read_encoding)
-    try:
-        return DEBUG_RAW_TRANSACTION, node.fetch_many(DEBUG_RAW_TRANSACTION, params, _read_encoding)
-    except MethodMissingError:
-        methods = f"{RAW_TRANSACTION} or {DEBUG_RAW_TRANSACTION}"
-        raise MethodMissingError.create(node.chain.name, methods) from None
+    for method in RAW_TRANSACTION_METHODS:
+        # A node without an index of transactions answers null, although it has the block.
+        with suppress(MethodMissingError, NodesRefuseError, HistoryPrunedError):
+            return method, node.fetch_many(method, params, _read_encoding)
+    raise MethodMissingError.create(node.chain.name, " or ".join(RAW_TRANSACTION_METHODS))
 
 
 def _fetch_hashes(node: ChainClient, header: Header) -> list[str]:

@@ -39,7 +39,11 @@ from queries.chain.errors import (
     AlreadyKnownError,
     BlockUnknownError,
     CallRevertedError,
+    ChainRefusalError,
     FeesTooHighError,
+    InvalidAnswersError,
+    MethodMissingError,
+    NodesRefuseError,
     ParametersRejectedError,
     StateNotAvailableError,
     TimeTooEarlyError,
@@ -51,6 +55,7 @@ from queries.chain.signer import Fees
 from queries.config.chains import Chain
 from queries.contracts.abi import StateOverride, call_data
 from queries.proving import (
+    OSAKA,
     AccountField,
     AccountProof,
     CheckedNodes,
@@ -60,6 +65,8 @@ from queries.proving import (
     keccak256,
 )
 
+# What nodes answer that estimate no deployment, or estimate wrongly
+UNMEASURED_ERRORS = (ChainRefusalError, InvalidAnswersError, MethodMissingError, NodesRefuseError)
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
 TRANSACTION_OVERHEAD = 110  # bytes of an EIP-1559 transaction without its calldata
 
@@ -300,8 +307,14 @@ class ChainClient(NodePool):
 
     @property
     def gas_rules(self) -> GasRules:
-        """What the chain charges now, with the routes file's settings."""
-        return self.chain.gas_rules(self._read_gas_rules(self))
+        """What the chain charges now, with the routes file's settings. Osaka's rules if its nodes
+        do not show them.
+        """
+        chain, measured = self.chain, OSAKA
+        if not (chain.new_slot_gas and chain.floor_byte_gas):
+            with suppress(*UNMEASURED_ERRORS):
+                measured = self._read_gas_rules(self)
+        return chain.gas_rules(measured)
 
     def estimate_gas(self, sender: str, to: str, data: bytes) -> int:
         """The estimated gas of this transaction."""

@@ -6,8 +6,8 @@ price, on every chain and after every fork.
 
 from random import Random
 
-from queries.chain.answers import read_number
-from queries.chain.errors import ChainError
+from queries.chain.answers import read_int64
+from queries.chain.errors import ChainError, InvalidAnswersError
 from queries.chain.node_pool import NodePool
 from queries.proving import AnswerMalformedError, GasRules, encode_hex, keccak256, read_object
 
@@ -33,12 +33,14 @@ def measure_gas_rules(nodes: NodePool) -> GasRules:
     stored, discarded, with_data, empty = nodes.fetch_many(
         "eth_estimateGas",
         [({"from": DRY_RUN_SENDER, **call},) for call in (*deployments, *transfers)],
-        [read_number] * 4,
+        [read_int64] * 4,
     )
-    return GasRules(
-        new_slot=max((stored - discarded) // SLOTS + POP_GAS, 1),
-        floor_byte=max((with_data - empty) // BYTES, 1),
-    )
+    new_slot = (stored - discarded) // SLOTS + POP_GAS
+    floor_byte = (with_data - empty) // BYTES
+    if stored <= discarded or floor_byte <= 0:
+        detail = " It estimates that storage or calldata costs nothing."
+        raise InvalidAnswersError.create(nodes.chain.name, "eth_estimateGas", detail)
+    return GasRules(new_slot=new_slot, floor_byte=floor_byte)
 
 
 def next_fork_time(nodes: NodePool) -> int | None:

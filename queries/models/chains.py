@@ -29,12 +29,10 @@ class ChainRecord(LeasedRow):
     # need proofs.
     feeds_read_at = models.DateTimeField(null=True)
     needed_window = models.PositiveBigIntegerField(null=True)
-    # As a destination: what gas pays for, as measured; null: not yet. It is measured again when the
-    # number of fields in its headers changes, as in most forks.
+    # As a destination: the gas of a new slot and of a byte of calldata, as measured; null: not yet.
     new_slot_gas = models.PositiveBigIntegerField(null=True)
     floor_byte_gas = models.PositiveBigIntegerField(null=True)
     gas_measured_at = models.DateTimeField(null=True)
-    gas_measured_fields = models.PositiveSmallIntegerField(default=0)
     signer = models.CharField(max_length=42, default="")
     balance = models.CharField(max_length=64, default="")  # wei
     state_horizons = models.JSONField(default=dict)  # Unix times, by registry address

@@ -133,7 +133,7 @@ class _Poll:
         if chain_head := self._agreed_head(known_heads.values(), pool):
             self._store_head(chain_head, pool, is_full_check=is_full_check)
             if self._is_destination:
-                self._measure_gas(pool, chain_head)
+                self._measure_gas(pool)
         if is_full_check and self._is_source:
             for number, head in known_heads.items():
                 if not self._context.is_stopped():
@@ -179,36 +179,30 @@ class _Poll:
         if columns:
             ChainRecord.objects.filter(chain=chain.id).update(**columns)
 
-    def _measure_gas(self, pool: ChainClient, head: ChainHead) -> None:
-        """Store what gas pays for: once per `node_check_interval`, and after a fork.
+    def _measure_gas(self, pool: ChainClient) -> None:
+        """Store what gas pays for, once per `node_check_interval`, because forks change it.
 
         Not stored if no node answered, so the next poll measures it.
         """
-        record, now = self._record, shared_now()
+        record, chain, now = self._record, self._chain, shared_now()
         interval = timedelta(seconds=self._context.limits.node_check_interval)
-        if (
-            record.gas_measured_at
-            and now < record.gas_measured_at + interval
-            and head.header_fields == record.gas_measured_fields
-        ):
+        is_current = record.gas_measured_at and now < record.gas_measured_at + interval
+        if is_current or (chain.new_slot_gas and chain.floor_byte_gas):
             return
-        columns: dict[str, Any] = {
-            "gas_measured_at": now,
-            "gas_measured_fields": head.header_fields,
-        }
+        columns: dict[str, Any] = {"gas_measured_at": now}
         self._lease.extend()
         try:
             rules = measure_gas_rules(pool)
         except (NodesUnreachableError, RateLimitedError):
             return
         except ChainError as error:
-            log.warning("Measuring gas on %s failed: %s.", self._chain.name, error.code)
+            log.warning("Measuring gas on %s failed: %s.", chain.name, error.code)
         else:
             columns |= {"new_slot_gas": rules.new_slot, "floor_byte_gas": rules.floor_byte}
             known = (record.new_slot_gas, record.floor_byte_gas)
             if known != (rules.new_slot, rules.floor_byte):
-                log.info("Gas on %s: %s.", self._chain.name, rules.sentence)
-        ChainRecord.objects.filter(chain=self._chain.id).update(**columns)
+                log.info("Gas on %s: %s.", chain.name, rules.sentence)
+        ChainRecord.objects.filter(chain=chain.id).update(**columns)
 
     def _try_head(self, node: ChainClient, known_final: int | None) -> ChainHead | ChainError:
         self._lease.extend()

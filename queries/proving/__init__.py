@@ -70,7 +70,6 @@ from queries.proving.headers import (
     Header,
     HeaderField,
     arbos_version,
-    count_header_fields,
     decode_header,
     header_from_json,
 )

@@ -4,7 +4,7 @@ Forks have only appended fields, so a field's index is its number in the registr
 API as well. Fields are read from the RLP that was hashed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
 
@@ -214,17 +214,15 @@ def header_from_json(block: object, expected_hash: bytes | None = None) -> Heade
     return header
 
 
-def count_header_fields(block: Mapping[str, object]) -> int:
-    """Count the fields of a block's header up to the last one that is present in a node's JSON."""
-    rules = enumerate(FIELD_RULES + LATER_FIELD_RULES, 1)
-    return max((index for index, rule in rules if block.get(rule.json_key) is not None), default=0)
-
-
 def _items_from_json(fields: dict[str, object]) -> Iterator[bytes]:
+    rules = FIELD_RULES + LATER_FIELD_RULES
     # The last field that is present determines the fork, which must have all fields before it.
-    count = count_header_fields(fields)
+    count = max(
+        (index for index, rule in enumerate(rules, 1) if fields.get(rule.json_key) is not None),
+        default=0,
+    )
     field_count = next(fork for fork in FORK_FIELD_COUNTS if fork >= count)
-    for rule in (FIELD_RULES + LATER_FIELD_RULES)[:field_count]:
+    for rule in rules[:field_count]:
         if fields.get(rule.json_key) is None:
             raise HeaderFieldMissingError(f"the block has no {rule.json_key}")
         yield _encode_field(rule, fields[rule.json_key])

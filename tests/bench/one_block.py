@@ -329,7 +329,8 @@ def _lone_gas(bench: Bench, settings: dict[str, int]) -> int:
     ):
         name = f"{AMSTERDAM_GAS}-{len(settings)}"
         with proving(bench, name, database, chain, node.url, **settings) as running:
-            time.sleep(Limits().poll_interval)  # until gas is measured
+            if not settings:
+                wait_until(lambda: "Gas on" in running.logs(whole=True), what="gas is measured")
             first = chain.head
             ask = BlockQuery(CHAIN_ID, block=first, accounts=chain.accounts, props=["BALANCE"])
             running.seconds_to_done(ask, poll_seconds=POLL_SECONDS)

@@ -1,7 +1,7 @@
 """A node in front of a local one that prices as the draft of Amsterdam does (EIP-8037, EIP-7976).
 
-No local node has that fork. This one adds to gas estimates and receipts what state costs more, has
-its two fields in heads, and refuses transactions with too little gas. The prices are those that
+No local node has that fork. This one adds to gas estimates and receipts what state costs more, and
+refuses transactions with too little gas. The prices are those that
 `@ethereumjs/vm` charges, as `make gas` measures them.
 """
 
@@ -17,7 +17,6 @@ from tests.rigs.faulty_node import Node, Question, refusal
 OSAKA_SLOT, SLOT = 22_100, 110_020  # gas of a new slot
 ACCOUNT, CODE_BYTE = 157_700, 1_330  # a new contract, and a byte of its code, on top of Osaka's
 FLOOR_BYTE, FLOOR_ZERO_BYTE, BASE = 64, 16, 21_000
-HEAD_FIELDS = {"blockAccessListHash": f"0x{0:064x}", "slotNumber": "0x1"}
 DIFF = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
 State = dict[str, dict[str, Any]]
 
@@ -52,8 +51,6 @@ class AmsterdamNode(Node):
             more = _state_gas(self.chain.rpc("debug_traceTransaction", params[0], DIFF))
             for key in ("gasUsed", "cumulativeGasUsed"):
                 result[key] = hex(int(result[key], 16) + more)
-        elif method == "eth_getBlockByNumber" and params[0] == "latest":
-            result |= HEAD_FIELDS
         return answer
 
     def _price(

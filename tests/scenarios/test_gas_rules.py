@@ -9,10 +9,19 @@ import pytest
 
 from tests.rigs.amsterdam_node import SLOT, AmsterdamNode
 from tests.rigs.anvil import ETHER, Chain
-from tests.rigs.service import HOLDER, SIGNER, SIGNER_FUNDS, accounts, request, wait_until
+from tests.rigs.service import (
+    HOLDER,
+    REPOSITORY,
+    SIGNER,
+    SIGNER_FUNDS,
+    accounts,
+    request,
+    wait_until,
+)
 from tests.scenarios.deliveries import Spender, deliveries, ended
 from tests.scenarios.fixtures import Install
 
+GUIDE = REPOSITORY / "explorer" / "docs" / "public-networks.md"
 SEPOLIA = 11_155_111
 HOUR = 3_600
 TEN = [f"0x{number:040x}" for number in range(0xA11CE, 0xA11CE + 10)]
@@ -58,8 +67,12 @@ def test_a_network_with_amsterdams_prices(sepolia: Chain, install: Install) -> N
         before = sepolia.balance(SIGNER)
         printed = service.manage("deploy_registry", "--yes")
         deployments = re.findall(r"for ([0-9,]+) gas", printed.stderr)
-        registry, verifier, _ = (int(gas.replace(",", "")) for gas in deployments)
+        registry, verifier, courier = (int(gas.replace(",", "")) for gas in deployments)
         assert number("once: ([0-9,]+) gas", cost) == pytest.approx(registry + verifier, rel=0.1)
+        millions = number("deployment takes some ([0-9]+) million gas", GUIDE.read_text())
+        assert millions * 10**6 == pytest.approx(registry + verifier + courier, rel=0.1)
+        fact = number("million gas, and a fact ([0-9,]+)", GUIDE.read_text())
+        assert fact == pytest.approx(lone, rel=0.01)
         assert sepolia.balance(SIGNER) < before
         limits = [int(sent["gas"], 16) for sent in sepolia.transactions_of(SIGNER)]
         assert limits[0] == pytest.approx(1.1 * registry, rel=0.03)  # with a reserve
@@ -82,7 +95,7 @@ def test_a_network_with_amsterdams_prices(sepolia: Chain, install: Install) -> N
             spent = int(service.wait(batch)["spent"])
             sent = sepolia.transactions_of(SIGNER, since=before + 1)
             batch = service.submit(facts, **more, deliver=[spender.call])
-            wait_until(lambda: deliveries(service, batch)[0]["state"] == "SENT")
+            wait_until(lambda: deliveries(service, batch)[0]["waitCode"] == "confirming")
             sepolia.mine(2)
             (delivery,) = ended(service, batch)
         used = [node.gas_used(transaction["hash"]) for transaction in sent]
@@ -107,7 +120,7 @@ def test_a_fork_while_a_prover_runs(chain: Chain, install: Install) -> None:
     """A transaction that the fork makes impossible is replaced, and its facts are sent again."""
     with install() as service, closing(AmsterdamNode(chain, is_forked=False)) as node:
         service.add_native_chain(chain, node)
-        service.set_limits(resend_after=1, replace_after=2, poll_interval=1)
+        service.set_limits(resend_after=1, replace_after=2, poll_interval=1, node_check_interval=1)
         chain.mine(80, 40)
         service.serve()
         with service.prove() as prover:

@@ -8,7 +8,7 @@ import stat
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -399,11 +399,11 @@ def _check_nodes(routes: Routes) -> Iterator[str]:
                 raise CommandError(f"{subject} is of chain {chain_id}. Nothing was written.")
             live_nodes.append(node)
         if live_nodes and chain.id in destinations:
-            with (
-                suppress(ChainError),
-                closing(ChainClient(replace(chain, nodes=tuple(live_nodes)))) as client,
-            ):
-                yield f"Gas on {chain.name}: {measure_gas_rules(client).sentence}."
+            with closing(ChainClient(replace(chain, nodes=tuple(live_nodes)))) as client:
+                try:
+                    yield f"Gas on {chain.name}: {measure_gas_rules(client).sentence}."
+                except ChainError as error:
+                    yield f"What gas pays for on {chain.name} is not known. {error}"
         for node in chain.beacon:
             if warning := _beacon_node_warning(chain, node):
                 yield f"Beacon node {node.number} of {chain.name} {warning}"

@@ -58,7 +58,10 @@ def report() -> None:
         )
         return
     print_line(_LEGEND.rstrip())
-    print_line(f"On Osaka, {OSAKA.sentence}; by Amsterdam's draft, {AMSTERDAM.sentence}.")
+    print_line(
+        f"By Osaka's prices, {OSAKA.sentence}; by Amsterdam's draft as @ethereumjs/vm has it, "
+        f"{AMSTERDAM.sentence}."
+    )
     results: list[Measurement] = []
     for measurement in measure(files):
         for line in _lines(measurement, results[-1] if results else None):

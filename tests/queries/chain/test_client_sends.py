@@ -96,6 +96,16 @@ def test_gas_estimates_are_raised_to_the_calldata_floor(manual_node: LocalNode) 
         )
 
 
+def test_a_gas_estimate_below_the_intrinsic_gas_is_refused(manual_node: LocalNode) -> None:
+    """Such a transaction would fail, so another node is asked. A transfer may cost less one day."""
+    with lying_destination(manual_node, "eth_estimateGas", lambda _: hex(21_000)) as destination:
+        with pytest.raises(InvalidAnswersError):
+            destination.estimate_gas(SIGNER.address, UNUSED_ADDRESS, b"\1")
+        assert destination.estimate_gas(SIGNER.address, UNUSED_ADDRESS, b"") == 21_000
+    with lying_destination(manual_node, "eth_estimateGas", lambda _: hex(12_000)) as destination:
+        assert destination.estimate_gas(SIGNER.address, UNUSED_ADDRESS, b"") == 21_000
+
+
 # Lies
 
 

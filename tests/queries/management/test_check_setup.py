@@ -445,7 +445,7 @@ def test_a_proof_window_must_reach_back_to_final_blocks(
     ("method", "subject"),
     [
         ("eth_getProof", "Local, node 1, proofs"),
-        ("eth_estimateGas", "gas on Local"),
+        ("eth_estimateGas", "signer on Local"),
         ("eth_maxPriorityFeePerGas", "signer on Local"),
         ("eth_getTransactionCount", "signer on Local"),
         ("eth_call", "registry of Local on Local"),
@@ -461,6 +461,28 @@ def test_a_missing_method_is_reported(
         line = failed_check(native_setup(setup, native, url))
     assert f"not ok  {subject}" in line
     assert f"do not offer {method}. Name another node in ROUTES_FILE." in line
+
+
+@pytest.mark.parametrize("fault", ["no deployment", "nothing costs", "too much"])
+def test_a_node_that_does_not_show_what_gas_pays_for_gets_a_hint(
+    setup: LocalSetup, node: LocalNode, native: str, fault: str
+) -> None:
+    """Osaka's prices count then, or those in the routes file; `cost` works all the same."""
+
+    def change(params: list[Any], response: Response) -> Response:
+        if "to" in params[0]:
+            return response
+        if fault == "no deployment":
+            return refusal("creation is not allowed")
+        return {"result": hex(2**80 if fault == "too much" else 10**6)}
+
+    with changed_responses(node, "eth_estimateGas", change) as url:
+        printed = native_setup(setup, native, url).run("check_setup")
+        assert "There, a new slot costs 22,100" in setup.run("cost", "--gas-price-gwei", "1")
+    (hint,) = (line for line in printed.splitlines() if "gas on Local" in line)
+    assert hint.startswith("hint ")
+    assert "so provers count on this: a new slot costs 22,100, and a byte" in hint
+    assert "signer on Local" in printed
 
 
 def receipts_line(printed: str) -> str:
