@@ -15,7 +15,7 @@ from queries.config.networks import (
     Network,
 )
 from queries.contracts.create2 import courier_address
-from queries.proving import ARBITRUM_HISTORY_RING, BEACON_CHAINS, HISTORY_RING
+from queries.proving import BEACON_CHAINS
 from queries.proving.beacon import Fork
 from queries.sources import (
     AttestedRegistry,
@@ -38,6 +38,7 @@ CLAIMS = {
     "outbox": "outbox on its L1",
     "gas_rules": "gas rules",
     "history": "hashes of blocks in its state (EIP-2935) since",
+    "history_blocks": "of how many blocks",
     "names_own_hashes": "names the hashes that its contracts read",
     "bls": "precompiles for BLS12-381 (EIP-2537) since",
     "beacon_forks": "forks of its beacon chain that registries know",
@@ -66,7 +67,7 @@ def network_table() -> str:
             str(network.chain),
             f"{network.block_seconds:g} s",
             network.final_after,
-            f"{_history_ring(network):,} blocks, {_duration(network, _history_ring(network))}",
+            f"{network.history_blocks:,} blocks, {_duration(network, network.history_blocks)}",
         )
         for page, network in NETWORK_PAGES.items()
     )
@@ -162,11 +163,6 @@ def _note_lines(network: Network) -> Iterator[str]:
 # ------------------------------------------------------------------------------ reach and routes
 
 
-def _history_ring(network: Network) -> int:
-    """How many hashes of its own blocks its state has."""
-    return ARBITRUM_HISTORY_RING if network.outbox else HISTORY_RING
-
-
 def _duration(network: Network, blocks: int) -> str:
     """How long so many blocks take, in words."""
     seconds = blocks * network.block_seconds
@@ -177,7 +173,7 @@ def _duration(network: Network, blocks: int) -> str:
 
 
 def _reach(network: Network) -> Iterator[str]:
-    blocks = _history_ring(network)
+    blocks = network.history_blocks
     yield (
         f"The state of {network.title} has the hashes of its newest {blocks:,} blocks; they take "
         f"{_duration(network, blocks)}."

@@ -51,6 +51,7 @@ class Network:
     block_seconds: float
     final_after: str
     history: str  # the fork that brought the history contract (EIP-2935), and when
+    history_blocks: int  # whose hashes it holds
     bls: str  # the same of the precompiles for BLS12-381 (EIP-2537)
     gas_rules: str
     # Of each claim: its field, and the name of its source.
