@@ -81,8 +81,9 @@ def fork_table() -> str:
         for fork, name, epoch in _forks(network):
             began = datetime_from_unix(BEACON_CHAINS[network.chain].start_of(fork.first_slot))
             layout = NOT_SEEN if fork.is_gloas else "in use since then"
-            rows.append((network.title, name, f"{epoch:,}", f"{began:%Y-%m-%d}", layout))
-    return table(("beacon chain", "fork", "from epoch", "on", "its layout"), rows)
+            version = f"`0x{fork.version.hex()}`"
+            rows.append((network.title, name, version, f"{epoch:,}", f"{began:%Y-%m-%d}", layout))
+    return table(("beacon chain", "fork", "version", "from epoch", "on", "its layout"), rows)
 
 
 def other_network_table() -> str:

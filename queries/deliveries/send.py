@@ -184,7 +184,7 @@ class _Pass:
             estimate = GasEstimate(result.gas, data_fee)
             cost = estimate.cost(self.destination.fees(head).next_block_fee)
             sentence = (
-                f"The delivery costs {cost:,} wei, and {left:,} wei of the batch's fee are left."
+                f"The delivery may cost {cost:,} wei, and {left:,} wei of the batch's fee are left."
             )
 
             def is_dearer(node: ChainClient, _batch: str, amount: int) -> bool:

@@ -165,8 +165,8 @@ def test_the_search_finds_what_is_special_of_a_network(client: Client) -> None:
 
 def test_the_fork_without_recorded_updates_is_marked(client: Client) -> None:
     forks = rows(section(client.get("/docs/networks").text, "Forks of beacon chains"))
-    unseen = [row[:3] for row in forks if "not yet seen on chain" in row[4]]
-    assert unseen == [["Sepolia", "Gloas", "353,024"]]
+    unseen = [row[:4] for row in forks if "not yet seen on chain" in row[5]]
+    assert unseen == [["Sepolia", "Gloas", "<code>0x90000076</code>", "353,024"]]
     assert "not yet seen on chain" in page(client, "sepolia")
 
 

@@ -213,6 +213,13 @@ def _add_slot_command(commands: Any) -> None:
 def _run_estimate(options: argparse.Namespace) -> None:
     estimate = configured_server(options).estimate(requested_batch(options))
     print(json.dumps(estimate.response) if options.json else estimate.fee_needed)
+    for delivery in estimate.response.get("deliveries", ()):
+        if delivery["assumed"]:
+            print(
+                "The contract refuses the call before the facts are proven, so its gas is an "
+                f"assumption: {delivery['contractGas']}. Name --gas if it needs more.",
+                file=sys.stderr,
+            )
 
 
 def _run_submit(options: argparse.Namespace) -> None:

@@ -212,14 +212,14 @@ class Command(OperatorCommand):
         write("\nNext:")
         if settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file:
             write(f"  export ROUTES_FILE={file}")
-        titles = [network.title for network in arguments.destinations]
         try:
             signer = configured_signer().address
         except SignerUnusableError:
             write("  set SIGNER_KEY_FILE to a file with a new key, which pays for transactions")
             signer = "its address"
         write("  manage.py cost              what deploying and proving will cost")
-        write(f"  send ETH on {' and '.join(titles)} to {signer}")
+        coins = (f"{network.currency} on {network.title}" for network in arguments.destinations)
+        write(f"  send {' and '.join(coins)} to {signer}")
         if arguments.beacon:
             write("  manage.py check_setup       beacon nodes and checkpoints must be ok")
         write("  manage.py deploy_registry   shows the cost, and asks before it deploys")

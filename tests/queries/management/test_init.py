@@ -393,7 +393,9 @@ def test_an_operator_can_init_deploy_and_check(
 ) -> None:
     nodes = [f"--node={name}={node.url}" for name, node in chains.items()]
     printed = setup.run("init", *ROUTES, *nodes, "--signers", TWO_SIGNERS, "--threshold", "1")
-    assert f"send ETH on Sepolia and Base Sepolia and OP Sepolia to {ADDRESS}" in printed
+    assert (
+        f"send ETH on Sepolia and ETH on Base Sepolia and ETH on OP Sepolia to {ADDRESS}" in printed
+    )
     missing = setup.run("check_setup")
     for source, destination in (route.split(":") for route in ROUTES):
         titles = f"{NETWORKS[source].title} on {NETWORKS[destination].title}"
