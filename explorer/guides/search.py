@@ -1,9 +1,11 @@
-"""Search in the guides: sections that have all words, those with the words in their title first."""
+"""Search in the guides: sections with the words in their title first, then by frequency."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import log
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString
@@ -12,6 +14,17 @@ from explorer.guides.render import text_sections
 
 MAX_TEXT, MAX_WORDS, MAX_HITS = 100, 8, 20
 EXCERPT_BEFORE, EXCERPT_LENGTH = 60, 240
+# Words of questions that say nothing about what is looked for
+COMMON_WORDS = frozenset({
+    "a", "an", "and", "are", "at", "be", "by", "can", "could", "do", "does", "for", "from",
+    "get", "has", "have", "how", "i", "if", "in", "is", "it", "its", "me", "my", "of", "on",
+    "or", "should", "so", "that", "the", "there", "this", "to", "was", "what", "when", "where",
+    "which", "who", "why", "will", "with", "you",
+})  # fmt: skip
+MIN_WORD = 3  # letters of a word that may be a part of another one
+TITLE_WEIGHT = 8
+# References repeat the words of guides.
+GUIDE_WEIGHTS = {"api": 0.7, "contributing": 0.4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,35 +36,89 @@ class GuideHit:
     excerpt: SafeString
 
 
+@dataclass(frozen=True, slots=True)
+class _Section:
+    guide: str
+    guide_title: str
+    title: str  # empty before the first one
+    anchor: str
+    text: str
+    terms: Counter[str]
+
+    def hit(self, words: Sequence[str]) -> GuideHit:
+        excerpt = _excerpt(self.text, words)
+        return GuideHit(self.guide, self.guide_title, self.title, self.anchor, excerpt)
+
+
 def search_guides(text: str, guides: Mapping[str, str]) -> list[GuideHit]:
-    """The sections, best first. `guides`: Markdown as `localized_markdown` returns it, by name."""
-    words = text.lower().split()[:MAX_WORDS]
-    if not words:
+    """The sections that have most of the words: first those with all words in their title, then by
+    how often they have them (BM25).
+
+    `guides`: Markdown as `localized_markdown` returns it, by name.
+    """
+    terms = list(dict.fromkeys(_terms(text)))
+    words = ([term for term in terms if term not in COMMON_WORDS] or terms)[:MAX_WORDS]
+    sections = [
+        section for name, markdown in guides.items() for section in _sections(name, markdown)
+    ]
+    counts = [[_count(word, section.terms) for word in words] for section in sections]
+    found = [sum(count > 0 for count in row) for row in counts]
+    most = max(found, default=0)
+    if not words or most <= len(words) // 2:  # half of the words prove little
         return []
-    hits = [pair for name, markdown in guides.items() for pair in _hits(name, markdown, words)]
-    hits.sort(key=lambda pair: pair[0], reverse=True)  # stable: guides stay in their order
-    return [hit for _, hit in hits[:MAX_HITS]]
+    frequencies = [sum(row[place] > 0 for row in counts) for place in range(len(words))]
+    rarities = [log(1 + len(sections) / (1 + frequency)) for frequency in frequencies]
+    mean_length = sum(section.terms.total() for section in sections) / len(sections)
+
+    def rank(section: _Section, row: Sequence[float]) -> tuple[bool, float]:
+        length = 0.4 + 0.6 * section.terms.total() / mean_length
+        score = sum(
+            rarity * count / (count + length) for rarity, count in zip(rarities, row, strict=True)
+        )
+        title = set(_terms(section.title or section.guide_title))
+        return title.issuperset(words), score * GUIDE_WEIGHTS.get(section.guide, 1)
+
+    ranked = [
+        (rank(section, row), section)
+        for section, row, count in zip(sections, counts, found, strict=True)
+        if count == most
+    ]
+    ranked.sort(key=lambda pair: pair[0], reverse=True)  # stable: guides stay in their order
+    marked = text.lower().split()
+    return [section.hit(marked) for _, section in ranked[:MAX_HITS]]
 
 
-def _hits(name: str, markdown: str, words: list[str]) -> Iterator[tuple[int, GuideHit]]:
-    (guide_title, _, _), *_ = sections = _sections(markdown)
-    for title, anchor, text in sections:
-        lowered, heading = text.lower(), title.lower()
-        if all(word in lowered or word in heading for word in words):
-            in_title = sum(word in heading for word in words)
-            section_title = title if anchor else ""
-            yield (
-                in_title,
-                GuideHit(name, guide_title, section_title, anchor, _excerpt(text, words)),
-            )
+def _terms(text: str) -> list[str]:
+    """The words in lower case, without a plural's s."""
+    words = re.findall(r"[\w$]+", text.lower())
+    return [word[:-1] if len(word) > MIN_WORD and word.endswith("s") else word for word in words]
+
+
+def _count(word: str, terms: Counter[str]) -> float:
+    """How often the word occurs; one that only begins so counts half."""
+    if count := terms[word]:
+        return count
+    is_beginning = len(word) >= MIN_WORD and any(term.startswith(word) for term in terms)
+    return 0.5 if is_beginning else 0
 
 
 @lru_cache(64)
-def _sections(markdown: str) -> tuple[tuple[str, str, str], ...]:
-    return tuple(text_sections(markdown))
+def _sections(guide: str, markdown: str) -> tuple[_Section, ...]:
+    (guide_title, _, _), *_ = sections = tuple(text_sections(markdown))
+    return tuple(
+        _Section(
+            guide,
+            guide_title,
+            title if anchor else "",
+            anchor,
+            text,
+            Counter(TITLE_WEIGHT * _terms(title) + _terms(text)),
+        )
+        for title, anchor, text in sections
+    )
 
 
-def _excerpt(text: str, words: list[str]) -> SafeString:
+def _excerpt(text: str, words: Sequence[str]) -> SafeString:
     """The text around the first word that it has, all of the words marked."""
     lowered = text.lower()
     first = min((lowered.find(word) for word in words if word in lowered), default=0)
