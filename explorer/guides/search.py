@@ -84,7 +84,8 @@ def search_guides(text: str, guides: Mapping[str, str]) -> list[GuideHit]:
         if count == most
     ]
     ranked.sort(key=lambda pair: pair[0], reverse=True)  # stable: guides stay in their order
-    marked = text.lower().split()
+    spelled = text.lower().split()
+    marked = [word for word in spelled if word not in COMMON_WORDS] or spelled
     return [section.hit(marked) for _, section in ranked[:MAX_HITS]]
 
 

@@ -111,6 +111,8 @@ def test_the_first_hit_answers_a_question(client: Client, question: str, address
     page = client.get("/docs", {"q": question}).text.partition('id="guide"')[2]
     hits = re.findall(r'<li>\s*<a href="([^"]+)"', page)
     assert hits[0] == address
+    marked = {word.lower() for word in re.findall("<mark>(.*?)</mark>", page)}
+    assert not marked & {"a", "the", "is", "my", "do"}
 
 
 def test_titles_come_before_texts(client: Client) -> None:
