@@ -18,7 +18,7 @@ from tests.rigs.receiver import receiver
 from tests.rigs.service import HOLDER, SIGNER, Process, Service, accounts, request, wait_until
 from tests.scenarios.deliveries import Spender, Target, deliveries, deploy, ended
 from tests.scenarios.fixtures import Install, NewService
-from tests.scenarios.test_kill import Killer, Provers
+from tests.scenarios.test_kill import MEASURED_GAS, Killer, Provers
 from tests.scenarios.test_money import Reverter
 from tests.scenarios.test_transactions import pay_elsewhere, pending_hashes
 
@@ -42,7 +42,7 @@ def nodes(chain: Chain) -> Iterator[list[Node]]:
 def served(chain: Chain, install: Install) -> Iterator[Service]:
     """Batches pay. Without a prover; scenarios start their own."""
     with install() as service:
-        service.add_native_chain(chain, free=False)
+        service.add_native_chain(chain, free=False, **MEASURED_GAS)
         service.set_limits(
             delivery_attempts=ATTEMPTS,
             delivery_pause=0.2,

@@ -48,6 +48,8 @@ class Killer:
 
 # An hour apart, so that a lease's end tells which of the two provers holds it.
 LEASE_SECONDS = (3_600, 7_200)
+# As settings, because provers measure them by `eth_estimateGas`, during which others are killed.
+MEASURED_GAS = {"new_slot_gas": 22_100, "floor_byte_gas": 40}
 
 
 class Provers:
@@ -92,7 +94,7 @@ def provers(install: Install) -> Iterator[Provers]:
         closing(Node(chain)) as second,
         install() as service,
     ):
-        service.add_native_chain(chain)
+        service.add_native_chain(chain, **MEASURED_GAS)
         service.set_limits(node_check_interval=1)  # a prover asks again soon after its start
         chain.mine(80)
         service.serve()
