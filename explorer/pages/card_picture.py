@@ -26,6 +26,8 @@ MAX_VALUE_SIZE, MIN_VALUE_SIZE = 92, 38
 STATUS_SIZE, SMALL_SIZE, BLOCK_SIZE, NAME_SIZE = 76, 28, 34, 44
 LINE_HEIGHT = 1.22
 LOGO_SIZE, LOGO_UNITS = 64, 32  # pixels; units of static/favicon.svg
+LOGO_PATH = (16, 4), (12, 12), (16, 20), (20, 28)
+LOGO_OTHERS = (20, 12), (8, 20), (24, 20), (4, 28), (12, 28), (28, 28)
 SMOOTHNESS = 4  # Pillow draws shapes without smooth edges, so they are drawn larger
 COLOUR_COUNT = 64  # of the file
 MAX_LENGTH = 400  # more characters than three lines have
@@ -196,13 +198,14 @@ def _mark(mark: str, size: int) -> Image.Image:
 def _logo() -> Image.Image:
     """As static/favicon.svg."""
     image = Image.new("RGB", (LOGO_SIZE, LOGO_SIZE), PAPER)
-    square, strokes = _Shape(LOGO_SIZE, LOGO_UNITS), _Shape(LOGO_SIZE, LOGO_UNITS)
-    square.rounded_square(6)
-    strokes.stroke([(8, 9), (24, 9)], 3.4)
-    strokes.stroke([(16, 9), (16, 23)], 3.4)
-    strokes.stroke([(11, 20), (16, 24), (21, 20)], 2)
-    image.paste(ACCENT, (0, 0), square.smooth())
-    image.paste(PAPER, (0, 0), strokes.smooth())
+    others, path = _Shape(LOGO_SIZE, LOGO_UNITS), _Shape(LOGO_SIZE, LOGO_UNITS)
+    for node in LOGO_OTHERS:
+        others.disc(node, 2)
+    path.stroke(LOGO_PATH, 2.6)
+    for node in LOGO_PATH:
+        path.disc(node, 4 if node is LOGO_PATH[-1] else 3)
+    image.paste(ACCENT, (0, 0), others.smooth().point(lambda opacity: opacity * 0.45))
+    image.paste(ACCENT, (0, 0), path.smooth())
     return image
 
 
@@ -222,9 +225,9 @@ class _Shape:
         for point in scaled:
             self._draw.circle(point, width * self._scale / 2, 255)
 
-    def rounded_square(self, radius: float) -> None:
-        box = (0, 0, self._image.width - 1, self._image.height - 1)
-        self._draw.rounded_rectangle(box, radius * self._scale, 255)
+    def disc(self, point: Place, radius: float) -> None:
+        x, y = point
+        self._draw.circle((x * self._scale, y * self._scale), radius * self._scale, 255)
 
     def ring(self, width: float) -> None:
         self._draw.ellipse(self._disc(), outline=255, width=round(width * self._scale))

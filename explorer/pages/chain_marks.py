@@ -16,11 +16,11 @@ SHAPES = {
 HUES = 12  # CSS classes hue-0 to hue-11
 # Of networks with colours of their own; a test network has the shape of its main network.
 KNOWN = {
-    1: ("diamond", 8), 11155111: ("diamond", 9), 17000: ("diamond", 10), 560048: ("diamond", 7),
+    1: ("diamond", 8), 11155111: ("diamond", 9), 17000: ("diamond", 0), 560048: ("diamond", 5),
     10: ("disc", 0), 11155420: ("disc", 1),
     8453: ("square", 8), 84532: ("square", 9),
     42161: ("hexagon", 7), 421614: ("hexagon", 6),
-    137: ("ring", 10), 100: ("ring", 5), 56: ("cross", 2), 43114: ("triangle", 0),
+    137: ("ring", 9), 100: ("ring", 5), 56: ("cross", 2), 43114: ("triangle", 0),
     130: ("disc", 11), 480: ("ring", 8), 59144: ("square", 6), 534352: ("square", 2),
 }  # fmt: skip
 

@@ -166,10 +166,22 @@ def mask_bidi(text: object) -> str:
     return str(text).translate(BIDI_TABLE)
 
 
+AMOUNT = re.compile(r"([0-9,]+)(\.[0-9]+)? (\w+)")
+
+
 @register.filter
 def as_value(text: str) -> SafeString:
-    """Hexadecimal digits as code; other text isolated, because its direction may differ."""
-    return format_html("<code>{}</code>" if text.startswith("0x") else "<bdi>{}</bdi>", text)
+    """Hexadecimal digits as code; other text isolated, because its direction may differ.
+
+    The decimals and the unit of an amount may be smaller, and a line may break before each.
+    """
+    if text.startswith("0x"):
+        return format_html("<code>{}</code>", text)
+    if not (amount := AMOUNT.fullmatch(text)):
+        return format_html("<bdi>{}</bdi>", text)
+    number, decimals, unit = amount.groups(default="")
+    tail = format_html('<wbr><span class="decimals">{}</span>', decimals) if decimals else ""
+    return format_html('<bdi>{}{} <span class="unit">{}</span></bdi>', number, tail, unit)
 
 
 @register.simple_tag

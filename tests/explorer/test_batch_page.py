@@ -72,7 +72,7 @@ def test_the_sentence_and_the_value_of_a_single_fact_come_first() -> None:
     heading, _, rest = answer.text.partition("</h1>")
     assert sentence in " ".join(re.sub("<[^>]*>", "", heading.partition("<h1>")[2]).split())
     assert f"<title>DONE · {sentence} → 21 ETH · Tacitus</title>" in answer.text
-    assert "21 ETH" in rest.partition("</header>")[0]
+    assert "21 ETH" in visible_text(rest.partition("</header>")[0])
     assert "<table" not in rest.partition('class="time-line"')[0]
     time = format_timestamp(1_700_000_000 + 12 * BLOCK)
     assert f"block {BLOCK:,} · {time}" in _words(answer)
