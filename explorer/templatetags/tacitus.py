@@ -166,14 +166,14 @@ def mask_bidi(text: object) -> str:
     return str(text).translate(BIDI_TABLE)
 
 
-AMOUNT = re.compile(r"([0-9,]+)(\.[0-9]+)? (\w+)")
+AMOUNT = re.compile(r"(0\.[0-9]+|[0-9,]+)(\.[0-9]+)? (\w+)")
 
 
 @register.filter
 def as_value(text: str) -> SafeString:
     """Hexadecimal digits as code; other text isolated, because its direction may differ.
 
-    The decimals and the unit of an amount may be smaller, and a line may break before each.
+    The unit of an amount, and its decimals from one on, may be smaller; a line may break before.
     """
     if text.startswith("0x"):
         return format_html("<code>{}</code>", text)
