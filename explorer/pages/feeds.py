@@ -19,7 +19,7 @@ from explorer.pages.charts import Chart, value_chart
 from explorer.pages.decoding import PLAUSIBLE_ADDRESSES, DecodedValue
 from explorer.pages.deliveries import DeliverySummary, summarize_deliveries
 from explorer.pages.fact_kinds import decode_fact
-from explorer.pages.formatting import rough_duration
+from explorer.pages.formatting import AmountError, editable_amount, parse_amount, rough_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, parse_ulid
 from explorer.pages.live import LivePage, content_digest, render_live
@@ -127,9 +127,16 @@ class FeedPage:
     chart: Chart | None
     costs: RunCosts | None
     reserved: int  # wei in the last 24 hours
+    currency: str  # of the destination
     destination: int | None
     is_free: bool  # the operator pays
     is_owner: bool
+
+    @property
+    def typed_budget(self) -> str:
+        """As in the field of its form."""
+        budget = self.feed.budget
+        return "" if budget is None else editable_amount(budget, self.currency)
 
 
 def feed_sentence(feed: FeedView, repeated: RepeatedBatch | None, links: PageLinks) -> Sentence:
@@ -229,6 +236,7 @@ def _feed_page(
         chart=_values_chart([row.details.value for row in newest_rows if row.details.value], links),
         costs=_costs(newest_rows, _runs_in_a_month(view, head)),
         reserved=reserved_in_a_day(view.id),
+        currency=links.currency(destination or 0),
         destination=destination,
         is_free=bool(chain and chain.free),
         is_owner=is_owner,
@@ -305,8 +313,15 @@ CHANGES = {
     "pause": "The feed is paused.",
     "resume": "The feed is active again.",
     "budget": "The budget is changed.",
+    "rename": "The name is changed.",
     "end": "The feed has ended. Its batches stay.",
 }
+
+
+def _currency(feed_id: str, links: PageLinks) -> str:
+    """The coin of the chain that the feed's runs are paid on."""
+    view = reading.public_feed(feed_id)
+    return links.currency(int(view.batch["destinationChainId"])) if view else "ETH"
 
 
 @signed_in_post
@@ -314,20 +329,24 @@ def change_own_feed(
     request: HttpRequest, feed_id: str, action: str, links: PageLinks
 ) -> HttpResponse:
     account, message = signed_in_account(request), CHANGES[action]
+    text = request.POST.get(action, "")
     try:
         count_form(account)
         if action == "run":
             _, is_new = run_now(account, feed_id, links.routes)
             message = message if is_new else "The newest block has a run already."
         elif action == "budget":
-            change_feed(account, feed_id, {"budget": request.POST.get("budget", "").strip()})
+            budget = parse_amount(text, _currency(feed_id, links))
+            change_feed(account, feed_id, {"budget": str(budget)})
+        elif action == "rename":
+            change_feed(account, feed_id, {"name": text.strip() or None})
         elif action == "end":
             end_feed(account, feed_id)
         else:
             state = FeedState.PAUSED if action == "pause" else FeedState.ACTIVE
             change_feed(account, feed_id, {"state": state.value})
-    except RefusalError as refusal:
-        messages.error(request, refusal.sentence)
+    except (RefusalError, AmountError) as error:
+        messages.error(request, f"{error}" if isinstance(error, AmountError) else error.sentence)
         if not reading.owns_feed(account, feed_id):
             return redirect("own-feeds")
     else:

@@ -1,7 +1,10 @@
 """Numbers, amounts, ages and statuses for templates and pictures."""
 
+import re
+
 from accounts import wording
-from accounts.wording import DAY, HOUR, MINUTE
+from accounts.wording import DAY, HOUR, MINUTE, quote_text
+from queries.amounts import GWEI_DIGITS, UNIT_DIGITS, exact_amount
 
 MARKS = {
     "IN_PROGRESS": "moving", "COMPLETED": "proven", "DONE": "proven", "REJECTED": "rejected",
@@ -38,6 +41,42 @@ def format_wei(amount: int, currency: str = "ETH") -> str:
             decimals = f"{rest:0{digits}}"[: 6 if amount >= 10 ** (digits - 3) else 8].rstrip("0")
             return f"{whole:,}{'.' if decimals else ''}{decimals} {unit}"
     return f"{amount:,} wei" if amount else "0"
+
+
+_AMOUNT = re.compile(r"([0-9]+)(?:\.([0-9]+))?\s*([A-Za-z]*)")
+MAX_AMOUNT_LENGTH = 100
+
+
+class AmountError(ValueError):
+    """A typed amount is not one; the text is a sentence for a person."""
+
+
+def parse_amount(text: str, currency: str = "ETH") -> int:
+    """Parse an amount that a person typed, such as `0.01` or `0.01 ETH`, exactly; return wei.
+
+    Also `5 gwei` and `21000 wei`. Raises `AmountError`.
+    """
+    text = text.strip()
+    match = _AMOUNT.fullmatch(text) if text.isascii() and len(text) <= MAX_AMOUNT_LENGTH else None
+    if not match:
+        quoted = quote_text(text) if text else "empty"
+        raise AmountError(f'The amount is {quoted}. Write it as "0.01" or "0.01 {currency}".')
+    whole, fraction, unit = match[1], (match[2] or "").rstrip("0"), match[3] or currency
+    digits = {currency.lower(): UNIT_DIGITS, "gwei": GWEI_DIGITS, "wei": 0}.get(unit.lower())
+    if digits is None:
+        raise AmountError(f"The amount is in {unit}. Give it in {currency}, gwei or wei.")
+    if len(fraction) > digits:
+        decimals = f"at most {digits} decimals" if digits else "no decimals"
+        raise AmountError(f"The amount is {quote_text(text)}, but {unit} has {decimals}.")
+    amount = int(whole + fraction.ljust(digits, "0"))
+    if amount >= 2**256:
+        raise AmountError(f"The amount is {quote_text(text)}, which is more than 2^256 wei.")
+    return amount
+
+
+def editable_amount(amount: int, currency: str = "ETH") -> str:
+    """The exact amount for a form's field, as `parse_amount` reads it: `0.01 ETH`."""
+    return exact_amount(amount, currency).replace(",", "")
 
 
 def format_cost(amount: int, currency: str = "ETH") -> str:

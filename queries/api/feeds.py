@@ -35,6 +35,7 @@ class FeedResponse(ApiModel):
     """A feed. It submits its batch whenever it is due."""
 
     id: Id
+    name: str | None = Field(examples=["ETH of the vault"])
     state: FeedState = Field(
         description=f"PAUSED by its owner, or after {MAX_FAILED_RUNS} runs in a row whose batch "
         "was refused or REJECTED, or has a delivery that FAILED or was refused twice; this is "
@@ -184,8 +185,8 @@ def get_feed(request: HttpRequest, key: ApiKey, feed: str) -> FeedDetailsRespons
 @endpoint(
     "PATCH",
     "/feeds/{feed}",
-    "Pause or resume one of your feeds, or change its budget. A feed that is resumed makes up for "
-    "the latest run that was due, or for all of them, by its `catchUp`.",
+    "Pause, resume or rename one of your feeds, or change its budget. A feed that is resumed makes "
+    "up for the latest run that was due, or for all of them, by its `catchUp`.",
     parameters=(_FEED,),
     body=FeedChange,
     own_errors=(
@@ -242,6 +243,7 @@ def _feed_members(view: FeedView) -> dict[str, Any]:
     return {
         view.trigger.member: view.trigger.content,
         "id": view.id,
+        "name": view.name or None,
         "state": view.state,
         "reason": view.reason or None,
         "waits_for": view.waits_for or None,

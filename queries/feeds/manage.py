@@ -83,6 +83,7 @@ def create_feed(
     feed = Feed(
         id=str(ULID.from_datetime(now)),
         owner=owner,
+        name=body.name or "",
         request=json.dumps(content),
         source=checked.source,
         trigger=trigger.code,
@@ -141,7 +142,7 @@ def _malformed(path: JsonPath, problem: str) -> RefusalError:
 
 
 def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
-    """Pause or resume the feed, or change its budget."""
+    """Pause or resume the feed, or change its budget or name."""
     change = read_body(FeedChange, content)
     with transaction.atomic():
         feed = _locked_feed(owner, feed_id)
@@ -154,6 +155,8 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
             # Not those that wait because a feed runs once in `FEED_SECONDS`.
             rows = unclaimed_runs(feed).exclude(due_at=None).exclude(waits_for="")
             rows.update(due_at=shared_now())
+        if "name" in change.model_fields_set:
+            feed.name = change.name or ""
         is_paused = change.state == FeedState.PAUSED and feed.state == FeedState.ACTIVE
         is_resumed = change.state == FeedState.ACTIVE and feed.state == FeedState.PAUSED
         if is_resumed and feed.catch_up == CatchUp.LATEST:

@@ -21,6 +21,7 @@ class Feed(models.Model):
         related_name="feeds",
         db_index=False,  # the index below begins with it
     )
+    name = models.CharField(max_length=60, default="")
     # The request's JSON, with placeholders. Text, because jsonb would sort its accounts.
     request = models.TextField()
     source = models.PositiveBigIntegerField()

@@ -42,6 +42,7 @@ class FeedView:
     """A feed, and when it is due."""
 
     id: str
+    name: str  # or empty
     state: FeedState
     reason: str  # why it is paused or has ended
     waits_for: str  # why a run that is due waits
@@ -119,6 +120,7 @@ def feed_view(row: Feed) -> FeedView:
     has_next = trigger.can_run_now and row.state != FeedState.ENDED
     return FeedView(
         id=row.pk,
+        name=row.name,
         state=FeedState(row.state),
         reason=row.reason,
         waits_for=(waiting.waits_for if waiting else "") or row.waits_for,

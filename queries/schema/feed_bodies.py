@@ -49,6 +49,7 @@ _SECONDS = {"second": 1, "minute": MINUTE, "hour": HOUR, "day": DAY, "week": 7 *
 _INTERVAL = re.compile("([1-9][0-9]{0,9}) (block|second|minute|hour|day|week)s?")
 _POINTS = re.compile(r"((?:0|[1-9][0-9]{0,4})(?:\.[0-9]{1,4})?) bp")
 _AMOUNT = re.compile("[1-9][0-9]{0,77}")
+MAX_NAME_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,19 @@ def _read_time(value: object) -> int:
     if not 0 <= value <= MAX_TIME:
         raise _malformed(f"is {value}, but must be a whole number from 0 to {MAX_TIME}.")
     return value
+
+
+def _read_name(value: object) -> str | None:
+    if value is None:
+        return None
+    name = value.strip() if isinstance(value, str) else ""
+    if not 1 <= len(name) <= MAX_NAME_LENGTH:
+        length = f"has {len(name)} characters" if isinstance(value, str) else f"is {_quoted(value)}"
+        raise _malformed(f"{length}, but must be a text of 1 to {MAX_NAME_LENGTH}, or null.")
+    if not name.isprintable():
+        problem = f"is {_quoted(value)}, but must not have control or invisible characters."
+        raise _malformed(problem)
+    return name
 
 
 def _choice_reader(*names: str) -> Callable[[object], str]:
@@ -141,6 +155,21 @@ _CHANGES = FeedState.PAUSED.value, FeedState.ACTIVE.value
 ChangedState = Annotated[str, BeforeValidator(_choice_reader(*_CHANGES)), _choice_schema(*_CHANGES)]
 CatchUpName = Annotated[
     str, BeforeValidator(_choice_reader(*CatchUp.values)), _choice_schema(*CatchUp.values)
+]
+
+
+Name = Annotated[
+    str | None,
+    BeforeValidator(_read_name),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH},
+                {"type": "null"},
+            ],
+            "examples": ["ETH of the vault"],
+        }
+    ),
 ]
 
 
@@ -305,6 +334,7 @@ class FeedRequest(TriggerBody):
     contract, or `when` a value has changed.
     """
 
+    name: Name = optional("What lists and pages call it.")
     batch: Annotated[FeedBatchBody, WrapValidator(_read_batch)] = Field(
         description="The body of a batch, with `$due` in place of its block's number or time."
     )
@@ -334,9 +364,10 @@ class FeedChange(Body):
 
     state: ChangedState = optional("PAUSED pauses the feed, ACTIVE resumes it.")
     budget: Fee = _Budget
+    name: Name = optional("Its new name; null removes it.")
 
     @model_validator(mode="after")
     def _check_not_empty(self) -> Self:
         if not self.model_fields_set:
-            raise _malformed("changes nothing. Name a state or a budget.")
+            raise _malformed("changes nothing. It needs a state, a budget or a name.")
         return self

@@ -259,11 +259,32 @@ def test_the_owner_changes_the_budget() -> None:
     assert "Change the budget" in page(feed, owner)
     assert "Change the budget" not in page(feed)
     url = f"/dashboard/feeds/{feed}/budget"
-    words = visible_text(owner.post(url, {"budget": "250000"}, follow=True).text)
-    assert "The budget is changed." in words
-    assert "budget 0 of 0.00025 gwei" in words
-    for budget, sentence in (("5", "budget is 5 wei, but"), ("", 'budget is "", but must be')):
-        assert sentence in visible_text(owner.post(url, {"budget": budget}, follow=True).text)
+    for text, budget in (
+        ("0.01", 10**16),
+        (" 0.010 ETH", 10**16),
+        ("1", 10**18),
+        ("0.000000000000250001 eth", 250_001),
+        ("1.5 gwei", 1_500_000_000),
+        ("250000 wei", 250_000),
+    ):
+        answer = owner.post(url, {"budget": text}, follow=True)
+        assert "The budget is changed." in visible_text(answer.text)
+        assert int(Feed.objects.get(pk=feed).budget, 16) == budget
+    assert 'value="0.00000000000025 ETH"' in answer.text
+    assert "budget 0 of 0.00025 gwei" in visible_text(answer.text)
+    for text, sentence in (
+        ("5 wei", "budget is 5 wei, but"),
+        ("", 'The amount is empty. Write it as "0.01" or "0.01 ETH".'),
+        ("1,5", 'The amount is "1,5". Write it as'),
+        ("-1", 'The amount is "-1". Write it as'),
+        ("1e3", 'The amount is "1e3". Write it as'),
+        ("1 USD", "The amount is in USD. Give it in ETH, gwei or wei."),
+        ("0.5 wei", 'The amount is "0.5 wei", but wei has no decimals.'),
+        (f"0.{18 * '0'}1", "but ETH has at most 18 decimals."),
+        (60 * "9", "which is more than 2^256 wei."),
+    ):
+        words = visible_text(owner.post(url, {"budget": text}, follow=True).text)
+        assert sentence in words, words
     assert int(Feed.objects.get(pk=feed).budget, 16) == 250_000
 
 

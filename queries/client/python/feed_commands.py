@@ -60,6 +60,7 @@ def add_feed_commands(commands: Any) -> None:
             ("pause", _run_feed_pause, "pause a feed"),
             ("resume", _run_feed_resume, "resume a paused feed; it makes up for missed runs"),
             ("budget", _run_feed_budget, "set what a feed's runs may spend in 24 hours"),
+            ("rename", _run_feed_rename, "give a feed a name, or remove it"),
             ("end", _run_feed_end, "end a feed for good; its batches stay"),
             ("run", _run_feed_now, "run a feed now; prints the batch's id"),
         )
@@ -67,6 +68,9 @@ def add_feed_commands(commands: Any) -> None:
     for parser in parsers.values():
         parser.add_argument("id", help="the feed's id, as create printed it")
     parsers["show"].add_argument("--runs", type=int, default=20, help="how many, at most 100 (20)")
+    parsers["rename"].add_argument(
+        "name", nargs="?", help="at most 60 characters; without it, none"
+    )
     parsers["budget"].add_argument(
         "wei", type=option_type(parse_integer), help="of the destination chain"
     )
@@ -80,6 +84,7 @@ def _add_create_command(feeds: Any) -> None:
     source.add_argument("--every", help="how often, such as '4 hours', '1 week' or '300 blocks'")
     source.add_argument("--file", help=f"the whole feed instead: {FILE_HELP}")
     add_batch_options(parser)
+    parser.add_argument("--name", help="what lists and pages call it")
     parser.add_argument(
         "--until", metavar="TIME", help="its end: Unix seconds, or UTC as in 2027-01-01T12:00"
     )
@@ -110,6 +115,8 @@ def _requested_feed(options: argparse.Namespace) -> dict[str, object]:
     else:
         selector = "block" if "block" in options.every else "timestamp"
         feed = {"every": options.every, "batch": batch_of_blocks(options, {selector: "$due"})}
+    if options.name is not None:
+        feed["name"] = options.name
     if options.until is not None:
         feed["until"] = parse_time(options.until)
     if options.budget is not None:
@@ -163,6 +170,10 @@ def _run_feed_resume(options: argparse.Namespace) -> None:
 
 def _run_feed_budget(options: argparse.Namespace) -> None:
     _print_feed(configured_server(options).set_feed_budget(options.id, options.wei), options)
+
+
+def _run_feed_rename(options: argparse.Namespace) -> None:
+    _print_feed(configured_server(options).rename_feed(options.id, options.name), options)
 
 
 def _run_feed_end(options: argparse.Namespace) -> None:

@@ -13,6 +13,7 @@ class FeedStatus:
     """A batch that is submitted again whenever it is due; `response` is the server's."""
 
     id: str
+    name: str  # or empty
     state: str  # ACTIVE, PAUSED or ENDED
     reason: str  # why it is paused or has ended, in a sentence; or empty
     waits_for: str  # why a run that is due waits, in a sentence; or empty
@@ -43,6 +44,7 @@ def parse_feed(body: Mapping[str, Any]) -> FeedStatus:
     warnings = member(body, "warnings", list) if "warnings" in body else ()
     return FeedStatus(
         id=printable(member(body, "id", str)),
+        name=text_member(body, "name"),
         state=printable(member(body, "state", str)),
         reason=text_member(body, "reason"),
         waits_for=text_member(body, "waitsFor"),

@@ -222,6 +222,10 @@ class Tacitus:
         """Set the maximum that the feed's runs may spend in 24 hours."""
         return self._change_feed(feed_id, budget=str(wei))
 
+    def rename_feed(self, feed_id: str, name: str | None) -> FeedStatus:
+        """Give the feed a name, or remove it with None."""
+        return self._change_feed(feed_id, name=name)
+
     def end_feed(self, feed_id: str) -> FeedStatus:
         """End the feed for good. Its batches stay."""
         return parse_feed(self._request_json("DELETE", _feed_path(feed_id)))
@@ -231,7 +235,7 @@ class Tacitus:
         path = f"{_feed_path(feed_id)}/runs"
         return parse_feed_run(self._request_json("POST", path, is_repeatable=False))
 
-    def _change_feed(self, feed_id: str, **changes: str) -> FeedStatus:
+    def _change_feed(self, feed_id: str, **changes: str | None) -> FeedStatus:
         return parse_feed(self._request_json("PATCH", _feed_path(feed_id), json=changes))
 
     def webhook_deliveries(self) -> Iterator[dict[str, Any]]:

@@ -344,6 +344,7 @@ export type FeedBatchBody = {
 };
 export type FeedDetailsResponse = {
     id: string;
+    name: string | null;
     /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or was refused twice; this is noticed when the next run is due. ENDED feeds stay so. */
     state: FeedState;
     /** Why it is paused or has ended. */
@@ -389,6 +390,8 @@ export type FeedRequest = {
     on?: LogTriggerBody;
     /** A run when the value has changed. */
     when?: ValueTriggerBody;
+    /** What lists and pages call it. */
+    name?: string | null;
     /** The body of a batch, with `$due` in place of its block's number or time. */
     batch: FeedBatchBody;
     /** The Unix time of the last run. */
@@ -400,6 +403,7 @@ export type FeedRequest = {
 };
 export type FeedResponse = {
     id: string;
+    name: string | null;
     /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or was refused twice; this is noticed when the next run is due. ENDED feeds stay so. */
     state: FeedState;
     /** Why it is paused or has ended. */
@@ -473,6 +477,7 @@ export type NamedBlockBody = {
 };
 export type NewFeedResponse = {
     id: string;
+    name: string | null;
     /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or was refused twice; this is noticed when the next run is due. ENDED feeds stay so. */
     state: FeedState;
     /** Why it is paused or has ended. */
@@ -2924,6 +2929,8 @@ export declare class Tacitus {
         resume: (id: string, { signal }?: CallOptions) => Promise<FeedResponse>;
         /** Set the maximum that the feed's runs may spend in 24 hours, in wei. */
         setBudget: (id: string, budget: bigint | number | string, { signal }?: CallOptions) => Promise<FeedResponse>;
+        /** Give the feed a name of at most 60 characters, or remove it with null. */
+        rename: (id: string, name: string | null, { signal }?: CallOptions) => Promise<FeedResponse>;
         /** End the feed for good. Its batches stay. */
         end: (id: string, { signal }?: CallOptions) => Promise<FeedResponse>;
         /** Run the feed now, and return the run. If the response is lost, it throws a ResponseLostError. */

@@ -935,6 +935,8 @@ export class Tacitus {
         resume: async (id, { signal } = {}) => this.#send("PATCH", feedPath(id), { body: { state: "ACTIVE" }, signal }),
         /** Set the maximum that the feed's runs may spend in 24 hours, in wei. */
         setBudget: async (id, budget, { signal } = {}) => this.#send("PATCH", feedPath(id), { body: { budget: `${budget}` }, signal }),
+        /** Give the feed a name of at most 60 characters, or remove it with null. */
+        rename: async (id, name, { signal } = {}) => this.#send("PATCH", feedPath(id), { body: { name }, signal }),
         /** End the feed for good. Its batches stay. */
         end: async (id, { signal } = {}) => this.#send("DELETE", feedPath(id), { signal }),
         /** Run the feed now, and return the run. If the response is lost, it throws a ResponseLostError. */

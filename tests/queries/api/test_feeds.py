@@ -104,6 +104,19 @@ def test_a_feed_is_paused_resumed_and_ended() -> None:
     assert (refused.status_code, refused.json()["code"]) == (409, "feed_ended")
 
 
+def test_a_feed_has_a_name_that_can_be_changed_and_removed() -> None:
+    key = make_key()
+    feed = made_feed(key, FEED | {"name": f"  {60 * 'é'} "})
+    assert ask(key, f"/feeds/{feed}").json()["name"] == 60 * "é"
+    assert send(key, "PATCH", feed, {"name": "ETH <b> of the vault"}).json()["name"] == (
+        "ETH <b> of the vault"
+    )
+    assert send(key, "PATCH", feed, {"state": "PAUSED"}).json()["name"] == "ETH <b> of the vault"
+    assert send(key, "PATCH", feed, {"name": None}).json()["name"] is None
+    assert [entry["name"] for entry in ask(key, "/feeds").json()["feeds"]] == [None]
+    assert ask(key, f"/feeds/{made_feed(key, FEED | {'name': None})}").json()["name"] is None
+
+
 def test_an_account_has_so_many_feeds(settings: LazySettings) -> None:
     settings.FEEDS_PER_ACCOUNT = 2
     key = make_key()
@@ -171,6 +184,10 @@ REFUSALS: list[tuple[dict[str, object], str, str, str]] = [
     ({"budget": 25}, "wrong_type", "budget", 'must be text in quotes, such as "0", not a number.'),
     ({"catchUp": "none"}, "feed_malformed", "catchUp", 'is "none", but must be "latest" or "all".'),
     ({"catchUp": 1}, "feed_malformed", "catchUp", 'is a number, but must be "latest" or "all".'),
+    ({"name": 5}, "feed_malformed", "name", "is a number, but must be a text of 1 to 60, or null."),
+    ({"name": " "}, "feed_malformed", "name", "has 0 characters, but must be a text of 1 to 60, "),
+    ({"name": 61 * "x"}, "feed_malformed", "name", "has 61 characters, but must be a text of 1 to"),
+    ({"name": "a\n\u202eb"}, "feed_malformed", "name", 'is "a\\u000a\\u202eb", but must not have '),
     ({"then": {}}, "unknown_field", "then", "is an unknown field; the known fields are "),
 ]  # fmt: skip
 
@@ -307,7 +324,7 @@ def test_refusals_with_sentences_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("change", "code", "path", "sentence"),
     [
-        ({}, "feed_malformed", "", "The body changes nothing. Name a state or a budget."),
+        ({}, "feed_malformed", "", "The body changes nothing. It needs a state, "),
         ([], "wrong_type", "", "The body must be an object, not a list."),
         ({"state": "ENDED"}, "feed_malformed", "state",
          'state is "ENDED", but must be "PAUSED" or "ACTIVE".'),

@@ -357,6 +357,7 @@ export type FeedBatchBody = {
 
 export type FeedDetailsResponse = {
   id: string;
+  name: string | null;
   /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or was refused twice; this is noticed when the next run is due. ENDED feeds stay so. */
   state: FeedState;
   /** Why it is paused or has ended. */
@@ -397,6 +398,8 @@ export type FeedRequest = {
   on?: LogTriggerBody;
   /** A run when the value has changed. */
   when?: ValueTriggerBody;
+  /** What lists and pages call it. */
+  name?: string | null;
   /** The body of a batch, with `$due` in place of its block's number or time. */
   batch: FeedBatchBody;
   /** The Unix time of the last run. */
@@ -409,6 +412,7 @@ export type FeedRequest = {
 
 export type FeedResponse = {
   id: string;
+  name: string | null;
   /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or was refused twice; this is noticed when the next run is due. ENDED feeds stay so. */
   state: FeedState;
   /** Why it is paused or has ended. */
@@ -485,6 +489,7 @@ export type NamedBlockBody = {
 
 export type NewFeedResponse = {
   id: string;
+  name: string | null;
   /** PAUSED by its owner, or after 5 runs in a row whose batch was refused or REJECTED, or has a delivery that FAILED or was refused twice; this is noticed when the next run is due. ENDED feeds stay so. */
   state: FeedState;
   /** Why it is paused or has ended. */

@@ -224,6 +224,10 @@ export class Tacitus {
       { signal }: CallOptions = {},
     ): Promise<FeedResponse> => this.#send("PATCH", feedPath(id), { body: { budget: `${budget}` }, signal }),
 
+    /** Give the feed a name of at most 60 characters, or remove it with null. */
+    rename: async (id: string, name: string | null, { signal }: CallOptions = {}): Promise<FeedResponse> =>
+      this.#send("PATCH", feedPath(id), { body: { name }, signal }),
+
     /** End the feed for good. Its batches stay. */
     end: async (id: string, { signal }: CallOptions = {}): Promise<FeedResponse> =>
       this.#send("DELETE", feedPath(id), { signal }),
