@@ -31,6 +31,11 @@ from queries.sources import Routes
 from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
 
 
+class RefusedDeliveriesResponse(ApiModel):
+    deliveries: int = Field(validation_alias="count", examples=[28])
+    since: Moment = Field(description="When the oldest one could be delivered.")
+
+
 class FeedResponse(ApiModel):
     """A feed. It submits its batch whenever it is due."""
 
@@ -44,6 +49,11 @@ class FeedResponse(ApiModel):
     )
     reason: str | None = Field(description="Why it is paused or has ended.", examples=[None])
     waits_for: str | None = Field(description="Why a run that is due waits.", examples=[None])
+    refused: RefusedDeliveriesResponse | None = Field(
+        description="The deliveries that wait because the contract refuses them; they are tried "
+        "again.",
+        examples=[None],
+    )
     failure: str | None = Field(
         description="Of an active feed, that its newest runs have failed or are refused, and why.",
         examples=[None],
@@ -59,6 +69,11 @@ class FeedResponse(ApiModel):
     )
     last_value: str | None = Field(
         description="With `when`, the value that was proven last, as a decimal number.",
+        examples=[None],
+    )
+    read_value: str | None = Field(
+        description="With `when`, the value that was read last, as a decimal number. It is not "
+        "proven.",
         examples=[None],
     )
     until: int | None = Field(description="The Unix time of the last run.", examples=[None])
@@ -247,15 +262,21 @@ def _feed_members(view: FeedView) -> dict[str, Any]:
         "state": view.state,
         "reason": view.reason or None,
         "waits_for": view.waits_for or None,
+        "refused": _refused_response(view),
         "failure": view.failure or None,
         "origin_chain_id": view.source,
         "next_due": str(view.next) if view.next else None,
         "last_value": None if view.last_value is None else str(view.last_value),
+        "read_value": None if view.read_value is None else str(view.read_value),
         "until": int(view.until.timestamp()) if view.until else None,
         "budget": view.budget,
         "catch_up": view.catch_up,
         "created": view.created_at,
     }
+
+
+def _refused_response(view: FeedView) -> RefusedDeliveriesResponse | None:
+    return RefusedDeliveriesResponse.model_validate(view.refused) if view.refused else None
 
 
 def _run_response(view: FeedRunView) -> FeedRunResponse:

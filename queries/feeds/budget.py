@@ -1,7 +1,7 @@
 """What the runs of a feed may spend in 24 hours."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.db.models import Case, Q, Value, When
@@ -13,10 +13,12 @@ from queries.feeds.outcomes import IS_OPEN
 from queries.models import Feed, FeedRun
 from queries.statuses import BatchStatus
 
+OVER_BUDGET = "over_budget"  # why a run waits
 MAX_OPEN = timedelta(days=7)  # of a run that a budget counts
 
 
 class _Run(NamedTuple):
+    submitted_at: datetime
     is_open: bool
     is_of_day: bool  # submitted in the last 24 hours
     status: str  # of its batch
@@ -29,7 +31,7 @@ def budget_shortage(feed: Feed) -> str:
     if not feed.budget:
         return ""
     runs, budget = _newest_runs(feed.pk), int(feed.budget, 16)
-    reserve = int(batch_of(feed.request)["fee"]) or _max_cost(runs)
+    reserve = _reserve_of_next(feed, runs)
     if reserve is None:
         return "The first run shows what a run costs. It has to end, or to spend, before the next."
     reserved = _reserved(runs)
@@ -39,6 +41,25 @@ def budget_shortage(feed: Feed) -> str:
         f"Runs of this feed in the last 24 hours have spent or reserve {reserved} wei, and the "
         f"next one reserves {reserve}: more than the budget of {budget}."
     )
+
+
+def _reserve_of_next(feed: Feed, runs: Sequence[_Run]) -> int | None:
+    """None until the first run has shown what a run costs."""
+    return int(batch_of(feed.request)["fee"]) or _max_cost(runs)
+
+
+def next_run_fits_at(feed: Feed) -> datetime | None:
+    """When enough of what was spent is more than 24 hours old for the next run to fit the budget.
+
+    None if that is not known, because open runs reserve too much.
+    """
+    runs = _newest_runs(feed.pk)
+    excess = _reserved(runs) + (_reserve_of_next(feed, runs) or 0) - int(feed.budget or "0", 16)
+    for run in sorted(run for run in runs if run.is_of_day and not run.is_open):
+        excess -= run.spent
+        if excess <= 0:
+            return run.submitted_at + timedelta(seconds=DAY)
+    return None
 
 
 def reserved_in_a_day(feed_id: str) -> int:
@@ -54,10 +75,13 @@ def _newest_runs(feed_id: str) -> Sequence[_Run]:
         is_open=Case(When(IS_OPEN, then=Value(True)), default=Value(False)),
         is_of_day=Case(When(is_of_day, then=Value(True)), default=Value(False)),
     )
-    columns = "is_open", "is_of_day", "batch__status", "batch__fee", "batch__spent"
+    columns = (
+        *("batch__submitted_at", "is_open", "is_of_day"),
+        *("batch__status", "batch__fee", "batch__spent"),
+    )
     return [
-        _Run(is_open, is_of_day, status, int(fee, 16), int(spent, 16))
-        for is_open, is_of_day, status, fee, spent in runs.values_list(*columns)
+        _Run(*states, int(fee, 16), int(spent, 16))
+        for *states, fee, spent in runs.values_list(*columns)
     ]
 
 

@@ -1,10 +1,12 @@
 """What became of a feed's runs: whether they fail."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import takewhile
 
-from django.db.models import Case, Exists, OuterRef, Q, Value, When
+from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Value, When
 
+from queries.database.clock import shared_now
 from queries.models import Delivery, Feed, FeedRun
 from queries.statuses import ENDED_STATUSES, OPEN_DELIVERIES, BatchStatus, DeliveryState
 from queries.wait_reasons import WaitCode
@@ -21,9 +23,8 @@ HAS_FAILED = (
     | Exists(_deliveries.filter(state=DeliveryState.FAILED))
 )
 # A delivery that the contract refuses is tried again; from the second time on a quorum says so.
-_REFUSED_DELIVERY = Q(state=DeliveryState.FAILED) | Q(
-    state=DeliveryState.WAITING, wait_code=WaitCode.CONTRACT_REFUSES, refusals__gt=1
-)
+IS_REFUSED = Q(state=DeliveryState.WAITING, wait_code=WaitCode.CONTRACT_REFUSES)
+_REFUSED_DELIVERY = Q(state=DeliveryState.FAILED) | IS_REFUSED & Q(refusals__gt=1)
 IS_FAILING = HAS_FAILED | Exists(_deliveries.filter(_REFUSED_DELIVERY))
 
 
@@ -64,3 +65,22 @@ def _reason(run: FeedRun) -> str:
     columns = refused.values_list("error_sentence", "waits_for").first()
     error, wait = columns or ("", "")
     return error or wait
+
+
+REFUSED_FOR = timedelta(days=7)  # deliveries of older runs have ended
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedDeliveries:
+    """Deliveries of a feed that its contract refuses now; they are tried again."""
+
+    count: int
+    since: datetime  # the oldest one could be delivered
+
+
+def refused_deliveries(feed: Feed) -> RefusedDeliveries | None:
+    """None if no delivery is refused."""
+    runs = feed.runs.filter(submitted_at__gt=shared_now() - REFUSED_FOR, batch__isnull=False)
+    rows = Delivery.objects.filter(IS_REFUSED, batch__in=runs.values("batch"))
+    totals = rows.aggregate(count=Count("pk"), since=Min("batch__ended_at"))
+    return RefusedDeliveries(**totals) if totals["count"] else None

@@ -15,7 +15,7 @@ from queries.database.handler import Handler, Wait, WorkContext
 from queries.database.leases import Lease
 from queries.error_codes import RequestCode, SubmissionCode
 from queries.feeds.bodies import DueRun, batch_of, check_run, scheduled_run
-from queries.feeds.budget import budget_shortage
+from queries.feeds.budget import OVER_BUDGET, budget_shortage
 from queries.feeds.outcomes import MAX_FAILED_RUNS, newest_failures
 from queries.feeds.runs import WAITS, end_past_feeds, new_row, queue_next_run, refusal_columns
 from queries.feeds.triggers import TRIGGERS
@@ -29,7 +29,6 @@ from queries.wait_reasons import Reason
 
 log = logging.getLogger("tacitus.prover")
 
-OVER_BUDGET = "over_budget"
 # The chain stands still, or the account's limit of a day is used up.
 _WAITING_CODES = {RequestCode.BLOCK_BEYOND_HEAD.code, SubmissionCode.TOO_MANY_FACTS.code}
 

@@ -40,6 +40,7 @@ from queries.statuses import FeedState
 
 log = logging.getLogger("tacitus.prover")
 
+FEEDS_AT_ONCE = 100  # in a statement
 _VALUE = re.compile(rf"({ADDRESS})\.(BALANCE|NONCE|{SLOT.pattern})")
 
 
@@ -121,8 +122,11 @@ def _insert_runs_of_values(source: ChainClient, record: ChainRecord, feeds: Sequ
     facts = [(*trigger.account_and_fact, record.number) for trigger in watched]
     waiting = FeedRun.objects.filter(feed__in=ids, submitted_at=None)
     have_waiting = set(waiting.values_list("feed", flat=True))
-    idle = []
+    idle, changed = [], []
     for feed, value in zip(rows, source.numbers(facts), strict=True):
+        if feed.read_value != (text := f"{value:064x}"):
+            feed.read_value = text
+            changed.append(feed)
         if _has_changed(feed, value, record):
             run = scheduled_run(record.number)
             run = replace(run, value=value, read_time=record.timestamp)
@@ -131,6 +135,7 @@ def _insert_runs_of_values(source: ChainClient, record: ChainRecord, feeds: Sequ
             if feed.pk in have_waiting:
                 _delete_waiting_run(feed)
             idle.append(feed.pk)
+    Feed.objects.bulk_update(changed, ["read_value"], batch_size=FEEDS_AT_ONCE)
     number = Value(record.number)
     following = number - number % F("interval") + F("interval")
     idle_feeds = Feed.objects.filter(pk__in=idle, due__lte=record.number)

@@ -32,6 +32,7 @@ class Feed(models.Model):
     # VALUE: the number that was proven last, and the newest run until what it proves is known:
     # later values are compared with the run's value.
     last_value = models.CharField(max_length=64, default="")
+    read_value = models.CharField(max_length=64, default="")  # at the last reading, not proven
     open_run = models.ForeignKey(
         "FeedRun", models.SET_NULL, null=True, related_name="+", db_index=False
     )

@@ -89,6 +89,13 @@ from queries.reading.facts import (
     read_batch_facts,
     registry_fact_page,
 )
+from queries.reading.feed_values import (
+    MAX_COUNTED_RUNS,
+    FeedValue,
+    delivery_counts,
+    feed_history,
+    feed_value_page,
+)
 from queries.reading.feeds import (
     FeedRunView,
     FeedView,

@@ -30,7 +30,8 @@ _COUNTED_IN_BLOCKS = {
 }
 
 _FEED_COLUMNS = (
-    "id", "state", "trigger", "source", "reason", "waits_for", "due", "budget", "last_value",
+    "id", "name", "state", "trigger", "source", "reason", "waits_for", "due", "budget", "last_value",
+    "read_value",
 )  # fmt: skip
 _NEWEST_RUNS = """
     SELECT * FROM (
@@ -82,7 +83,7 @@ def _feed_changes(feeds: QuerySet[Feed], run_limit: int) -> Columns:
     # Pages say how many blocks are left.
     sources = {
         source
-        for _, state, trigger, source, *_ in states
+        for _, _, state, trigger, source, *_ in states
         if state == FeedState.ACTIVE and trigger in _COUNTED_IN_BLOCKS
     }
     heads = ChainRecord.objects.filter(chain__in=sources).order_by("chain")

@@ -210,9 +210,14 @@ def _with_proofs(rows: Iterable[Fact]) -> list[Fact]:
 
 def _proven_fact(row: Fact, ens_name: str = "") -> FactView:
     """`row`: with its transaction."""
+    return with_proof(fact_view(row, ens_name), row)
+
+
+def with_proof(fact: FactView, row: Fact) -> FactView:
+    """The fact with the transaction and time of its proof; `row`: with its transaction."""
     sent, block_hash = row.transaction, row.job.block_hash
     return replace(
-        fact_view(row, ens_name),
+        fact,
         block_hash=f"0x{block_hash}" if block_hash else "",
         transaction_hash=(sent.mined_hash or sent.hashes[-1]) if sent else "",
         proven_at=row.proven_at,

@@ -1,24 +1,25 @@
 """Feeds and their runs: an account's own for the API, and anybody's for pages."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
-from django.db.models.fields.json import KT
 from django.utils import timezone
 
 from accounts.http.errors import RefusalError
 from accounts.models import Account
 from queries.feeds.bodies import DueRun, batch_of, one_block, run_body
-from queries.feeds.outcomes import newest_failures
+from queries.feeds.budget import OVER_BUDGET, next_run_fits_at
+from queries.feeds.outcomes import RefusedDeliveries, newest_failures, refused_deliveries
 from queries.feeds.trigger import Trigger
 from queries.feeds.triggers import stored_trigger
+from queries.feeds.watched_values import WatchedValue
 from queries.ids import is_ulid
 from queries.intake.batch_rows import build_queries, set_counts
 from queries.intake.submit import batch_limits
-from queries.models import Batch, Delivery, Feed, FeedRun, Query
+from queries.models import Batch, Delivery, Feed, FeedRun
 from queries.reading.batch_details import (
     BatchSummary,
     TransactionShare,
@@ -27,7 +28,8 @@ from queries.reading.batch_details import (
 )
 from queries.reading.batches import QueryView
 from queries.reading.deliveries import DeliveryView, read_deliveries
-from queries.reading.facts import FactView, query_facts, read_words
+from queries.reading.facts import FactView
+from queries.reading.feed_values import first_values
 from queries.reading.pagination import Cursor, Page, read_page
 from queries.schema.batch_checks import read_batch
 from queries.schema.templates import fill_in
@@ -46,11 +48,15 @@ class FeedView:
     state: FeedState
     reason: str  # why it is paused or has ended
     waits_for: str  # why a run that is due waits
+    waits_until: datetime | None  # about, if it waits for its budget
+    refused: RefusedDeliveries | None  # the deliveries that wait because its contract refuses them
     failure: str  # that its newest runs have failed or are refused, and why
     source: int
     trigger: Trigger
     next: Selector | None  # None once it has ended, and for logs
     last_value: int | None  # that was proven last, if it runs for changes of a value
+    read_value: int | None  # that was read last, likewise; it is not proven
+    heartbeat: datetime | None  # when the next run comes in any case
     catch_up: CatchUp
     until: datetime | None
     budget: int | None  # wei
@@ -123,18 +129,32 @@ def feed_view(row: Feed) -> FeedView:
         name=row.name,
         state=FeedState(row.state),
         reason=row.reason,
+        waits_until=next_run_fits_at(row) if waiting and waiting.wait_code == OVER_BUDGET else None,
+        refused=refused_deliveries(row),
         waits_for=(waiting.waits_for if waiting else "") or row.waits_for,
         failure=newest_failures(row).sentence if row.state == FeedState.ACTIVE else "",
         source=row.source,
         trigger=trigger,
         next=trigger.selector(waiting.due if waiting else row.due) if has_next else None,
         last_value=int(row.last_value, 16) if row.last_value else None,
+        read_value=int(row.read_value, 16) if row.read_value else None,
+        heartbeat=_next_heartbeat(row, trigger),
         catch_up=CatchUp(row.catch_up),
         until=row.until,
         budget=int(row.budget, 16) if row.budget else None,
         created_at=row.created_at,
         batch=batch,
     )
+
+
+def _next_heartbeat(row: Feed, trigger: Trigger) -> datetime | None:
+    if not isinstance(trigger, WatchedValue) or not trigger.body.heartbeat:
+        return None
+    runs = row.runs.filter(submitted_at__isnull=False, read_time__isnull=False).order_by("-id")
+    read_time = runs.values_list("read_time", flat=True).first()
+    if read_time is None:
+        return None
+    return datetime.fromtimestamp(read_time + trigger.body.heartbeat.count, UTC)
 
 
 # Pages
@@ -222,7 +242,7 @@ def run_details_page(feed_id: str, *, cursor: Cursor | None, limit: int) -> Page
     page = run_page(Feed.objects.get(pk=feed_id), cursor=cursor, limit=limit)
     ids = [run.batch for run in page.rows if run.batch]
     batches = Batch.objects.in_bulk(ids)
-    values, deliveries, shares = _first_values(ids), read_deliveries(ids), transaction_shares(ids)
+    values, deliveries, shares = first_values(ids), read_deliveries(ids), transaction_shares(ids)
     return page.with_rows(
         RunDetails(
             run=run,
@@ -241,25 +261,3 @@ def _reason(batch: Batch | None, deliveries: Iterable[DeliveryView]) -> Reason |
     if batch and batch.error_code:
         return Reason(batch.error_code, batch.error_sentence)
     return next(filter(None, (call.error or call.waits_for for call in deliveries)), None)
-
-
-def _first_values(batch_ids: Collection[str]) -> Mapping[str, FactView]:
-    """The first fact of each batch that is DONE."""
-    queries = Query.objects.filter(
-        batch__in=batch_ids, batch__status=BatchStatus.DONE, position=0, failed=False
-    )
-    # Not all slots, of which there may be thousands.
-    rows = list(
-        queries.select_related("batch")
-        .defer("slots", "event_names", "spelling")
-        .annotate(first_slot=KT("slots__0"), first_event=KT("event_names__0"))
-    )
-    for row in rows:
-        row.slots = list(filter(None, [vars(row)["first_slot"]]))
-        row.event_names = list(filter(None, [vars(row)["first_event"]]))
-    words, values = read_words(rows), dict[str, FactView]()
-    for row in rows:
-        facts = query_facts(row, row.batch.destination, words, is_proven=True)
-        if value := next((fact for fact in facts if fact.word and not fact.is_time), None):
-            values[row.batch_id] = value
-    return values

@@ -62,6 +62,7 @@ class ContractEvent:
     name: str
     inputs: tuple[ABIType, ...]
     are_indexed: tuple[bool, ...]
+    names: tuple[str, ...]  # of its parameters; empty if it has none
 
     @property
     def topic(self) -> bytes:
@@ -94,7 +95,9 @@ class _Parser:
     def __init__(self, text: str, kind: str, example: str) -> None:
         self.text, self.kind, self.example = text, kind, example
         self.position = 0
-        self.are_indexed: list[bool] = []  # of an event's parameters
+        # Of an event's parameters:
+        self.are_indexed: list[bool] = []
+        self.names: list[str] = []
         if len(text) > MAX_FUNCTION_CHARACTERS:
             raise FunctionMalformedError(
                 f"has {len(text):,} characters; at most {MAX_FUNCTION_CHARACTERS:,} are allowed."
@@ -157,7 +160,7 @@ class _Parser:
         self.end()
         if sum(self.are_indexed) > MAX_INDEXED:
             raise self.malformed(f"at most {MAX_INDEXED} parameters may be indexed")
-        return ContractEvent(name, inputs, tuple(self.are_indexed))
+        return ContractEvent(name, inputs, tuple(self.are_indexed), tuple(self.names))
 
     def function(self) -> ContractFunction:
         name = self.name()
@@ -202,8 +205,9 @@ class _Parser:
                 self.are_indexed.append(is_indexed)
             if is_indexed or self.current in _LOCATIONS:
                 self.take()
-            if _NAME.fullmatch(self.current):
-                self.take()
+            name = self.take() if _NAME.fullmatch(self.current) else ""
+            if not depth:
+                self.names.append(name)
             if self.current not in {",", ")"}:
                 raise self.unexpected('"," or ")"')
             if self.take() == ")":
