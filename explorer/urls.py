@@ -113,6 +113,16 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
         ),
         get_page(f"explorer/{query}", batches.query, {}, "query"),
         page("feed/<str:feed_id>", feeds.feed, "feed"),
+        page("feed/<str:feed_id>/embed", feeds.feed_embed, "feed-embed"),
+        *(
+            page(
+                f"feed/<str:feed_id>/values.{form}",
+                downloads.feed_values,
+                f"feed-values-{form}",
+                form=form,
+            )
+            for form in downloads.WRITERS
+        ),
         page(fact, facts.fact, "fact"),
         page(f"{fact}/check", facts.check, "fact-check"),
         card(f"explorer/{fact}/card.png", cards.fact_card, links, "fact-card"),

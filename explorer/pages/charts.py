@@ -4,10 +4,10 @@ Positions are percentages of the width, because a chart is as wide as its place,
 height. All values are whole numbers of 0 or more.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import groupby, pairwise
+from itertools import groupby
 from math import ceil
 
 from explorer.pages.formatting import intcomma, quantity
@@ -35,7 +35,9 @@ MARGIN = 2  # percent: beside the dots of a line
 MAX_TICK_WIDTH = 30  # percent
 MAX_TICK_LENGTH = 16  # characters
 SHORT_AMOUNT_UNIT = 10 ** (UNIT_DIGITS - MAX_DECIMALS)  # wei
-MAX_STEPS = 3  # of an axis that begins at 0
+MAX_STEPS = 3  # of an axis
+SHARED_HEAD = 100  # an axis so many times its extent above 0 has ticks with the same head
+MAX_DOTS = 60  # of a line; with more points, only the last has one
 DOT_DISTANCE, TICK_OFFSET = 10, -4  # pixels from a dot or grid line to its text
 
 
@@ -49,16 +51,6 @@ class Bar:
     width: float
     height: float
     is_striking: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A part of a line."""
-
-    x1: float
-    y1: float
-    x2: float
-    y2: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +100,16 @@ class Chart:
     bars: tuple[Bar, ...]
     labels: tuple[Text, ...]  # below the axis
     values: tuple[Text, ...]  # above bars and dots
-    lines: tuple[Line, ...] = ()
+    path: str = ""  # of a line
+    left: float = 0  # percent: where the line begins
     dots: tuple[Dot, ...] = ()
     height = HEIGHT
+
+    @property
+    def plot_box(self) -> str:
+        """The view box of the line alone, without ticks and labels."""
+        height = BOTTOM - TOP + 2 * LABEL_GAP
+        return f"{self.left:.2f} {TOP - LABEL_GAP} {100 - self.left:.2f} {height}"
 
 
 Table = tuple[tuple[str, ...], ...]  # the first row has the heads
@@ -227,32 +226,24 @@ def balance_chart(balances: Sequence[ListLine], currency: str) -> Chart | None:
     return value_chart("balance", points, currency)
 
 
-def value_chart(name: str, points: Sequence[tuple[int, int]], currency: str) -> Chart | None:
+def value_chart(
+    name: str, points: Sequence[tuple[int, int]], currency: str, gaps: Collection[int] = ()
+) -> Chart | None:
     """A value by block, oldest first; None if all are equal. Without a currency it is a number.
 
-    `name`: of the value, such as `slot 2`.
+    `name`: of the value, such as `slot 2`. `gaps`: blocks to which no line leads.
     """
     runs = [list(run) for _, run in groupby(points, lambda point: point[1])]
     if not runs[1:]:
         return None
-    *_, (old_block, old), (_, new) = (run[-1] for run in runs)
-    old_text, new_text = _distinct_amounts(old, new, currency)
-    bottom, top, step = _axis([amount for _, amount in points])
-    digits, unit = 0, name
-    if currency:
-        digits = next((n for n in (UNIT_DIGITS, GWEI_DIGITS) if step >= 10 ** (n - 3)), 0)
-        unit = {UNIT_DIGITS: currency, GWEI_DIGITS: "gwei", 0: "wei"}[digits]
-    ticks = range(bottom, top + 1, step)
-    grid = [
-        Text(_tick(amount, digits), 0, _height(amount - bottom, top - bottom)) for amount in ticks
-    ]
-    left = _tick_width(grid) + MARGIN
-    first, last, width = points[0][0], points[-1][0], 100 - MARGIN - left
+    axis = _axis([amount for _, amount in points], name, currency)
+    left = _tick_width(axis.grid) + MARGIN
+    (first, old), (last, new), width = points[0], points[-1], 100 - MARGIN - left
     dots = {  # by block
         block: Dot(
             f"Block {block:,}: {_exact(amount, currency)}",
             left + width * (block - first) / (last - first),
-            _height(amount - bottom, top - bottom),
+            _height(amount - axis.bottom, axis.top - axis.bottom),
             is_striking=block >= runs[-1][0][0],
         )
         for block, amount in points
@@ -266,32 +257,91 @@ def value_chart(name: str, points: Sequence[tuple[int, int]], currency: str) -> 
         )
         for run in runs
     )
+    new_text, _ = _distinct_amounts(new, old, currency)
     value = Text(new_text, dots[last].x, dots[last].y - DOT_DISTANCE)
-    tick_texts = [Text(line.text, line.x, line.y + TICK_OFFSET) for line in grid]
+    tick_texts = [Text(line.text, line.x, line.y + TICK_OFFSET) for line in axis.grid]
+    are_few = len(dots) <= MAX_DOTS
     return Chart(
         name=name.replace(" ", "-"),
-        title=f"{new_text} at block {last:,}, {old_text} at block {old_block:,}",
-        unit=f"{unit}, by block number",
-        heads=("Blocks", name.capitalize(), "Proven in"),
+        title=_finding(name, points, currency),
+        unit=axis.label,
+        heads=("Blocks", _capitalized(name), "Proven in"),
         rows=tuple(rows),
-        grid=tuple(grid),
+        grid=axis.grid,
         bars=(),
         labels=_fitting(Text(intcomma(n), dots[n].x, LABEL_Y) for n in labelled_blocks),
         values=(value,) if value in _fitting([*tick_texts, value]) else (),
-        lines=tuple(Line(start.x, start.y, end.x, end.y) for start, end in pairwise(dots.values())),
-        dots=tuple(dots.values()),
+        path=_path(dots, gaps),
+        left=left - MARGIN,
+        dots=tuple(dots.values()) if are_few else (dots[last],),
     )
 
 
-def _axis(values: Sequence[int]) -> tuple[int, int, int]:
-    """Its round ends and its step. It begins at 0 unless the values are close together."""
+def _finding(name: str, points: Sequence[tuple[int, int]], currency: str) -> str:
+    """Such as `Balance rose by 503.99 ETH from block 420 to 690`."""
+    (first, old), (last, new) = points[0], points[-1]
+    if new == old:
+        same = _distinct_amounts(new, old, currency)[0]
+        return f"{_capitalized(name)} is {same} at block {last:,}, as at block {first:,}"
+    change, verb = abs(new - old), "rose" if new > old else "fell"
+    text = short_amount(change, currency) if currency else intcomma(change)
+    return f"{_capitalized(name)} {verb} by {text} from block {first:,} to {last:,}"
+
+
+def _capitalized(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
+def _path(dots: Mapping[int, Dot], gaps: Collection[int]) -> str:
+    """An SVG path through these points, in percent and pixels."""
+    parts, is_new = list[str](), True
+    for block, dot in dots.items():
+        is_new |= block in gaps
+        # A point alone is a line of no length, which has round ends.
+        parts.append(f"{'M' if is_new else 'L'}{dot.x:.2f} {dot.y:.1f}{'h0' if is_new else ''}")
+        is_new = False
+    return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """The vertical axis of values: its ends, its lines with their ticks, and the label above."""
+
+    bottom: int
+    top: int
+    grid: tuple[Text, ...]
+    label: str
+
+
+def _axis(values: Sequence[int], name: str, currency: str) -> _Axis:
+    """It begins at 0 only if the largest value is more than twice the smallest. If its ticks would
+    begin with the same digits, they are differences from the bottom, which the label names.
+    """
     smallest, largest = min(values), max(values)
-    if (largest - smallest) * 10 >= largest:
+    if smallest * 2 < largest:
         smallest = 0
     extent = largest - smallest
     power = 10 ** max(len(str(extent)) - 2, 0)
     step = next(n * power for n in (1, 2, 5, 10, 20, 50) if n * power * MAX_STEPS >= extent)
-    return smallest // step * step, -(-largest // step) * step, step
+    bottom, top = smallest // step * step, -(-largest // step) * step
+    digits, unit = 0, ""
+    if currency:
+        digits = next((n for n in (UNIT_DIGITS, GWEI_DIGITS) if step >= 10 ** (n - 3)), 0)
+        unit = {UNIT_DIGITS: currency, GWEI_DIGITS: "gwei", 0: "wei"}[digits]
+    base = bottom if (top - bottom) * SHARED_HEAD < bottom else 0
+    grid = [
+        Text(
+            _tick(amount - base, digits, unit, sign="+" if base else ""),
+            0,
+            _height(amount - bottom, top - bottom),
+        )
+        for amount in range(bottom, top + 1, step)
+    ]
+    label = f"{unit or name}, by block number"
+    if base:
+        base_text = _tick(base, digits, unit)
+        label = f"above {base_text}, by block" if base_text else f"{unit or name} above the lowest"
+    return _Axis(bottom, top, tuple(grid), label)
 
 
 def _fitting(texts: Iterable[Text]) -> tuple[Text, ...]:
@@ -303,14 +353,19 @@ def _fitting(texts: Iterable[Text]) -> tuple[Text, ...]:
     return tuple(fitting)
 
 
-def _tick(amount: int, digits: int) -> str:
-    """The amount in a unit of so many digits; empty if it is 0, or too long for an axis."""
-    text = format_units(amount, digits) if amount else ""
+def _tick(amount: int, digits: int, unit: str = "", sign: str = "") -> str:
+    """The amount in a unit of so many digits, with the unit if there is room; empty if it is 0, or
+    too long for an axis.
+    """
+    text = f"{sign}{format_units(amount, digits)}" if amount else ""
     if len(text) > MAX_TICK_LENGTH:
         round_digits = str(amount).rstrip("0")
         mantissa = f"{round_digits[0]}.{round_digits[1:]}".rstrip(".")
-        text = f"{mantissa}e{len(str(amount)) - 1 - digits}"
-    return text if len(text) <= MAX_TICK_LENGTH else ""
+        text = f"{sign}{mantissa}e{len(str(amount)) - 1 - digits}"
+    if len(text) > MAX_TICK_LENGTH:
+        return ""
+    with_unit = f"{text} {unit}".strip()
+    return with_unit if text and len(with_unit) <= MAX_TICK_LENGTH else text
 
 
 def _distinct_amounts(old: int, new: int, currency: str) -> tuple[str, str]:

@@ -1,5 +1,5 @@
-"""CSV and JSON files of the facts of a batch, an account, a block or a registry, and a CSV file of
-a batch's deliveries.
+"""CSV and JSON files of the facts of a batch, an account, a block or a registry, and of a feed's
+values; and a CSV file of a batch's deliveries.
 
 Rows are streamed, so large files take no memory.
 """
@@ -7,22 +7,24 @@ Rows are streamed, so large files take no memory.
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from eth_utils.address import to_checksum_address
 
 from accounts.wallets import short_hash
+from accounts.wording import datetime_from_unix
 from explorer.pages.chain_objects import selected_chain
 from explorer.pages.fact_kinds import decode_fact
+from explorer.pages.feed_values import is_number
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import OLDER_PARAMETER, cursor_of, number_parser
+from explorer.pages.lists import OLDER_PARAMETER, cursor_of, number_parser, parse_ulid
 from explorer.pages.registries import registry_or_404
 from explorer.pages.sentences import batch_sentences, block_name
 from queries import reading
 from queries.ids import is_ulid
-from queries.reading import Cursor, FactView, Page, read_batch_facts, read_deliveries
+from queries.reading import Cursor, FactView, FeedValue, Page, read_batch_facts, read_deliveries
 
 COLUMNS = (
     "source_chain", "block", "block_hash", "account", "name", "field_or_slot", "word", "decoded",
@@ -32,19 +34,21 @@ COLUMNS = (
 FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # also the full-width forms
 
 
-def csv_chunks(facts: Iterable[FactView], links: PageLinks) -> Iterator[str]:
+FileRow = Mapping[str, object]  # by column; a file of CSV has no `details`
+
+
+def csv_chunks(rows: Iterable[FileRow], columns: Sequence[str]) -> Iterator[str]:
     writer = csv.writer(_Echo())
-    yield writer.writerow(COLUMNS)
-    for fact in facts:
-        yield writer.writerow(escape_formula(value) for value in _row(fact, links).values())
+    yield writer.writerow(columns)
+    for row in rows:
+        yield writer.writerow(escape_formula(f"{row[column]}") for column in columns)
 
 
-def json_chunks(facts: Iterable[FactView], links: PageLinks) -> Iterator[str]:
+def json_chunks(rows: Iterable[FileRow], _columns: Sequence[str]) -> Iterator[str]:
     """An array of objects with the columns' names as keys, and the details of events."""
     separator = "[\n"
-    for fact in facts:
-        details = {"details": fact.details} if fact.details else {}
-        yield separator + json.dumps({**_row(fact, links), **details}, ensure_ascii=False)
+    for row in rows:
+        yield separator + json.dumps(row, ensure_ascii=False)
         separator = ",\n"
     yield "\n]\n" if separator == ",\n" else "[]\n"
 
@@ -54,7 +58,7 @@ def escape_formula(value: str) -> str:
     return f"'{value}" if value.lstrip(" ").startswith(FORMULA_STARTS) else value
 
 
-def _row(fact: FactView, links: PageLinks) -> Mapping[str, str]:
+def _row(fact: FactView, links: PageLinks) -> FileRow:
     values = (
         f"{fact.source}",
         f"{fact.block}",
@@ -69,7 +73,8 @@ def _row(fact: FactView, links: PageLinks) -> Mapping[str, str]:
         fact.transaction_hash,
         _time_text(fact.proven_at),
     )
-    return dict(zip(COLUMNS, values, strict=True))
+    details = {"details": fact.details} if fact.details else {}
+    return {**dict(zip(COLUMNS, values, strict=True)), **details}
 
 
 def _time_text(moment: datetime | None) -> str:
@@ -103,7 +108,7 @@ def batch_file_name(batch_id: str, links: PageLinks) -> str:
 
 
 MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
-Writer = Callable[[Iterable[FactView], PageLinks], Iterator[str]]
+Writer = Callable[[Iterable[FileRow], Sequence[str]], Iterator[str]]
 WRITERS: dict[str, Writer] = {"csv": csv_chunks, "json": json_chunks}
 
 
@@ -189,7 +194,13 @@ def registry_facts(
 def facts_file(
     facts: Iterable[FactView], links: PageLinks, form: str, name: str
 ) -> StreamingHttpResponse:
-    response = StreamingHttpResponse(WRITERS[form](facts, links), content_type=MEDIA_TYPES[form])
+    return _file((_row(fact, links) for fact in facts), COLUMNS, form, name)
+
+
+def _file(
+    rows: Iterable[FileRow], columns: Sequence[str], form: str, name: str
+) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(WRITERS[form](rows, columns), content_type=MEDIA_TYPES[form])
     response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
     return response
 
@@ -197,15 +208,63 @@ def facts_file(
 def _page_file(
     request: HttpRequest, page: Page[FactView], links: PageLinks, form: str, name: str
 ) -> StreamingHttpResponse:
-    """A file whose name has the cursor, and whose `Link` header leads to the next file."""
-    if cursor := request.GET.get(OLDER_PARAMETER, ""):
-        name = f"{name}-before-{cursor}"
-    response = facts_file(page.rows, links, form, name)
-    if page.older:
+    response = facts_file(page.rows, links, form, _name_of_page(request, name))
+    return _with_next_file(request, response, page.older)
+
+
+def _name_of_page(request: HttpRequest, name: str) -> str:
+    """The name of a file, with its cursor."""
+    cursor = request.GET.get(OLDER_PARAMETER, "")
+    return f"{name}-before-{cursor}" if cursor else name
+
+
+def _with_next_file(
+    request: HttpRequest, response: StreamingHttpResponse, cursor: str
+) -> StreamingHttpResponse:
+    """The response with a `Link` header that leads to the next file, if there is one."""
+    if cursor:
         query = request.GET.copy()
-        query[OLDER_PARAMETER] = page.older
+        query[OLDER_PARAMETER] = cursor
         response["Link"] = f'<{request.path}?{query.urlencode()}>; rel="next"'
     return response
+
+
+VALUE_COLUMNS = (
+    "block", "block_time", "account", "field_or_slot", "value", "decoded", "batch", "transaction",
+    "proven_at",
+)  # fmt: skip
+
+
+def feed_values(
+    request: HttpRequest, feed_id: str, form: str, links: PageLinks
+) -> StreamingHttpResponse:
+    """The first value of each run that is DONE, newest first; `value` is the exact number, or the
+    word. Raises Http404 if there is no such feed.
+    """
+    if reading.public_feed(feed_id) is None:
+        raise Http404
+    cursor = cursor_of(request, parse_ulid, (OLDER_PARAMETER,))
+    page = reading.feed_value_page(feed_id, cursor)
+    rows = (_value_row(value, links) for value in page.rows)
+    name = _name_of_page(request, f"tacitus-feed-{feed_id}")
+    return _with_next_file(request, _file(rows, VALUE_COLUMNS, form, name), page.older)
+
+
+def _value_row(value: FeedValue, links: PageLinks) -> FileRow:
+    fact = value.fact
+    decoded = decode_fact(fact, links.currency(fact.source))
+    values = (
+        f"{fact.block}",
+        _time_text(datetime_from_unix(value.timestamp)) if value.timestamp is not None else "",
+        fact.account,
+        fact.name,
+        str(int(fact.word, 16)) if is_number(fact) else fact.word,
+        decoded.exact,
+        value.batch,
+        fact.transaction_hash,
+        _time_text(fact.proven_at),
+    )
+    return dict(zip(VALUE_COLUMNS, values, strict=True))
 
 
 def _file_cursor(request: HttpRequest) -> Cursor | None:

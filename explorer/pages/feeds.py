@@ -1,34 +1,41 @@
 """The page of a feed, an account's own feeds, and the forms that change one."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 
+from csp.constants import NONE
+from csp.decorators import csp_replace
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.clickjacking import xframe_options_exempt
 
 from accounts.http.errors import RefusalError
 from accounts.keys.check import count_form
 from accounts.sign_in.sessions import signed_in_account
 from accounts.views import signed_in_post
 from accounts.wording import DAY, datetime_from_unix, format_count, format_timestamp
-from explorer.pages.charts import Chart, value_chart
-from explorer.pages.decoding import PLAUSIBLE_ADDRESSES, DecodedValue
+from explorer.pages.decoding import DecodedValue
 from explorer.pages.deliveries import DeliverySummary, summarize_deliveries
 from explorer.pages.fact_kinds import decode_fact
+from explorer.pages.feed_values import FeedValues, Gauge, feed_gauges, feed_values, reading_text
 from explorer.pages.formatting import AmountError, editable_amount, parse_amount, rough_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import cursor_of, parse_ulid
 from explorer.pages.live import LivePage, content_digest, render_live
-from explorer.pages.sentences import Sentence, batch_sentence, field_name
+from explorer.pages.sentences import Sentence, batch_sentence
 from queries import reading
 from queries.feeds.budget import reserved_in_a_day
 from queries.feeds.manage import change_feed, end_feed, run_now
 from queries.feeds.outcomes import MAX_FAILED_RUNS
 from queries.reading import (
+    MAX_COUNTED_RUNS,
     Cursor,
     FactView,
     FeedRunView,
@@ -42,30 +49,28 @@ from queries.reading import (
     read_chain_heads,
 )
 from queries.statuses import OPEN_DELIVERIES, BatchStatus, DeliveryState, FeedState
+from queries.wait_reasons import Reason, WaitCode
 
 RUNS_PER_PAGE = 30  # the newest are those that are summed up
 FEEDS_PER_PAGE, LISTED_OUTCOMES = 20, 10
 MAX_LISTED_DELIVERIES = 3  # of a run
 MONTH = 30 * DAY
+MIN_FOLDED_RUNS = 3
+DUE_NOW = "due now"
 SUCCESS, FAILURE, OPEN = "proven", "rejected", "moving"  # CSS classes of marks
 OUTCOME_WORDS = {SUCCESS: "succeeded", FAILURE: "failed", OPEN: "goes on"}
-# The fields that a chart can show.
-ACCOUNT_NUMBERS = {"BALANCE", "NONCE"}
-HEADER_NUMBERS = {
-    "BLOCK_NUMBER", "DIFFICULTY", "GAS_LIMIT", "GAS_USED", "BASE_FEE_PER_GAS", "BLOB_GAS_USED",
-    "EXCESS_BLOB_GAS",
-}  # fmt: skip
-AMOUNTS = {"BALANCE", "BASE_FEE_PER_GAS"}  # of these, in wei
 
 
 @dataclass(frozen=True, slots=True)
 class NextRun:
     """When a feed runs next."""
 
-    moment: datetime | None  # None if it is a block
-    block: int | None
-    remaining_text: str  # such as `79 blocks left, about 16 minutes`; empty if not known
+    moment: datetime | None = None  # None if it is a block
+    block: int | None = None
+    remaining_text: str = ""  # such as `in 79 blocks, about 16 minutes`; empty if not known
     condition: str = ""  # if it may not run then, or runs for logs
+    waits_for_budget: bool = False
+    budget_frees_at: datetime | None = None  # about; None: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,25 @@ class RunRow:
     delivery_summary: DeliverySummary | None
 
     @property
+    def reason(self) -> Reason | None:
+        """Why it failed, or why a delivery waits."""
+        return self.run.error or self.details.reason
+
+    @property
+    def problem(self) -> str:
+        """What did not succeed, of one run or of several; empty if all did, or may still."""
+        if self.run.error:
+            return "refused"
+        if self.run.status == BatchStatus.REJECTED:
+            return "REJECTED"
+        if not self.reason:
+            return ""
+        if DeliveryState.FAILED in self.run.deliveries:
+            return "with a failed delivery"
+        is_refused = self.reason.code == WaitCode.CONTRACT_REFUSES
+        return f"with a {'refused' if is_refused else 'waiting'} delivery"
+
+    @property
     def gas(self) -> int:
         return sum(share.gas or 0 for share in self.details.shares)
 
@@ -88,6 +112,42 @@ class RunRow:
         """The hashes of its deliveries' first transactions."""
         hashes = (delivery.transaction_hash for delivery in self.details.deliveries)
         return list(filter(None, hashes))[:MAX_LISTED_DELIVERIES]
+
+
+@dataclass(frozen=True, slots=True)
+class RunGroup:
+    """Consecutive runs, newest first, that did not succeed for the same reason; or one run."""
+
+    rows: Sequence[RunRow]
+
+    @property
+    def newest(self) -> RunRow:
+        return self.rows[0]
+
+    @property
+    def oldest(self) -> RunRow:
+        return self.rows[-1]
+
+    @property
+    def is_folded(self) -> bool:
+        return len(self.rows) >= MIN_FOLDED_RUNS
+
+
+def run_groups(rows: Iterable[RunRow]) -> Iterator[RunGroup]:
+    """Fold what differs in numbers only, such as the block that a reason names."""
+    for key, group in groupby(rows, _group_key):
+        equal_rows = list(group)
+        if key and len(equal_rows) >= MIN_FOLDED_RUNS:
+            yield RunGroup(equal_rows)
+        else:
+            yield from (RunGroup([row]) for row in equal_rows)
+
+
+def _group_key(row: RunRow) -> tuple[str, ...]:
+    """Empty for a run without a problem."""
+    if not row.problem or not row.reason:
+        return ()
+    return row.problem, row.reason.code, re.sub("[0-9]+", "0", row.reason.sentence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +171,15 @@ class RunCosts:
 
     gas: int  # on average
     spent: int  # wei, on average
-    month: int | None  # wei at that pace; None: not known
+    month: int | None  # wei at that pace; None: not known, or the feed is not active
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryTotals:
+    """What became of the deliveries of a feed's runs."""
+
+    text: str  # such as `41 of 43`
+    notes: str  # such as `2 refused`
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +189,29 @@ class FeedPage:
     sentence: Sentence
     frequency: str
     next_run: NextRun | None
-    runs: Page[RunRow]
+    runs: Page[RunGroup]
+    newest_rows: Sequence[RunRow]  # whatever page of runs is shown
     outcomes: Outcomes
-    newest: RunRow | None  # the newest run with a value
-    chart: Chart | None
+    values: FeedValues
+    gauges: Sequence[Gauge]
+    reading: str  # what was read last; or empty
+    deliveries: DeliveryTotals | None
     costs: RunCosts | None
     reserved: int  # wei in the last 24 hours
     currency: str  # of the destination
     destination: int | None
     is_free: bool  # the operator pays
     is_owner: bool
+
+    @property
+    def title(self) -> str:
+        return self.feed.name or str(self.sentence)
+
+    @property
+    def last_run_at(self) -> datetime | None:
+        """When the newest value's batch was submitted, if that is among the newest runs."""
+        newest = (row.run.submitted_at for row in self.newest_rows if row.value)
+        return next(newest, None)
 
     @property
     def typed_budget(self) -> str:
@@ -157,21 +238,32 @@ def next_run(feed: FeedView, head: HeadView | None) -> NextRun | None:
     if feed.state is not FeedState.ACTIVE:
         return None
     condition = feed.trigger.next_run_condition
+    if feed.is_over_budget:
+        return NextRun(waits_for_budget=True, budget_frees_at=feed.budget_frees_at)
     if feed.next is None:
-        return NextRun(None, None, "", condition)
+        return NextRun(condition=condition)
     if feed.next.is_time:
-        return NextRun(datetime_from_unix(feed.next.number), None, "", condition)
-    text, blocks_left = "", feed.next.number - head.number if head else 0
-    if head and blocks_left > 0:
-        text = f"{format_count(blocks_left, 'block')} left"
+        moment = datetime_from_unix(feed.next.number)
+        return NextRun(moment, condition=condition)
+    text = ""
+    if head and (blocks_left := feed.next.number - head.number) > 0:
+        text = f"in {format_count(blocks_left, 'block')}"
         if head.block_seconds:
             text += f", about {rough_duration(blocks_left * head.block_seconds)}"
+    elif head:
+        text = DUE_NOW
     return NextRun(None, feed.next.number, text, condition)
 
 
-def _runs_in_a_month(feed: FeedView, head: HeadView | None) -> float | None:
-    """None if it is not known."""
+def _runs_in_a_month(
+    feed: FeedView, head: HeadView | None, runs: Sequence[FeedRunView]
+) -> float | None:
+    """By its interval or its newest runs; None if that is not known, or it is not active."""
+    if feed.state is not FeedState.ACTIVE:
+        return None
     seconds = feed.trigger.seconds_between_runs(head.block_seconds if head else None)
+    if seconds is None and runs:
+        seconds = (timezone.now() - runs[-1].submitted_at).total_seconds() / len(runs)
     return MONTH / seconds if seconds else None
 
 
@@ -212,6 +304,25 @@ def feed(request: HttpRequest, feed_id: str, links: PageLinks) -> HttpResponse:
     return render_live(request, LivePage("feed.html", "parts/feed.html", digest), context)
 
 
+@xframe_options_exempt
+@csp_replace({"script-src": [NONE], "frame-ancestors": ["*"]})
+def feed_embed(request: HttpRequest, feed_id: str, links: PageLinks) -> HttpResponse:
+    """A small page for frames of other sites. It does not depend on who is signed in."""
+    view = reading.public_feed(feed_id)
+    if view is None:
+        raise Http404
+    repeated = reading.repeated_batch(view, links.routes)
+    newest_run = next(iter(reading.newest_runs(feed_id, 1)), None)
+    context = {
+        "feed": view,
+        "title": view.name or str(feed_sentence(view, repeated, links)),
+        "values": feed_values(feed_id, links),
+        "last_run_at": newest_run.submitted_at if newest_run else None,
+        "registry": links.registry(view.source, repeated.destination) if repeated else None,
+    }
+    return render(request, "feed_embed.html", context)
+
+
 def _feed_page(
     view: FeedView, cursor: Cursor | None, links: PageLinks, *, is_owner: bool
 ) -> FeedPage:
@@ -230,11 +341,14 @@ def _feed_page(
         sentence=feed_sentence(view, repeated, links),
         frequency=view.trigger.frequency,
         next_run=next_run(view, head),
-        runs=runs.with_rows(_run_row(details, links) for details in runs.rows),
+        runs=runs.with_rows(run_groups(_run_row(details, links) for details in runs.rows)),
+        newest_rows=newest_rows,
         outcomes=_outcomes(row.run for row in newest_rows),
-        newest=next((row for row in newest_rows if row.value), None),
-        chart=_values_chart([row.details.value for row in newest_rows if row.details.value], links),
-        costs=_costs(newest_rows, _runs_in_a_month(view, head)),
+        values=feed_values(view.id, links),
+        gauges=feed_gauges(view, links),
+        reading=reading_text(view, links),
+        deliveries=_delivery_totals(view),
+        costs=_costs(newest_rows, _runs_in_a_month(view, head, [row.run for row in newest_rows])),
         reserved=reserved_in_a_day(view.id),
         currency=links.currency(destination or 0),
         destination=destination,
@@ -257,23 +371,6 @@ def _run_row(details: RunDetails, links: PageLinks) -> RunRow:
     return RunRow(run, details, _due(run), outcome_mark(run), decoded, summary)
 
 
-def _values_chart(values: Sequence[FactView], links: PageLinks) -> Chart | None:
-    """The chart of a fact by block; None unless its values are numbers that differ, or if runs have
-    different facts, as those of logs.
-    """
-    if len({value.identity for value in values}) != 1:
-        return None
-    numbers = {value.block: int(value.word, 16) for value in values}
-    fact = values[0]
-    is_number = fact.name in (ACCOUNT_NUMBERS if fact.account else HEADER_NUMBERS)
-    if fact.name.startswith("0x"):
-        is_number = max(numbers.values()) < PLAUSIBLE_ADDRESSES.start
-    currency = links.currency(fact.source) if fact.name in AMOUNTS else ""
-    return (
-        value_chart(field_name(fact.name), sorted(numbers.items()), currency) if is_number else None
-    )
-
-
 def _costs(rows: Iterable[RunRow], runs_in_a_month: float | None) -> RunCosts | None:
     """None if no run has ended."""
     ended_runs = [row for row in rows if row.run.batch and row.mark != OPEN]
@@ -283,6 +380,35 @@ def _costs(rows: Iterable[RunRow], runs_in_a_month: float | None) -> RunCosts | 
     month = round(spent * runs_in_a_month / len(ended_runs)) if runs_in_a_month else None
     gas = sum(row.gas for row in ended_runs) // len(ended_runs)
     return RunCosts(gas, spent // len(ended_runs), month)
+
+
+def _delivery_totals(feed: FeedView) -> DeliveryTotals | None:
+    """None if nothing was to deliver."""
+    counts = reading.delivery_counts(feed.id)
+    if not counts:
+        return None
+    parts = [
+        (counts.get(DeliveryState.FAILED, 0), "failed"),
+        (feed.refused.count if feed.refused else 0, "refused"),
+        (counts.get(DeliveryState.SKIPPED, 0), "skipped"),
+    ]
+    notes = [f"{count:,} {word}" for count, word in parts if count]
+    if sum(counts.values()) >= MAX_COUNTED_RUNS:
+        notes.append(f"in the newest {MAX_COUNTED_RUNS:,} runs")
+    text = f"{counts.get(DeliveryState.DELIVERED, 0):,} of {sum(counts.values()):,}"
+    return DeliveryTotals(text, ", ".join(notes))
+
+
+def _newest_values(runs: Mapping[str, Sequence[FeedRunView]]) -> Mapping[str, FactView]:
+    """By feed; `runs`: of each feed, newest first."""
+    values = reading.first_values(
+        [run.batch for rows in runs.values() for run in rows if run.batch]
+    )
+    newest = {
+        feed: next((values[run.batch] for run in rows if run.batch in values), None)
+        for feed, rows in runs.items()
+    }
+    return {feed: fact for feed, fact in newest.items() if fact}
 
 
 @login_required
@@ -300,6 +426,7 @@ def own_feeds(request: HttpRequest, links: PageLinks) -> HttpResponse:
             "feeds": page,
             "sentences": feed_sentences(page.rows, links),
             "next_runs": {feed.id: next_run(feed, heads.get(feed.source)) for feed in page.rows},
+            "values": _newest_values(runs),
             "outcomes": {feed: _outcomes(newest) for feed, newest in runs.items()},
             "max_feeds": settings.FEEDS_PER_ACCOUNT,
         }

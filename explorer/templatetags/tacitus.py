@@ -22,6 +22,7 @@ from explorer.pages import facts, links
 from explorer.pages.chain_marks import chain_mark as mark_of_chain
 from explorer.pages.decoding import DecodedValue, decode_header_field
 from explorer.pages.deliveries import argument_lines
+from explorer.pages.fact_kinds import decode_fact
 from explorer.pages.formatting import (
     age,
     format_cost,
@@ -153,6 +154,19 @@ def clock(moment: datetime, start: datetime | None = None) -> SafeString:
 @register.filter
 def duration_since(end: datetime, start: datetime) -> str:
     return precise_duration((end - start).total_seconds())
+
+
+@register.simple_tag
+def minute(moment: datetime) -> SafeString:
+    """The hour and minute in UTC, with the date unless that is today's; the whole on hover."""
+    utc = moment.astimezone(UTC)
+    is_today = utc.date() == timezone.now().astimezone(UTC).date()
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        f"{utc:%Y-%m-%dT%H:%M:%SZ}",
+        wording.format_utc(moment),
+        f"{utc:%H:%M}" if is_today else f"{utc:%Y-%m-%d %H:%M}",
+    )
 
 
 # Marks, embeddings, overrides and isolates that change the direction of the text around them.
@@ -289,6 +303,14 @@ def amount_on(context: Context, chain_id: int, amount: int) -> str:
 
 
 @register.simple_tag(takes_context=True)
+def amount_with_wei(context: Context, chain_id: int, amount: int) -> SafeString:
+    """As `amount_on`, with the wei on hover."""
+    return format_html(
+        '<span title="{} wei">{}</span>', intcomma(amount), amount_on(context, chain_id, amount)
+    )
+
+
+@register.simple_tag(takes_context=True)
 def cost_on(context: Context, chain_id: int, amount: int) -> str:
     """An amount in the chain's own currency, comparable with those above and below it."""
     return format_cost(amount, context["links"].currency(chain_id))
@@ -345,6 +367,14 @@ def fact_value(fact: FactView, value: DecodedValue) -> SafeString:
         value.short,
         *exact,
     )
+
+
+@register.simple_tag(takes_context=True)
+def newest_value(context: Context, fact: FactView) -> SafeString:
+    """A feed's newest value, with its block."""
+    value = decode_fact(fact, context["links"].currency(fact.source))
+    block = format_html('<div class="faded">block {}</div>', intcomma(fact.block))
+    return fact_value(fact, value) + block
 
 
 @register.filter

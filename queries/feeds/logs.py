@@ -5,7 +5,7 @@ what is true.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -72,6 +72,16 @@ class Logs(ChainTrigger):
     @property
     def frequency(self) -> str:
         return f"for each {self.event.name} of {short_hash(self.content['address'])}"
+
+    @property
+    def placeholder_names(self) -> Mapping[str, str]:
+        flags = self.event.are_indexed
+        names = list(zip(self.event.names, flags, strict=True))
+        indexed = [name for name, is_indexed in names if is_indexed]
+        data = [name for name, is_indexed in names if not is_indexed]
+        placeholders = {f"$topic{place}": name for place, name in enumerate(indexed, 1)}
+        placeholders |= {f"$data[{place}]": name for place, name in enumerate(data)}
+        return {placeholder: f"${name}" for placeholder, name in placeholders.items() if name}
 
     @property
     def selectors(self) -> set[str]:

@@ -3,7 +3,7 @@
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
@@ -53,6 +53,11 @@ class Trigger(ABC):
     @abstractmethod
     def frequency(self) -> str:
         """When it runs, for pages: such as `every 300 blocks`."""
+
+    @property
+    def placeholder_names(self) -> Mapping[str, str]:
+        """What pages call the values of a log, by their placeholders."""
+        return {}
 
     def seconds_between_runs(self, block_seconds: float | None) -> float | None:
         """None if it is not known."""

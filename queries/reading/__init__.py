@@ -91,10 +91,13 @@ from queries.reading.facts import (
 )
 from queries.reading.feed_values import (
     MAX_COUNTED_RUNS,
+    MAX_POINTS,
+    MAX_VALUES,
     FeedValue,
     delivery_counts,
     feed_history,
     feed_value_page,
+    first_values,
 )
 from queries.reading.feeds import (
     FeedRunView,

@@ -30,8 +30,8 @@ _COUNTED_IN_BLOCKS = {
 }
 
 _FEED_COLUMNS = (
-    "id", "name", "state", "trigger", "source", "reason", "waits_for", "due", "budget", "last_value",
-    "read_value",
+    "id", "name", "state", "trigger", "source", "reason", "waits_for", "due", "budget",
+    "last_value", "read_value",
 )  # fmt: skip
 _NEWEST_RUNS = """
     SELECT * FROM (

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from django.db import connection
 from django.db.models import Count
@@ -60,7 +61,7 @@ def _newest_of_spans(feed_id: str, oldest: str, newest: str) -> list[tuple[str, 
     ends = [first - 1 + (last - first + 1) * n // MAX_POINTS for n in range(MAX_POINTS + 1)]
     limits = [str(ULID.from_int(end)) for end in ends]
     statements, parameters = [], list[str]()
-    for start, end in zip(limits, limits[1:], strict=False):
+    for start, end in pairwise(limits):
         for condition in (_IS_DONE, _HAS_ENDED):
             statements.append(_NEWEST_OF_SPAN.format(condition))
             parameters += (feed_id, start, end)

@@ -1,7 +1,8 @@
 """Feeds and their runs: an account's own for the API, and anybody's for pages."""
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -38,6 +39,8 @@ from queries.sources import Routes
 from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
 from queries.wait_reasons import Reason
 
+_PLACEHOLDER = re.compile(r"\$topic[0-9]|\$data\[[0-9]+\]")
+
 
 @dataclass(frozen=True, slots=True)
 class FeedView:
@@ -48,13 +51,15 @@ class FeedView:
     state: FeedState
     reason: str  # why it is paused or has ended
     waits_for: str  # why a run that is due waits
-    waits_until: datetime | None  # about, if it waits for its budget
+    is_over_budget: bool  # which is why it waits
+    budget_frees_at: datetime | None  # when the run fits; None also if that is not known
     refused: RefusedDeliveries | None  # the deliveries that wait because its contract refuses them
     failure: str  # that its newest runs have failed or are refused, and why
     source: int
     trigger: Trigger
     next: Selector | None  # None once it has ended, and for logs
     last_value: int | None  # that was proven last, if it runs for changes of a value
+    compared_value: int | None  # with which the next reading is compared: proven, or about to be
     read_value: int | None  # that was read last, likewise; it is not proven
     heartbeat: datetime | None  # when the next run comes in any case
     catch_up: CatchUp
@@ -79,7 +84,8 @@ class FeedRunView:
 
 def feed_page(owner: Account, *, cursor: Cursor | None, limit: int) -> Page[FeedView]:
     """A page of the account's feeds, newest first."""
-    page = read_page(Feed.objects.filter(owner=owner), ("id",), cursor, limit)
+    feeds = Feed.objects.filter(owner=owner).select_related("open_run")
+    page = read_page(feeds, ("id",), cursor, limit)
     return page.with_rows(map(feed_view, page.rows))
 
 
@@ -122,6 +128,7 @@ def feed_view(row: Feed) -> FeedView:
     if "webhook" in batch:
         batch["webhook"] = {"url": batch["webhook"]["url"]}
     waiting = row.runs.filter(submitted_at=None).order_by("id").first()
+    is_over_budget = waiting is not None and waiting.wait_code == OVER_BUDGET
     trigger = stored_trigger(row)
     has_next = trigger.can_run_now and row.state != FeedState.ENDED
     return FeedView(
@@ -129,7 +136,8 @@ def feed_view(row: Feed) -> FeedView:
         name=row.name,
         state=FeedState(row.state),
         reason=row.reason,
-        waits_until=next_run_fits_at(row) if waiting and waiting.wait_code == OVER_BUDGET else None,
+        is_over_budget=is_over_budget,
+        budget_frees_at=next_run_fits_at(row) if is_over_budget else None,
         refused=refused_deliveries(row),
         waits_for=(waiting.waits_for if waiting else "") or row.waits_for,
         failure=newest_failures(row).sentence if row.state == FeedState.ACTIVE else "",
@@ -137,6 +145,7 @@ def feed_view(row: Feed) -> FeedView:
         trigger=trigger,
         next=trigger.selector(waiting.due if waiting else row.due) if has_next else None,
         last_value=int(row.last_value, 16) if row.last_value else None,
+        compared_value=_compared_value(row),
         read_value=int(row.read_value, 16) if row.read_value else None,
         heartbeat=_next_heartbeat(row, trigger),
         catch_up=CatchUp(row.catch_up),
@@ -145,6 +154,11 @@ def feed_view(row: Feed) -> FeedView:
         created_at=row.created_at,
         batch=batch,
     )
+
+
+def _compared_value(row: Feed) -> int | None:
+    value = (row.open_run.value if row.open_run else "") or row.last_value
+    return int(value, 16) if value else None
 
 
 def _next_heartbeat(row: Feed, trigger: Trigger) -> datetime | None:
@@ -222,14 +236,22 @@ def _with_placeholders(
     chain, key = one_block(feed.batch)
     accounts = feed.batch["data"][chain][key].get("accounts", {})
     texts = {str(fill_in(text, run.values)).lower(): text for text in accounts}
+    names = feed.trigger.placeholder_names
     for query in queries:
         text = texts.get(query.account.lower(), "")
         slots = accounts.get(text, {}).get("slots", ())
         yield replace(
             query,
-            name=text if "$" in text else query.name,
-            slots=slots if query.slots and "$" in "".join(slots) else query.slots,
+            name=_with_name(text, names) if "$" in text else query.name,
+            slots=[_with_name(slot, names) for slot in slots]
+            if query.slots and "$" in "".join(slots)
+            else query.slots,
         )
+
+
+def _with_name(text: str, names: Mapping[str, str]) -> str:
+    """The text with an event's own names for its values, such as `$from` for `$topic1`."""
+    return _PLACEHOLDER.sub(lambda match: names.get(match[0], match[0]), text)
 
 
 def newest_runs(feed_id: str, limit: int) -> Sequence[FeedRunView]:

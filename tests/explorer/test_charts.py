@@ -13,6 +13,7 @@ from explorer.pages.charts import (
     price_chart,
     requested_facts_chart,
     route_gas_chart,
+    value_chart,
 )
 from queries.reading.fact_lists import ListLine
 from queries.reading.figures import PeriodTotals
@@ -122,6 +123,37 @@ def test_balances_are_drawn_exactly() -> None:
     assert chart.dots[0].y > chart.dots[1].y
     assert chart.rows[0][1] != chart.rows[1][1]
     title = _balances(ETHER, ETHER, ETHER + 1).title
-    assert title == "1.000000000000000001 ETH at block 851, 1 ETH at block 848"
+    assert title == "Balance rose by 1 wei from block 845 to 851"
+    title = _balances(5 * ETHER, 7 * ETHER // 2).title
+    assert title == "Balance fell by 1.5 ETH from block 845 to 848"
+    title = _balances(ETHER, 2 * ETHER, ETHER).title
+    assert title == "Balance is 1 ETH at block 851, as at block 845"
     heights = [dot.y for dot in _balances(0, 50 * ETHER, 100 * ETHER).dots]
     assert heights[0] - heights[1] == heights[1] - heights[2]
+
+
+def _ticks(*amounts: int) -> list[str]:
+    """The label above the plot, and the ticks from the bottom."""
+    chart = _balances(*amounts)
+    return [chart.unit, *(line.text for line in chart.grid)]
+
+
+def test_an_axis_begins_at_zero_only_if_the_range_is_wide() -> None:
+    assert _ticks(ETHER, 3 * ETHER) == ["ETH, by block number", "", "1 ETH", "2 ETH", "3 ETH"]
+    assert _ticks(10 * ETHER, 13 * ETHER)[1:] == ["10 ETH", "11 ETH", "12 ETH", "13 ETH"]
+
+
+def test_ticks_with_the_same_head_are_differences() -> None:
+    head = 123_456 * ETHER
+    ticks = ["", "+0.1 ETH", "+0.2 ETH", "+0.3 ETH"]
+    assert _ticks(head, head + 3 * ETHER // 10) == ["above 123,456 ETH, by block", *ticks]
+
+
+def test_no_line_leads_over_failed_runs() -> None:
+    points = [(10, 1), (20, 2), (30, 3), (40, 4)]
+    chart = value_chart("nonce", points, "", gaps={30})
+    assert chart is not None
+    assert [part.count("L") for part in chart.path.split("M")[1:]] == [1, 1]
+    many = value_chart("nonce", [(n, n) for n in range(1, 121)], "")
+    assert many is not None
+    assert len(many.dots) == 1

@@ -4,20 +4,28 @@ import html
 import json
 import re
 import time
-from datetime import timedelta
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from ulid import ULID
 
 from queries.database.clock import shared_now
+from queries.feeds.bodies import DueRun
 from queries.feeds.outcomes import MAX_FAILED_RUNS
+from queries.feeds.runs import NewRun, insert_runs
 from queries.models import Batch, ChainRecord, Feed, FeedRun
+from queries.selectors import Selector
 from queries.statuses import BatchStatus, DeliveryState, FeedState
+from queries.wait_reasons import WaitCode
 from tests.explorer.batch_form import check, field_error, send, signed_in
 from tests.explorer.page_text import page_text, textarea, visible_text
 from tests.explorer.stored_batches import (
     ADDRESS,
+    ETHER,
     prove,
     send_delivery,
     set_delivery,
@@ -29,6 +37,7 @@ from tests.queries.api.served_api import (
     OTHER_WALLET,
     SEPOLIA,
     WALLET,
+    ask,
     made_feed,
     make_key,
     record_head,
@@ -96,7 +105,7 @@ def test_a_feed_says_what_it_repeats_and_when_it_runs_next() -> None:
     feed = made_feed(make_key(), feed_body(batch={"webhook": webhook}, budget="250000"))
     words = page(feed)
     assert "balance of 0xd8dA…6045 · Sepolia, every 10 blocks ACTIVE" in words
-    assert "next run block 5,186,030 · 9 blocks left, about 2 minutes" in words
+    assert "next run in 9 blocks, about 2 minutes · block 5,186,030" in words
     assert "budget 0 of 0.00025 gwei spent or reserved in the last 24 hours" in words
     assert "delivers update(uint256) of 0x1111…1111" in words
     assert "It has not run yet." in words
@@ -119,12 +128,12 @@ def test_a_feed_of_logs_and_one_of_a_changed_value_say_when_they_run() -> None:
     body = feed_body({"accounts": {"$topic1": {"props": ["BALANCE"]}}}, batch={"deliver": []})
     del body["every"]
     logs = made_feed(make_key(), body | {"on": {"address": CONTRACT, "event": event}})
-    assert "balance of $topic1 · Sepolia, for each Sent of 0x1111…1111 ACTIVE" in page(logs)
+    assert "balance of $from · Sepolia, for each Sent of 0x1111…1111 ACTIVE" in page(logs)
     assert "next run with the next log" in page(logs)
     slot = feed_body({"accounts": {CONTRACT: {"slots": ["$keccak($topic1, 3)"]}}})
     del slot["every"]
     slots = made_feed(make_key(), slot | {"on": {"address": CONTRACT, "event": event}})
-    assert "slot $keccak($topic1, 3) of 0x1111…1111 · Sepolia, for each Sent" in page(slots)
+    assert "slot $keccak($from, 3) of 0x1111…1111 · Sepolia, for each Sent" in page(slots)
     assert "Run now" not in page(logs, signed_in())
     body = feed_body()
     del body["every"]
@@ -143,7 +152,11 @@ def test_runs_are_listed_with_values_deliveries_and_costs() -> None:
     hash_ = succeed(first, nonce=7)
     fail(second)
     words = page(feed)
-    assert "newest value at block 5,186,040" in words
+    assert "at block 5,186,040" in words
+    assert "10 ETH more than at block 5,186,030" in words
+    assert "1 of 3 delivered 1 failed" in words.replace(
+        "delivered 1 failed 1 of 3", "1 of 3 delivered 1 failed"
+    )
     assert "1 of 2 runs succeeded of the newest" in words.replace(
         "of the newest runs succeeded 1 of 2", "1 of 2 runs succeeded of the newest"
     )
@@ -178,8 +191,8 @@ def test_values_are_drawn_by_block_and_older_runs_are_on_the_next_page() -> None
         prove(batch_id)
         set_word(batch_id, "GAS_USED", 21_000 + number)
     text = Client().get(f"/explorer/feed/{feed}").text
-    assert "21,031 at block 5,186,340, 21,030 at block 5,186,330" in text
-    assert text.count('<circle class="dot') == 30
+    assert "Gas used rose by 31 from block 5,186,030 to 5,186,340" in text
+    assert text.count('<circle class="dot') == 32  # also those of older pages
     assert "of the newest runs succeeded 30 of 30" in visible_text(text)
     (older,) = re.findall(r'href="(\?before=[^"]*)" rel="next"', text)
     words = page_text(f"/explorer/feed/{feed}{older}")
@@ -203,12 +216,213 @@ def test_the_budget_counts_what_the_last_24_hours_reserve_and_have_spent() -> No
     assert "budget 0.0002 gwei of 0.00025 gwei spent or reserved" in page(feed)
     run(feed)
     assert "ACTIVE, waits" in page(feed)
-    assert "Runs of this feed in the last 24 hours have spent or reserve 200000 wei" in page(feed)
+    assert "does not fit the budget of 0.00025 gwei in 24 hours, of which 0.0002 gwei are" in page(
+        feed
+    )
+    assert "next run waits for the budget" in page(feed)
     set_delivery(first, 0, DeliveryState.FAILED, ended_at=shared_now())
     Batch.objects.filter(pk=first).update(
         submitted_at=shared_now() - timedelta(days=2), status=BatchStatus.DONE
     )
     assert "budget 0.0001 gwei of 0.00025 gwei" in page(feed)
+
+
+def refuse(batch_id: str, sentence: str = "The contract refuses the call: too late.") -> None:
+    prove(batch_id)
+    wait = {"wait_code": WaitCode.CONTRACT_REFUSES, "waits_for": sentence, "refusals": 1}
+    set_delivery(batch_id, 0, DeliveryState.WAITING, **wait)
+
+
+def test_refused_deliveries_are_part_of_the_state() -> None:
+    feed, key = made_feed(make_key(), feed_body()), make_key()
+    first, *others = run(feed, 4)
+    succeed(first, nonce=1)
+    for batch_id in others:
+        refuse(batch_id)
+    Batch.objects.filter(pk=others[0]).update(ended_at=datetime(2026, 5, 6, 3, 12, tzinfo=UTC))
+    state = "ACTIVE, refused: 3 deliveries wait since 2026-05-06 03:12"
+    for words in (page(feed), page_text("/dashboard/feeds", signed_in())):
+        assert state in words
+    assert "delivered 3 refused 1 of 4" in page(feed)
+    assert state in page_text(f"/explorer/feed/{feed}/embed")
+    refused = ask(key, f"/feeds/{feed}").json()["refused"]
+    assert (refused["deliveries"], refused["since"][:16]) == (3, "2026-05-06T03:12")
+    for batch_id in others:
+        set_delivery(batch_id, 0, DeliveryState.DELIVERED, wait_code="", waits_for="")
+    assert "refused" not in page(feed)
+    assert ask(key, f"/feeds/{feed}").json()["refused"] is None
+
+
+def test_equal_runs_are_folded() -> None:
+    feed = made_feed(make_key(), feed_body())
+    batches = run(feed, 6)
+    error = {"batch": None, "error_code": "too_many_facts"}
+    for number, batch_id in enumerate(batches[1:5]):
+        row = FeedRun.objects.filter(batch=batch_id)
+        row.update(error_sentence=f"Block {number} <b> is too much.", **error)
+    words = page(feed)
+    assert "4 runs refused 5,186,040 to 5,186,070: Block 3 <b> is too much. too_many_facts" in words
+    assert "5,186,050 · " in words  # unfolded
+    text = Client().get(f"/explorer/feed/{feed}").text
+    assert len(re.findall("<tr id=.run-", text)) == 2
+    assert text.count('class="equal-runs"') == 1
+
+
+def test_a_name_is_the_title_and_the_owner_changes_it() -> None:
+    feed, owner = made_feed(make_key(), feed_body(name="The <b>vault")), signed_in()
+    words = page(feed)
+    assert words.startswith("ACTIVE · The <b>vault · Tacitus")
+    assert "The <b>vault ACTIVE" in words
+    assert "balance of 0xd8dA…6045 · Sepolia, every 10 blocks" in words
+    assert "The <b>vault" in page_text("/dashboard/feeds", owner)
+    url = f"/dashboard/feeds/{feed}/rename"
+    for name, sentence in (
+        ("Nave", "The name is changed."),
+        (61 * "x", "name has 61 characters, but must be a text of 1 to 60"),
+        (" ", "The name is changed."),
+    ):
+        assert sentence in visible_text(owner.post(url, {"rename": name}, follow=True).text)
+    assert Feed.objects.get(pk=feed).name == ""
+    signed_in(OTHER_WALLET).post(url, {"rename": "Mine"})
+    assert Feed.objects.get(pk=feed).name == ""
+
+
+def value_feed(**when: str) -> str:
+    """A feed of a balance, which was read as 40.12 ETH after a run at 40 ETH, 4,000 seconds ago."""
+    body = feed_body()
+    del body["every"]
+    value = {"value": f"{ADDRESS}.BALANCE", "every": "20 blocks", **when}
+    feed = made_feed(make_key(), body | {"when": value})
+    new = DueRun(HEAD, Selector(HEAD), {"$due": str(HEAD)}, value=40 * ETHER)
+    new = replace(new, read_time=int(time.time()) - 4_000)
+    insert_runs([NewRun(Feed.objects.get(pk=feed), new)])
+    submit_due_runs()
+    Feed.objects.update(last_value=f"{40 * ETHER:064x}", open_run=None)
+    Feed.objects.update(read_value=f"{40_125 * 10**15:064x}")
+    return feed
+
+
+def test_a_watched_value_shows_how_near_the_next_run_is() -> None:
+    feed = value_feed(by="50 bp", heartbeat="4 hours")
+    words = page(feed)
+    assert "change 0.31 of 0.50 % heartbeat in 2 hours" in words
+    assert (
+        "Read last: 40.125 ETH, 0.125 ETH more than the 40 ETH that it is compared with." in words
+    )
+    assert [*gauges(feed)] == [625, 277]
+    Feed.objects.update(read_value=f"{50 * ETHER:064x}")
+    assert "change 25.00 of 0.50 %" in page(feed)
+    assert [*gauges(feed)] == [1000, 277]
+    assert ask(make_key(), f"/feeds/{feed}").json()["readValue"] == str(50 * ETHER)
+    Feed.objects.update(state=FeedState.PAUSED)
+    assert "heartbeat in" not in page(feed)
+
+
+def gauges(feed: str) -> Iterator[int]:
+    text = Client().get(f"/explorer/feed/{feed}").text
+    return map(int, re.findall(r'<rect class="used" width="(\d+)"', text))
+
+
+def test_a_watched_amount_is_shown_in_its_unit() -> None:
+    assert "change 0.125 of 0.5 ETH" in page(value_feed(by=f"{ETHER // 2}"))
+    assert "change 0.125 ETH of 1 wei" in page(value_feed())
+
+
+def test_a_run_over_budget_says_when_it_goes_on() -> None:
+    feed = made_feed(make_key(), feed_body(budget="250000"))
+    first, second = run(feed, 2)
+    for batch_id in (first, second):
+        succeed(batch_id, nonce=int(batch_id == first))
+        Batch.objects.filter(pk=batch_id).update(spent=f"{100_000:064x}")
+    moment = shared_now() - timedelta(hours=23)
+    Batch.objects.filter(pk=first).update(submitted_at=moment)
+    run(feed)
+    goes_on = (moment + timedelta(days=1)).strftime("%H:%M UTC")
+    words = re.sub(r"about \d{4}-\d\d-\d\d ", "about ", page(feed))  # it may be tomorrow
+    assert f"next run waits for the budget, goes on about {goes_on}" in words
+
+
+def test_a_frame_can_be_embedded_anywhere() -> None:
+    feed = made_feed(make_key(), feed_body(name="Vault <b>"))
+    first, second = run(feed, 2)
+    prove(first)
+    prove(second)
+    set_word(second, "BALANCE", 41 * ETHER)
+    for client in (Client(), signed_in()):
+        answer: Any = client.get(f"/explorer/feed/{feed}/embed")
+        assert "X-Frame-Options" not in answer.headers
+        assert "frame-ancestors *" in answer.headers["Content-Security-Policy"]
+        assert not answer.cookies
+        assert "<script" not in answer.text
+        assert "<form" not in answer.text
+        words = visible_text(answer.text)
+        assert "Vault <b> 41 ETH Sepolia, block 5,186,040 · run " in words
+        assert "ACTIVE native · trusts nobody" in words
+        assert f'href="/explorer/feed/{feed}"' in answer.text
+        assert 'd="M' in answer.text
+    assert len(Client().get(f"/explorer/feed/{feed}/embed").content) < 5_000
+    address = (
+        f"/explorer/feed/{feed}/embed&quot; width" in Client().get(f"/explorer/feed/{feed}").text
+    )
+    assert address or f"/explorer/feed/{feed}/embed" in page(feed)
+    other: Any = Client().get(f"/explorer/feed/{feed}")
+    assert other.headers["X-Frame-Options"] == "DENY"
+    assert "frame-ancestors 'none'" in other.headers["Content-Security-Policy"]
+    assert Client().get(f"/explorer/feed/{UNKNOWN_ID}/embed").status_code == 404
+
+
+def test_files_have_all_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = made_feed(make_key(), feed_body())
+    batches = run(feed, 3)
+    for nonce, batch_id in enumerate(batches[:2]):
+        prove(batch_id, nonce=nonce + 1)
+    url = f"/explorer/feed/{feed}/values"
+    rows = json.loads(Client().get(f"{url}.json").getvalue())
+    assert [(row["block"], row["batch"]) for row in rows] == [
+        ("5186040", batches[1]),
+        ("5186030", batches[0]),
+    ]
+    row = rows[0]
+    assert (row["value"], row["decoded"], row["account"]) == (str(40 * ETHER), "40 ETH", ADDRESS)
+    assert row["block_time"] == "2025-11-04T05:01:20.000000Z"
+    assert row["transaction"].startswith("0x")
+    assert row["proven_at"].startswith("20")
+    answer = Client().get(f"{url}.csv")
+    lines = answer.getvalue().decode().splitlines()
+    assert lines[0].split(",") == list(row)
+    assert len(lines) == 3
+    assert answer.headers["Content-Disposition"].endswith(f'"tacitus-feed-{feed}.csv"')
+    monkeypatch.setattr("queries.reading.feed_values.MAX_VALUES", 1)
+    link = Client().get(f"{url}.json").headers["Link"]
+    older = link.partition("<")[2].partition(">")[0]
+    assert [row["batch"] for row in json.loads(Client().get(older).getvalue())] == batches[:1]
+    for path in (f"/explorer/feed/{UNKNOWN_ID}/values.csv", f"{url}.xml"):
+        assert Client().get(path).status_code == 404
+
+
+def test_a_long_life_is_thinned() -> None:
+    feed = made_feed(make_key(), feed_body({"header": ["GAS_USED"]}, batch={"deliver": []}))
+    for number, batch_id in enumerate(run(feed, 6)):
+        prove(batch_id)
+        set_word(batch_id, "GAS_USED", 21_000 + number)
+    batches = list(FeedRun.objects.order_by("due").values_list("batch", flat=True))
+    FeedRun.objects.all().delete()
+    start = ULID().timestamp
+    # The fifth run of every 40 has a value; the others have failed.
+    FeedRun.objects.bulk_create(
+        FeedRun(
+            id=str(ULID.from_timestamp(start + number)), feed_id=feed, due=number,
+            submitted_at=shared_now(), error_code="x",
+            batch_id=batches[number // 40] if number % 40 == 5 else None,
+        )
+        for number in range(240)
+    )  # fmt: skip
+    text = Client().get(f"/explorer/feed/{feed}").text
+    note = "The newest value of each of 120 equal spans of time. Gaps are failed runs."
+    assert note in visible_text(text)
+    assert "Gas used rose by 5 from block 5,186,030 to 5,186,080" in text
+    (path,) = re.findall(r'class="curve" d="([^"]*)"', text)
+    assert (path.count("M"), path.count("L")) == (6, 0)
 
 
 def test_a_month_at_the_pace_of_the_feed() -> None:
@@ -305,8 +519,12 @@ def test_own_feeds_are_listed() -> None:
     succeed(first, nonce=1)
     words = page_text("/dashboard/feeds", client)
     delivery = "update(uint256) of 0x1111…1111"
-    assert f"ACTIVE balance of 0xd8dA…6045 …{feed[-5:]} {feed} {delivery}" in words
-    assert "Sepolia, every 10 blocks block 5,186,050" in words
+    assert (
+        f"ACTIVE balance of 0xd8dA…6045 …{feed[-5:]} {feed} Sepolia, every 10 blocks {delivery}"
+        in words
+    )
+    assert "Sepolia, every 10 blocks" in words
+    assert "block 5,186,030 in 10 blocks, about 2 minutes" in words
     assert "1 of 1 succeeded" in words
     assert "every hour" not in words
 
