@@ -37,7 +37,6 @@ from queries.feeds.outcomes import MAX_FAILED_RUNS
 from queries.reading import (
     MAX_COUNTED_RUNS,
     Cursor,
-    FactView,
     FeedRunView,
     FeedView,
     HeadView,
@@ -399,18 +398,6 @@ def _delivery_totals(feed: FeedView) -> DeliveryTotals | None:
     return DeliveryTotals(text, ", ".join(notes))
 
 
-def _newest_values(runs: Mapping[str, Sequence[FeedRunView]]) -> Mapping[str, FactView]:
-    """By feed; `runs`: of each feed, newest first."""
-    values = reading.first_values(
-        [run.batch for rows in runs.values() for run in rows if run.batch]
-    )
-    newest = {
-        feed: next((values[run.batch] for run in rows if run.batch in values), None)
-        for feed, rows in runs.items()
-    }
-    return {feed: fact for feed, fact in newest.items() if fact}
-
-
 @login_required
 def own_feeds(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account = signed_in_account(request)
@@ -426,7 +413,7 @@ def own_feeds(request: HttpRequest, links: PageLinks) -> HttpResponse:
             "feeds": page,
             "sentences": feed_sentences(page.rows, links),
             "next_runs": {feed.id: next_run(feed, heads.get(feed.source)) for feed in page.rows},
-            "values": _newest_values(runs),
+            "values": reading.newest_values(runs),
             "outcomes": {feed: _outcomes(newest) for feed, newest in runs.items()},
             "max_feeds": settings.FEEDS_PER_ACCOUNT,
         }

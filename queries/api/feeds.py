@@ -9,17 +9,32 @@ from accounts.http.errors import BodyCode
 from accounts.models import ApiKey
 from queries.api.endpoint import BATCH_ERRORS, PAGE_PARAMETERS, Link, endpoint, path_parameter
 from queries.api.request_parts import cursor_parameter, json_body, page_size
-from queries.api.responses import ApiModel, ChainId, Id, Moment, Selector, WarningResponse, Wei
+from queries.api.responses import (
+    Address,
+    ApiModel,
+    BlockNumber,
+    ChainId,
+    FactName,
+    Id,
+    Moment,
+    Selector,
+    WarningResponse,
+    Wei,
+    Word,
+)
 from queries.error_codes import EndpointCode, FeedCode, RequestCode, SubmissionCode
 from queries.feeds.manage import change_feed, create_feed, end_feed, feed_not_found, run_now
 from queries.feeds.outcomes import MAX_FAILED_RUNS
 from queries.models import Feed
 from queries.reading import (
+    FactView,
     FeedRunView,
     FeedView,
     feed_page,
     feed_view,
     find_feed,
+    first_values,
+    newest_values,
     run_page,
     run_view,
 )
@@ -34,6 +49,18 @@ from queries.statuses import BatchStatus, CatchUp, DeliveryState, FeedState
 class RefusedDeliveriesResponse(ApiModel):
     deliveries: int = Field(validation_alias="count", examples=[28])
     since: Moment = Field(description="When the oldest one could be delivered.")
+
+
+class FeedValueResponse(ApiModel):
+    """The first value of a run that is DONE."""
+
+    block: BlockNumber
+    account: Address | None = Field(description="null for a value of the block.")
+    name: FactName
+    word: Word
+    coin: str | None = Field(
+        description="For an amount in wei, the coin of the source chain.", examples=["ETH"]
+    )
 
 
 class FeedResponse(ApiModel):
@@ -76,12 +103,22 @@ class FeedResponse(ApiModel):
         "proven.",
         examples=[None],
     )
+    newest_value: FeedValueResponse | None = Field(
+        description="The newest one that its newest runs have proven."
+    )
     until: int | None = Field(description="The Unix time of the last run.", examples=[None])
     budget: Wei | None = Field(description="What its runs may spend in 24 hours, in wei.")
     catch_up: CatchUp = Field(
         description="Which runs it makes up for after a pause.", examples=["latest"]
     )
     created: Moment
+    batch: Annotated[
+        dict[str, Any],
+        Field(
+            description="The batch's body, without the webhook's headers.",
+            examples=[example_of(FeedBatchBody, "validation")],
+        ),
+    ]
 
 
 class NewFeedResponse(FeedResponse):
@@ -116,23 +153,18 @@ class FeedRunResponse(ApiModel):
         description="The states of the batch's deliveries, in their order.",
         examples=[["DELIVERED"]],
     )
+    value: FeedValueResponse | None
     error: RunErrorResponse | None = Field(
         description="Why no batch was submitted.", examples=[None]
     )
 
 
 class FeedDetailsResponse(FeedResponse):
-    batch: Annotated[
-        dict[str, Any],
-        Field(
-            description="The batch's body, without the webhook's headers.",
-            examples=[example_of(FeedBatchBody, "validation")],
-        ),
-    ]
     runs: list[FeedRunResponse] = Field(description="A page of its runs, newest first.")
     cursor: Id | None = Field(description="The cursor of the next page of runs.", examples=[None])
 
 
+AMOUNT_FIELDS = {"BALANCE", "BASE_FEE_PER_GAS"}  # in wei
 MAX_FEED_BYTES = 2**16  # of a request: provers read those of all feeds
 
 _FEED = path_parameter("feed", "The `id` of a feed.")
@@ -159,7 +191,7 @@ def post_feed(
     content = json_body(request, min(limits.body_bytes, MAX_FEED_BYTES))
     feed, first_batch = create_feed(key.owner, content, routes, limits)
     warnings = [WarningResponse.model_validate(warning) for warning in first_batch.warnings]
-    return NewFeedResponse(**_feed_members(feed_view(feed)), warnings=warnings)
+    return NewFeedResponse(**_feed_members(feed_view(feed), None, routes), warnings=warnings)
 
 
 @endpoint(
@@ -170,9 +202,10 @@ def post_feed(
     own_errors=(EndpointCode.PARAMETER_MALFORMED,),
     links=(Link("getFeed", "feed", "/feeds/0/id"),),
 )
-def get_feeds(request: HttpRequest, key: ApiKey) -> FeedListResponse:
+def get_feeds(request: HttpRequest, key: ApiKey, routes: Routes) -> FeedListResponse:
     page = feed_page(key.owner, cursor=cursor_parameter(request), limit=page_size(request))
-    feeds = [FeedResponse(**_feed_members(view)) for view in page.rows]
+    values = newest_values([view.id for view in page.rows])
+    feeds = [FeedResponse(**_feed_members(view, values.get(view.id), routes)) for view in page.rows]
     return FeedListResponse(feeds=feeds, cursor=page.older or None)
 
 
@@ -183,16 +216,16 @@ def get_feeds(request: HttpRequest, key: ApiKey) -> FeedListResponse:
     parameters=(_FEED, *PAGE_PARAMETERS),
     own_errors=(EndpointCode.PARAMETER_MALFORMED, FeedCode.FEED_UNKNOWN),
 )
-def get_feed(request: HttpRequest, key: ApiKey, feed: str) -> FeedDetailsResponse:
+def get_feed(request: HttpRequest, key: ApiKey, routes: Routes, feed: str) -> FeedDetailsResponse:
     cursor, limit = cursor_parameter(request), page_size(request)
     row = find_feed(key.owner, feed)
     if row is None:
         raise feed_not_found(feed)
     view, page = feed_view(row), run_page(row, cursor=cursor, limit=limit)
+    values = first_values([run.batch for run in page.rows if run.batch])
     return FeedDetailsResponse(
-        **_feed_members(view),
-        batch=view.batch,
-        runs=list(map(_run_response, page.rows)),
+        **_feed_members(view, newest_values([feed]).get(feed), routes),
+        runs=[_run_response(run, values.get(run.batch or ""), routes) for run in page.rows],
         cursor=page.older or None,
     )
 
@@ -214,8 +247,11 @@ def get_feed(request: HttpRequest, key: ApiKey, feed: str) -> FeedDetailsRespons
         FeedCode.FEED_ENDED,
     ),
 )
-def patch_feed(request: HttpRequest, key: ApiKey, feed: str, limits: BatchLimits) -> FeedResponse:
-    return _feed_response(change_feed(key.owner, feed, json_body(request, limits.body_bytes)))
+def patch_feed(
+    request: HttpRequest, key: ApiKey, routes: Routes, feed: str, limits: BatchLimits
+) -> FeedResponse:
+    content = json_body(request, limits.body_bytes)
+    return _feed_response(change_feed(key.owner, feed, content), routes)
 
 
 @endpoint(
@@ -236,7 +272,7 @@ def patch_feed(request: HttpRequest, key: ApiKey, feed: str, limits: BatchLimits
 )
 def post_run(_request: HttpRequest, key: ApiKey, routes: Routes, feed: str) -> FeedRunResponse:
     run, _ = run_now(key.owner, feed, routes)
-    return _run_response(run_view(run))
+    return _run_response(run_view(run), None, routes)
 
 
 @endpoint(
@@ -246,15 +282,16 @@ def post_run(_request: HttpRequest, key: ApiKey, routes: Routes, feed: str) -> F
     parameters=(_FEED,),
     own_errors=(FeedCode.FEED_UNKNOWN,),
 )
-def delete_feed(_request: HttpRequest, key: ApiKey, feed: str) -> FeedResponse:
-    return _feed_response(end_feed(key.owner, feed))
+def delete_feed(_request: HttpRequest, key: ApiKey, routes: Routes, feed: str) -> FeedResponse:
+    return _feed_response(end_feed(key.owner, feed), routes)
 
 
-def _feed_response(feed: Feed) -> FeedResponse:
-    return FeedResponse(**_feed_members(feed_view(feed)))
+def _feed_response(feed: Feed, routes: Routes) -> FeedResponse:
+    value = newest_values([feed.pk]).get(feed.pk)
+    return FeedResponse(**_feed_members(feed_view(feed), value, routes))
 
 
-def _feed_members(view: FeedView) -> dict[str, Any]:
+def _feed_members(view: FeedView, value: FactView | None, routes: Routes) -> dict[str, Any]:
     return {
         view.trigger.member: view.trigger.content,
         "id": view.id,
@@ -268,10 +305,12 @@ def _feed_members(view: FeedView) -> dict[str, Any]:
         "next_due": str(view.next) if view.next else None,
         "last_value": None if view.last_value is None else str(view.last_value),
         "read_value": None if view.read_value is None else str(view.read_value),
+        "newest_value": _value_response(value, routes),
         "until": int(view.until.timestamp()) if view.until else None,
         "budget": view.budget,
         "catch_up": view.catch_up,
         "created": view.created_at,
+        "batch": view.batch,
     }
 
 
@@ -279,7 +318,17 @@ def _refused_response(view: FeedView) -> RefusedDeliveriesResponse | None:
     return RefusedDeliveriesResponse.model_validate(view.refused) if view.refused else None
 
 
-def _run_response(view: FeedRunView) -> FeedRunResponse:
+def _value_response(fact: FactView | None, routes: Routes) -> FeedValueResponse | None:
+    if fact is None:
+        return None
+    chain = routes.chains.get(fact.source)
+    coin = chain.currency if chain and fact.name in AMOUNT_FIELDS else None
+    return FeedValueResponse(
+        block=fact.block, account=fact.account or None, name=fact.name, word=fact.word, coin=coin
+    )
+
+
+def _run_response(view: FeedRunView, value: FactView | None, routes: Routes) -> FeedRunResponse:
     return FeedRunResponse(
         due=str(view.selector),
         log_index=view.log_index,
@@ -287,5 +336,6 @@ def _run_response(view: FeedRunView) -> FeedRunResponse:
         batch_query_id=view.batch,
         status=view.status,
         deliveries=list(view.deliveries),
+        value=_value_response(value, routes),
         error=RunErrorResponse.model_validate(view.error) if view.error else None,
     )

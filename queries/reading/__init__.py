@@ -98,6 +98,7 @@ from queries.reading.feed_values import (
     feed_history,
     feed_value_page,
     first_values,
+    newest_values,
 )
 from queries.reading.feeds import (
     FeedRunView,

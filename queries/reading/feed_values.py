@@ -1,6 +1,6 @@
 """The values that a feed's runs have proven: those of its whole life, and page by page."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,6 +17,7 @@ from queries.statuses import BatchStatus, DeliveryState
 
 MAX_POINTS = 120  # of a feed's history
 MAX_COUNTED_RUNS = 1_000
+MAX_NEWEST_RUNS = 10  # in which the newest value is looked for
 MAX_VALUES = 1_000  # in a file
 
 _NEWEST_OF_SPAN = """
@@ -68,6 +69,20 @@ def _newest_of_spans(feed_id: str, oldest: str, newest: str) -> list[tuple[str, 
     with connection.cursor() as cursor:
         cursor.execute(" UNION ".join(statements), parameters)
         return list(cursor.fetchall())
+
+
+def newest_values(feed_ids: Iterable[str]) -> Mapping[str, FactView]:
+    """The newest value of each feed, if one of its newest runs has one."""
+    batches = dict[str, Sequence[str]]()
+    for feed_id in feed_ids:
+        runs = FeedRun.objects.filter(feed=feed_id, batch__isnull=False).order_by("-id")
+        batches[feed_id] = list(runs.values_list("batch", flat=True)[:MAX_NEWEST_RUNS])
+    values = first_values([batch for newest in batches.values() for batch in newest])
+    found = {
+        feed_id: next((values[batch] for batch in newest if batch in values), None)
+        for feed_id, newest in batches.items()
+    }
+    return {feed_id: value for feed_id, value in found.items() if value}
 
 
 def delivery_counts(feed_id: str) -> Mapping[DeliveryState, int]:

@@ -143,7 +143,7 @@ def test_a_feed_of_logs_and_one_of_a_changed_value_say_when_they_run() -> None:
     value = made_feed(make_key(), body | {"when": when})
     words = "when it changes by 50 bp, read every 20 blocks, and at least every week ACTIVE"
     assert words in page(value)
-    assert "about 4 minutes if the value has changed" in page(value)
+    assert "about 4 minutes, if the value has changed" in page(value)
 
 
 def test_runs_are_listed_with_values_deliveries_and_costs() -> None:

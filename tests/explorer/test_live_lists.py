@@ -15,6 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 from queries.models import Batch, ChainRecord, Feed, FeedRun, NodeRecord, WebhookPost
 from queries.selectors import DUE_BLOCK
 from queries.statuses import BatchStatus, DeliveryState, StepName
+from queries.wait_reasons import WaitCode
 from tests.accessibility import serious_problems
 from tests.browser import Pictures, assert_fits
 from tests.explorer.batch_form import signed_in
@@ -391,6 +392,21 @@ def _feed() -> str:
     return made_feed(make_key(), {"every": "5 blocks", "batch": batch})
 
 
+def _refused_feed() -> str:
+    """A feed whose ten deliveries are refused."""
+    data = {str(SEPOLIA): {DUE_BLOCK: {"accounts": BALANCE}}}
+    call = {"to": f"0x{40 * '1'}", "function": "update(uint256)", "args": ["$block"]}
+    batch = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data, "deliver": [call]}
+    feed = made_feed(make_key(), {"every": "5 blocks", "batch": batch, "name": "A vault"})
+    for _ in range(10):
+        _run(feed)
+        batch_id = FeedRun.objects.filter(feed=feed).latest("id").batch_id or ""
+        prove(batch_id)
+        wait = {"wait_code": WaitCode.CONTRACT_REFUSES, "refusals": 1}
+        set_delivery(batch_id, 0, DeliveryState.WAITING, **wait)
+    return feed
+
+
 def test_feeds_and_their_runs_refresh_themselves(own_page: Page, live_server: LiveServer) -> None:
     page, feed = own_page, _feed()
     tab = page.context.new_page()
@@ -408,16 +424,21 @@ def test_feeds_and_their_runs_refresh_themselves(own_page: Page, live_server: Li
     prove(FeedRun.objects.get().batch_id or "")
     expect(runs.first).to_contain_text("DONE", timeout=SOON)
     expect(page.locator(".totals")).to_contain_text("1 of 1")
+    expect(page.locator("#newest-value")).to_contain_text("ETH")
     expect(row.locator(".outcomes .mark")).to_have_class("mark proven", timeout=SOON)
     Feed.objects.update(waits_for="It waits for this test.")
     expect(page.get_by_text("It waits for this test.")).to_be_visible(timeout=SOON)
     expect(tab.get_by_text("It waits for this test.")).to_be_visible(timeout=SOON)
+    refused = _refused_feed()
+    expect(tab.locator(f"#feed-{refused}")).to_contain_text(
+        "ACTIVE, refused: 10 deliveries wait since", timeout=SOON
+    )
     ChainRecord.objects.filter(chain=SEPOLIA).update(block_seconds=12)
     for opened in (page, tab):
         assert opened.evaluate("window.notReloaded")
         for size in (DESK, PHONE):
             opened.set_viewport_size(size)
-            assert_fits(opened, size["width"], 320)
+            assert_fits(opened, size["width"], 860, 800, 740, 320)
         assert serious_problems(opened) == []
 
 

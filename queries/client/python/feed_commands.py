@@ -4,8 +4,9 @@ import argparse
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from queries.client.python.command_options import (
@@ -20,13 +21,21 @@ from queries.client.python.command_options import (
     server_url,
 )
 from queries.client.python.errors import RequestRefusedError, printable
-from queries.client.python.feeds import FeedRunStatus, FeedStatus, parse_feed, parse_feed_run
+from queries.client.python.facts import NUMERIC_FIELDS
+from queries.client.python.feeds import (
+    FeedRunStatus,
+    FeedStatus,
+    FeedValue,
+    parse_feed,
+    parse_feed_run,
+)
 from queries.client.python.positions import parse_integer
 from queries.client.python.responses import DeliveryStatus, member, text_member
 from queries.client.python.service import Tacitus
 from queries.client.python.terminal import print_stderr, print_table
 from queries.selectors import DUE_TIME, parse_selector
 
+_MIN_HASH = 2**128  # from here on a word is more likely a hash than a number
 FEED_CREATE_EPILOG = f"""\
 Have a contract of yours called with each new balance, every four hours:
   feed create --every '4 hours' --to 1 --account 0xd8dA… --prop BALANCE \\
@@ -127,12 +136,14 @@ def _requested_feed(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _run_feed_list(options: argparse.Namespace) -> None:
-    feeds = configured_server(options).feeds()
+    server = configured_server(options)
+    feeds = server.feeds()
     if options.json:
         for feed in feeds:
             print(json.dumps(feed.response))
         return
-    print_table([_feed_row(feed) for feed in feeds])
+    names = server.chain_names()
+    print_table([_feed_row(feed, names) for feed in feeds])
 
 
 def _run_feed_show(options: argparse.Namespace) -> None:
@@ -142,7 +153,7 @@ def _run_feed_show(options: argparse.Namespace) -> None:
         print(json.dumps(body))
         return
     feed = parse_feed(body)
-    _print_feed(feed, options)
+    print_table([_feed_row(feed, server.chain_names())])
     details = [*_trigger_rows(body), *_delivery_rows(member(body, "batch", dict))]
     if feed.budget is not None:
         details.append(("budget", f"{feed.budget:,} wei in 24 hours"))
@@ -161,30 +172,35 @@ def _run_feed_show(options: argparse.Namespace) -> None:
 
 
 def _run_feed_pause(options: argparse.Namespace) -> None:
-    _print_feed(configured_server(options).pause_feed(options.id), options)
+    server = configured_server(options)
+    _print_feed(server.pause_feed(options.id), server, options)
 
 
 def _run_feed_resume(options: argparse.Namespace) -> None:
-    _print_feed(configured_server(options).resume_feed(options.id), options)
+    server = configured_server(options)
+    _print_feed(server.resume_feed(options.id), server, options)
 
 
 def _run_feed_budget(options: argparse.Namespace) -> None:
-    _print_feed(configured_server(options).set_feed_budget(options.id, options.wei), options)
+    server = configured_server(options)
+    _print_feed(server.set_feed_budget(options.id, options.wei), server, options)
 
 
 def _run_feed_rename(options: argparse.Namespace) -> None:
-    _print_feed(configured_server(options).rename_feed(options.id, options.name), options)
+    server = configured_server(options)
+    _print_feed(server.rename_feed(options.id, options.name), server, options)
 
 
 def _run_feed_end(options: argparse.Namespace) -> None:
-    _print_feed(configured_server(options).end_feed(options.id), options)
+    server = configured_server(options)
+    _print_feed(server.end_feed(options.id), server, options)
 
 
-def _print_feed(feed: FeedStatus, options: argparse.Namespace) -> None:
+def _print_feed(feed: FeedStatus, server: Tacitus, options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(feed.response))
     else:
-        print_table([_feed_row(feed)])
+        print_table([_feed_row(feed, server.chain_names())])
 
 
 def _run_feed_now(options: argparse.Namespace) -> None:
@@ -197,17 +213,85 @@ def _run_feed_now(options: argparse.Namespace) -> None:
         print(run.batch_id)
 
 
-def _feed_row(feed: FeedStatus) -> tuple[str, ...]:
-    """Such as `01J…  ACTIVE  chain 1  every 300 blocks  next: block 5,186,100`."""
+def _feed_row(feed: FeedStatus, chain_names: Mapping[int, str]) -> tuple[str, ...]:
+    """Such as `01J…  ACTIVE  ETH of the vault  balance of 0xd8dA…6045 · Demo A, every 300 blocks
+    40 ETH at block 5,186,040  next: block 5,186,100`.
+    """
     due = f"next: {_format_due(feed.next_due)}" if feed.next_due else ""
+    chain = chain_names.get(feed.source, f"chain {feed.source}")
+    value, subject = feed.newest_value, _feed_subject(member(feed.response, "batch", dict))
     return (
         feed.id,
         feed.state,
-        f"chain {feed.source}",
-        _format_trigger(feed.response),
+        feed.name,
+        f"{subject} · {chain}, {_format_trigger(feed.response)}",
+        f"{_format_feed_value(value)} at block {value.block:,}" if value else "",
         due,
-        feed.reason or feed.waits_for or feed.failure,
+        _feed_trouble(feed),
     )
+
+
+def _feed_trouble(feed: FeedStatus) -> str:
+    """Why the feed does not run, or what is wrong with its runs; or empty."""
+    reason = feed.reason or feed.waits_for or feed.failure
+    if not feed.refused_count:
+        return reason
+    are_several = feed.refused_count > 1
+    deliveries = f"{feed.refused_count:,} {'deliveries wait' if are_several else 'delivery waits'}"
+    since = feed.refused_since[:16].replace("T", " ")
+    return f"refused: {deliveries} since {since} UTC. {reason}".strip()
+
+
+_MAX_NAMED_FACTS = 3  # fields of an account
+
+
+def _feed_subject(batch: Mapping[str, Any]) -> str:
+    """Such as `balance of 0xd8dA…6045`, `2 facts of 3 accounts` or `gas used of the header`."""
+    blocks = next(iter(member(batch, "data", dict).values()), None)
+    block = next(iter(blocks.values()), None) if isinstance(blocks, dict) else None
+    if not isinstance(block, dict):
+        return "a batch"
+    accounts = [
+        (str(account), [*entry.get("props", ()), *entry.get("slots", ())])
+        for account, entry in (block.get("accounts") or {}).items()
+        if isinstance(entry, dict)
+    ]
+    subjects = list[str]()
+    if header := block.get("header"):
+        subjects.append(f"{_format_feed_facts(list(header))} of the header")
+    if len(accounts) == 1:
+        ((account, facts),) = accounts
+        subjects.append(f"{_format_feed_facts(facts)} of {_shorten_hashes(account)}")
+    elif accounts:
+        count = sum(len(facts) for _, facts in accounts)
+        subjects.append(f"{count} facts of {len(accounts)} accounts")
+    return printable(" and ".join(subjects) or "events")
+
+
+def _format_feed_facts(facts: Sequence[object]) -> str:
+    if len(facts) > _MAX_NAMED_FACTS:
+        return f"{len(facts)} facts"
+    words = [
+        f"slot {_shorten_hashes(fact)}"
+        if fact[:1] in {"0", "$"}
+        else fact.lower().replace("_", " ")
+        for fact in map(str, facts)
+    ]
+    return " and ".join(words)
+
+
+def _shorten_hashes(text: str) -> str:
+    return re.sub("(0x[0-9a-fA-F]{4})[0-9a-fA-F]{32,}([0-9a-fA-F]{4})", r"\1…\2", text)
+
+
+def _format_feed_value(value: FeedValue) -> str:
+    """Such as `40 ETH`, `1,234`, or the word if it is not a number."""
+    number = int(value.word, 16)
+    if value.coin:
+        units = f"{Decimal(f'{number}e-18'):,f}"
+        return f"{units.rstrip('0').rstrip('.') if '.' in units else units} {value.coin}"
+    is_number = value.name in NUMERIC_FIELDS or value.name.startswith("0x")
+    return f"{number:,}" if is_number and number < _MIN_HASH else _shorten_hashes(value.word)
 
 
 def _retried_delivery(server: Tacitus, run: FeedRunStatus) -> DeliveryStatus | None:
@@ -222,7 +306,11 @@ def _run_row(run: FeedRunStatus, retried: DeliveryStatus | None) -> tuple[str, .
     counts = Counter(run.deliveries).items()
     deliveries = ", ".join(state if n == 1 else f"{n} {state}" for state, n in counts)
     retry, reason = (retried.retry, retried.waits_for) if retried else ("", "")
-    return _format_due(run.due), run.batch_id, run.status, deliveries, retry, run.error or reason
+    value = _format_feed_value(run.value) if run.value else ""
+    return (
+        *(_format_due(run.due), run.batch_id, run.status or "refused", value, deliveries, retry),
+        run.error or reason,
+    )
 
 
 def _trigger_rows(feed: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -248,8 +336,7 @@ def _format_trigger(feed: Mapping[str, Any]) -> str:
     if event := text_member(feed.get("on"), "event"):
         return f"on {event.partition('(')[0]}"
     if value := text_member(feed.get("when"), "value"):
-        short_value = re.sub("(0x[0-9a-fA-F]{4})[0-9a-fA-F]{32,}([0-9a-fA-F]{4})", r"\1…\2", value)
-        return f"when {short_value} changes"
+        return f"when {_shorten_hashes(value)} changes"
     return f"every {every}" if (every := text_member(feed, "every")) else ""
 
 

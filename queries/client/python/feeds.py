@@ -1,10 +1,11 @@
 """Feeds and their runs, as the server responds."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from queries.client.python.errors import printable
+from queries.client.python.errors import UnreadableResponseError, printable
 from queries.client.python.responses import member, number_member, optional_number, text_member
 
 
@@ -17,8 +18,11 @@ class FeedStatus:
     state: str  # ACTIVE, PAUSED or ENDED
     reason: str  # why it is paused or has ended, in a sentence; or empty
     waits_for: str  # why a run that is due waits, in a sentence; or empty
+    refused_count: int  # deliveries that wait because the contract refuses them
+    refused_since: str  # as in 2026-11-25T17:04:17.000Z; or empty
     failure: str  # that its newest runs have failed or are refused, and why; or empty
     source: int
+    newest_value: "FeedValue | None"
     next_due: str  # block:NUMBER or timestamp:SECONDS; empty if it has ended
     until: int | None  # Unix time of the last run
     budget: int | None  # wei in 24 hours
@@ -28,12 +32,24 @@ class FeedStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedValue:
+    """The first value of a run."""
+
+    block: int
+    account: str  # empty for a value of the block
+    name: str  # of a field, or a slot as 0x and 64 digits
+    word: str
+    coin: str  # of an amount in wei; or empty
+
+
+@dataclass(frozen=True, slots=True)
 class FeedRunStatus:
     """A run of a feed: a batch, or the error for which none was submitted."""
 
     due: str  # block:NUMBER or timestamp:SECONDS
     batch_id: str  # or empty
     status: str  # of the batch
+    value: FeedValue | None
     deliveries: tuple[str, ...]  # the states of the batch's deliveries
     error: str  # a sentence, or empty
     error_code: str
@@ -41,6 +57,7 @@ class FeedRunStatus:
 
 
 def parse_feed(body: Mapping[str, Any]) -> FeedStatus:
+    refused = body.get("refused")
     warnings = member(body, "warnings", list) if "warnings" in body else ()
     return FeedStatus(
         id=printable(member(body, "id", str)),
@@ -48,8 +65,11 @@ def parse_feed(body: Mapping[str, Any]) -> FeedStatus:
         state=printable(member(body, "state", str)),
         reason=text_member(body, "reason"),
         waits_for=text_member(body, "waitsFor"),
+        refused_count=member(refused, "deliveries", int) if refused else 0,
+        refused_since=text_member(refused, "since"),
         failure=text_member(body, "failure"),
         source=number_member(body, "originChainId"),
+        newest_value=_parse_feed_value(body.get("newestValue")),
         next_due=text_member(body, "nextDue"),
         until=None if body.get("until") is None else member(body, "until", int),
         budget=optional_number(body, "budget"),
@@ -65,11 +85,22 @@ def parse_feed_run(body: Mapping[str, Any]) -> FeedRunStatus:
         due=text_member(body, "due"),
         batch_id=text_member(body, "batchQueryId"),
         status=text_member(body, "status"),
+        value=_parse_feed_value(body.get("value")),
         deliveries=tuple(map(printable, filter(_is_text, member(body, "deliveries", list)))),
         error=text_member(error, "message"),
         error_code=text_member(error, "code"),
         response=body,
     )
+
+
+def _parse_feed_value(body: object) -> FeedValue | None:
+    if body is None:
+        return None
+    word = text_member(body, "word")
+    if not re.fullmatch("0x[0-9a-f]{64}", word):
+        raise UnreadableResponseError("The server's response has a value that is not 32 bytes.")
+    account, name, coin = (text_member(body, key) for key in ("account", "name", "coin"))
+    return FeedValue(number_member(body, "block"), account, name, word, coin)
 
 
 def _is_text(value: object) -> bool:

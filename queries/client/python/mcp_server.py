@@ -232,6 +232,8 @@ class AgentTools:
     def feeds(self) -> dict[str, Any]:
         """List your feeds, newest first."""
         feeds = [_feed_entry(feed.response) for feed in islice(self._connect().feeds(), MAX_FEEDS)]
+        for feed in feeds:
+            feed.pop("batch", None)
         return {"feeds": feeds, "next": "Call feed with a feed_id, to see its batch and its runs."}
 
     def feed(self, feed_id: FeedId) -> dict[str, Any]:

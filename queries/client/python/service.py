@@ -255,6 +255,14 @@ class Tacitus:
         creation_code = cache(self._creation_code)
         return tuple(parse_route(entry, creation_code) for entry in self._connections())
 
+    def chain_names(self) -> dict[int, str]:
+        """Return the names of the server's chains, by their ids."""
+        return {
+            number_member(entry, f"{side}ChainId"): text_member(entry.get(side), "name")
+            for entry in self._connections()
+            for side in ("origin", "destination")
+        }
+
     def _connections(self) -> list[Any]:
         return member(self._request_json("GET", "/chain-connections"), "connections", list)
 

@@ -351,6 +351,8 @@ export type FeedDetailsResponse = {
     reason: string | null;
     /** Why a run that is due waits. */
     waitsFor: string | null;
+    /** The deliveries that wait because the contract refuses them; they are tried again. */
+    refused: RefusedDeliveriesResponse | null;
     /** Of an active feed, that its newest runs have failed or are refused, and why. */
     failure: string | null;
     originChainId: string;
@@ -367,6 +369,10 @@ export type FeedDetailsResponse = {
     nextDue: string | null;
     /** With `when`, the value that was proven last, as a decimal number. */
     lastValue: string | null;
+    /** With `when`, the value that was read last, as a decimal number. It is not proven. */
+    readValue: string | null;
+    /** The newest one that its newest runs have proven. */
+    newestValue: FeedValueResponse | null;
     /** The Unix time of the last run. */
     until: number | null;
     /** What its runs may spend in 24 hours, in wei. */
@@ -410,6 +416,8 @@ export type FeedResponse = {
     reason: string | null;
     /** Why a run that is due waits. */
     waitsFor: string | null;
+    /** The deliveries that wait because the contract refuses them; they are tried again. */
+    refused: RefusedDeliveriesResponse | null;
     /** Of an active feed, that its newest runs have failed or are refused, and why. */
     failure: string | null;
     originChainId: string;
@@ -426,6 +434,10 @@ export type FeedResponse = {
     nextDue: string | null;
     /** With `when`, the value that was proven last, as a decimal number. */
     lastValue: string | null;
+    /** With `when`, the value that was read last, as a decimal number. It is not proven. */
+    readValue: string | null;
+    /** The newest one that its newest runs have proven. */
+    newestValue: FeedValueResponse | null;
     /** The Unix time of the last run. */
     until: number | null;
     /** What its runs may spend in 24 hours, in wei. */
@@ -433,6 +445,10 @@ export type FeedResponse = {
     /** Which runs it makes up for after a pause. */
     catchUp: CatchUp;
     created: string;
+    /** The batch's body, without the webhook's headers. */
+    batch: {
+        readonly [name: string]: unknown;
+    };
 };
 export type FeedRunResponse = {
     due: string;
@@ -444,10 +460,20 @@ export type FeedRunResponse = {
     status: BatchStatus | null;
     /** The states of the batch's deliveries, in their order. */
     deliveries: ReadonlyArray<DeliveryState>;
+    value: FeedValueResponse | null;
     /** Why no batch was submitted. */
     error: RunErrorResponse | null;
 };
 export type FeedState = "ACTIVE" | "PAUSED" | "ENDED";
+export type FeedValueResponse = {
+    block: string;
+    /** null for a value of the block. */
+    account: Hex | null;
+    name: string;
+    word: Hex;
+    /** For an amount in wei, the coin of the source chain. */
+    coin: string | null;
+};
 export type GasSource = "REQUEST" | "TRIAL";
 export type LogBody = {
     /** The transaction's hash, or its index in the block. */
@@ -484,6 +510,8 @@ export type NewFeedResponse = {
     reason: string | null;
     /** Why a run that is due waits. */
     waitsFor: string | null;
+    /** The deliveries that wait because the contract refuses them; they are tried again. */
+    refused: RefusedDeliveriesResponse | null;
     /** Of an active feed, that its newest runs have failed or are refused, and why. */
     failure: string | null;
     originChainId: string;
@@ -500,6 +528,10 @@ export type NewFeedResponse = {
     nextDue: string | null;
     /** With `when`, the value that was proven last, as a decimal number. */
     lastValue: string | null;
+    /** With `when`, the value that was read last, as a decimal number. It is not proven. */
+    readValue: string | null;
+    /** The newest one that its newest runs have proven. */
+    newestValue: FeedValueResponse | null;
     /** The Unix time of the last run. */
     until: number | null;
     /** What its runs may spend in 24 hours, in wei. */
@@ -507,6 +539,10 @@ export type NewFeedResponse = {
     /** Which runs it makes up for after a pause. */
     catchUp: CatchUp;
     created: string;
+    /** The batch's body, without the webhook's headers. */
+    batch: {
+        readonly [name: string]: unknown;
+    };
     /** Those of its batch, as in the response to a submission. */
     warnings: ReadonlyArray<WarningResponse>;
 };
@@ -577,6 +613,11 @@ export type ReceiptFact = {
     transactionType: number;
     cumulativeGasUsed: bigint;
     logCount: number;
+};
+export type RefusedDeliveriesResponse = {
+    deliveries: number;
+    /** When the oldest one could be delivered. */
+    since: string;
 };
 export type RegistryKind = "native" | "optimism" | "output" | "arbitrum" | "beacon" | "attested";
 export type RejectionResponse = {

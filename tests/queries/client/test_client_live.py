@@ -244,8 +244,9 @@ def test_the_command_makes_follows_changes_and_ends_a_feed(
     created = run(shared_service, *create_feed(target, "--every", "20 blocks", *limits))
     assert created.returncode == 0, created.stderr
     feed = created.stdout.strip()
-    ((_, state, chain, every, due),) = [row for row in rows("list") if row[0] == feed]
-    assert (state, chain, every) == ("ACTIVE", f"chain {CHAIN_ID}", "every 20 blocks")
+    ((_, state, sentence, due),) = [row for row in rows("list") if row[0] == feed]
+    subject = f"balance of {HOLDER[:6]}…{HOLDER[-4:]} · Chain {CHAIN_ID}, every 20 blocks"
+    assert (state, sentence) == ("ACTIVE", subject)
     first = int(due.removeprefix("next: block ").replace(",", ""))
     shared_service.chain.mine(first + 23 - shared_service.chain.head)
     dues = [f"block {first + 20:,}", f"block {first:,}"]
@@ -253,7 +254,8 @@ def test_the_command_makes_follows_changes_and_ends_a_feed(
     def runs() -> list[list[str]]:
         return [row for row in rows("show", feed)[5:] if row[0] in dues]
 
-    wait_until(lambda: [row[2:] for row in runs()] == [["DONE", "DELIVERED"]] * 2)
+    value = "123.456789 ETH"
+    wait_until(lambda: [row[2:] for row in runs()] == [["DONE", value, "DELIVERED"]] * 2)
     shown = rows("show", feed)
     assert [row[0] for row in runs()] == dues
     assert shown[1:5] == [
@@ -270,7 +272,11 @@ def test_the_command_makes_follows_changes_and_ends_a_feed(
     assert now.returncode == 0, now.stderr
     shared_service.chain.mine(3)  # its block was the newest
     assert "DELIVERED" in run(shared_service, "wait", now.stdout.strip()).stdout
-    assert rows("pause", feed)[0][1::4] == ["PAUSED", "Its owner paused it."]
+    assert rows("rename", feed, "The <vault>")[0][2] == "The <vault>"
+    paused = rows("pause", feed)[0]
+    assert (paused[1], paused[2], paused[-1]) == ("PAUSED", "The <vault>", "Its owner paused it.")
+    assert rows("rename", feed)[0][2] == subject
+    assert paused[4].startswith(f"{value} at block ")
     assert rows("resume", feed)[0][1] == "ACTIVE"
     assert rows("budget", feed, "2000")[0][1] == "ACTIVE"
     wrong = run(shared_service, "feed", "budget", feed, "0.1")
@@ -278,7 +284,8 @@ def test_the_command_makes_follows_changes_and_ends_a_feed(
     assert (wrong.returncode, sentence in wrong.stderr) == (2, True)
     body = json.loads(run(shared_service, "feed", "show", feed, "--json").stdout)
     assert (body["budget"], body["catchUp"], body["batch"]["fee"]) == ("2000", "all", "0")
-    assert rows("end", feed)[0][1::3] == ["ENDED", "Its owner ended it."]
+    ended = rows("end", feed)[0]
+    assert (ended[1], ended[-1]) == ("ENDED", "Its owner ended it.")
     listed = run(shared_service, "feed", "list", "--json").stdout.splitlines()
     assert feed in [json.loads(line)["id"] for line in listed]
     refused = run(shared_service, "feed", "resume", feed)
@@ -301,7 +308,7 @@ def test_the_command_shows_a_feeds_whole_trigger(
     ):
         feed = client.create_feed({**trigger, "batch": batch}).id
         (listed,) = (line for line in lines("list") if feed in line)
-        assert len(listed) < 120
+        assert len(listed) < 150
         assert lines("show", feed)[1:][: len(expected)] == expected
         client.end_feed(feed)
     assert f'topics    [null, "0x{64 * "1"}"]' in lines("show", feed)

@@ -364,6 +364,8 @@ export type FeedDetailsResponse = {
   reason: string | null;
   /** Why a run that is due waits. */
   waitsFor: string | null;
+  /** The deliveries that wait because the contract refuses them; they are tried again. */
+  refused: RefusedDeliveriesResponse | null;
   /** Of an active feed, that its newest runs have failed or are refused, and why. */
   failure: string | null;
   originChainId: string;
@@ -376,6 +378,10 @@ export type FeedDetailsResponse = {
   nextDue: string | null;
   /** With `when`, the value that was proven last, as a decimal number. */
   lastValue: string | null;
+  /** With `when`, the value that was read last, as a decimal number. It is not proven. */
+  readValue: string | null;
+  /** The newest one that its newest runs have proven. */
+  newestValue: FeedValueResponse | null;
   /** The Unix time of the last run. */
   until: number | null;
   /** What its runs may spend in 24 hours, in wei. */
@@ -419,6 +425,8 @@ export type FeedResponse = {
   reason: string | null;
   /** Why a run that is due waits. */
   waitsFor: string | null;
+  /** The deliveries that wait because the contract refuses them; they are tried again. */
+  refused: RefusedDeliveriesResponse | null;
   /** Of an active feed, that its newest runs have failed or are refused, and why. */
   failure: string | null;
   originChainId: string;
@@ -431,6 +439,10 @@ export type FeedResponse = {
   nextDue: string | null;
   /** With `when`, the value that was proven last, as a decimal number. */
   lastValue: string | null;
+  /** With `when`, the value that was read last, as a decimal number. It is not proven. */
+  readValue: string | null;
+  /** The newest one that its newest runs have proven. */
+  newestValue: FeedValueResponse | null;
   /** The Unix time of the last run. */
   until: number | null;
   /** What its runs may spend in 24 hours, in wei. */
@@ -438,6 +450,8 @@ export type FeedResponse = {
   /** Which runs it makes up for after a pause. */
   catchUp: CatchUp;
   created: string;
+  /** The batch's body, without the webhook's headers. */
+  batch: { readonly [name: string]: unknown };
 };
 
 export type FeedRunResponse = {
@@ -450,11 +464,22 @@ export type FeedRunResponse = {
   status: BatchStatus | null;
   /** The states of the batch's deliveries, in their order. */
   deliveries: ReadonlyArray<DeliveryState>;
+  value: FeedValueResponse | null;
   /** Why no batch was submitted. */
   error: RunErrorResponse | null;
 };
 
 export type FeedState = "ACTIVE" | "PAUSED" | "ENDED";
+
+export type FeedValueResponse = {
+  block: string;
+  /** null for a value of the block. */
+  account: Hex | null;
+  name: string;
+  word: Hex;
+  /** For an amount in wei, the coin of the source chain. */
+  coin: string | null;
+};
 
 export type GasSource = "REQUEST" | "TRIAL";
 
@@ -496,6 +521,8 @@ export type NewFeedResponse = {
   reason: string | null;
   /** Why a run that is due waits. */
   waitsFor: string | null;
+  /** The deliveries that wait because the contract refuses them; they are tried again. */
+  refused: RefusedDeliveriesResponse | null;
   /** Of an active feed, that its newest runs have failed or are refused, and why. */
   failure: string | null;
   originChainId: string;
@@ -508,6 +535,10 @@ export type NewFeedResponse = {
   nextDue: string | null;
   /** With `when`, the value that was proven last, as a decimal number. */
   lastValue: string | null;
+  /** With `when`, the value that was read last, as a decimal number. It is not proven. */
+  readValue: string | null;
+  /** The newest one that its newest runs have proven. */
+  newestValue: FeedValueResponse | null;
   /** The Unix time of the last run. */
   until: number | null;
   /** What its runs may spend in 24 hours, in wei. */
@@ -515,6 +546,8 @@ export type NewFeedResponse = {
   /** Which runs it makes up for after a pause. */
   catchUp: CatchUp;
   created: string;
+  /** The batch's body, without the webhook's headers. */
+  batch: { readonly [name: string]: unknown };
   /** Those of its batch, as in the response to a submission. */
   warnings: ReadonlyArray<WarningResponse>;
 };
@@ -590,6 +623,12 @@ export type ReceiptFact = {
   transactionType: number;
   cumulativeGasUsed: bigint;
   logCount: number;
+};
+
+export type RefusedDeliveriesResponse = {
+  deliveries: number;
+  /** When the oldest one could be delivered. */
+  since: string;
 };
 
 export type RegistryKind = "native" | "optimism" | "output" | "arbitrum" | "beacon" | "attested";
