@@ -188,4 +188,4 @@ def _change_gauge(by: Change, before: int, now: int, currency: str) -> Gauge:
 
 
 def _width(part: float | Decimal, whole: float | Decimal) -> int:
-    return int(min(max(part / whole, 0), 1) * GAUGE_WIDTH)  # type: ignore[operator]
+    return int(min(max(float(part) / float(whole), 0), 1) * GAUGE_WIDTH)

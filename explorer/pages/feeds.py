@@ -304,7 +304,7 @@ def feed(request: HttpRequest, feed_id: str, links: PageLinks) -> HttpResponse:
 
 
 @xframe_options_exempt
-@csp_replace({"script-src": [NONE], "frame-ancestors": ["*"]})
+@csp_replace({"script-src": [NONE], "frame-ancestors": ["*"]})  # type: ignore[arg-type]  # of URLs
 def feed_embed(request: HttpRequest, feed_id: str, links: PageLinks) -> HttpResponse:
     """A small page for frames of other sites. It does not depend on who is signed in."""
     view = reading.public_feed(feed_id)

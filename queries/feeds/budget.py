@@ -80,8 +80,8 @@ def _newest_runs(feed_id: str) -> Sequence[_Run]:
         *("batch__status", "batch__fee", "batch__spent"),
     )
     return [
-        _Run(*states, int(fee, 16), int(spent, 16))
-        for *states, fee, spent in runs.values_list(*columns)
+        _Run(submitted_at, is_open, is_of_day, status, int(fee, 16), int(spent, 16))
+        for submitted_at, is_open, is_of_day, status, fee, spent in runs.values_list(*columns)
     ]
 
 

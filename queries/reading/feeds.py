@@ -243,7 +243,7 @@ def _with_placeholders(
         yield replace(
             query,
             name=_with_name(text, names) if "$" in text else query.name,
-            slots=[_with_name(slot, names) for slot in slots]
+            slots=tuple(_with_name(slot, names) for slot in slots)
             if query.slots and "$" in "".join(slots)
             else query.slots,
         )

@@ -332,11 +332,12 @@ def _delivery_rows(batch: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _format_trigger(feed: Mapping[str, Any]) -> str:
-    """Such as `every 4 hours`, `on Transfer` or `when 0xd8dA…6045.BALANCE changes`."""
+    """Such as `every 4 hours`, `on Transfer` or `when it changes by 50 bp`."""
     if event := text_member(feed.get("on"), "event"):
         return f"on {event.partition('(')[0]}"
-    if value := text_member(feed.get("when"), "value"):
-        return f"when {_shorten_hashes(value)} changes"
+    if when := feed.get("when"):
+        by = text_member(when, "by")
+        return f"when it changes by {by}" if by else "when it changes"
     return f"every {every}" if (every := text_member(feed, "every")) else ""
 
 

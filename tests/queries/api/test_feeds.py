@@ -9,6 +9,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from queries.models import Batch, ChainRecord
+from tests.explorer.stored_batches import prove
 from tests.queries.api.served_api import (
     HERE,
     OPTIMISM,
@@ -102,6 +103,26 @@ def test_a_feed_is_paused_resumed_and_ended() -> None:
         assert (ended["state"], ended["nextDue"]) == ("ENDED", None)
     refused = send(key, "PATCH", feed, {"state": "ACTIVE"})
     assert (refused.status_code, refused.json()["code"]) == (409, "feed_ended")
+
+
+def test_the_newest_value_is_listed_with_its_coin() -> None:
+    key = make_key()
+    feed = made_feed(key, FEED)
+    assert ask(key, f"/feeds/{feed}").json()["newestValue"] is None
+    run = Client().post(f"/feeds/{feed}/runs", headers={"api-key": key}).json()
+    assert run["value"] is None
+    prove(run["batchQueryId"])
+    value = {
+        "block": f"{HEAD}",
+        "account": WALLET,
+        "name": "BALANCE",
+        "word": f"0x{HEAD % 1000 * 10**18:064x}",
+        "coin": "ETH",
+    }
+    details = ask(key, f"/feeds/{feed}").json()
+    assert (details["newestValue"], details["runs"][0]["value"]) == (value, value)
+    (listed,) = ask(key, "/feeds").json()["feeds"]
+    assert (listed["newestValue"], listed["batch"]["data"]) == (value, BATCH["data"])
 
 
 def test_a_feed_has_a_name_that_can_be_changed_and_removed() -> None:
