@@ -77,9 +77,7 @@ class FeedResponse(ApiModel):
     reason: str | None = Field(description="Why it is paused or has ended.", examples=[None])
     waits_for: str | None = Field(description="Why a run that is due waits.", examples=[None])
     refused: RefusedDeliveriesResponse | None = Field(
-        description="The deliveries that wait because the contract refuses them; they are tried "
-        "again.",
-        examples=[None],
+        description="Deliveries that the contract refuses for now.", examples=[None]
     )
     failure: str | None = Field(
         description="Of an active feed, that its newest runs have failed or are refused, and why.",
@@ -99,13 +97,9 @@ class FeedResponse(ApiModel):
         examples=[None],
     )
     read_value: str | None = Field(
-        description="With `when`, the value that was read last, as a decimal number. It is not "
-        "proven.",
-        examples=[None],
+        description="Likewise the value that was read last, not proven.", examples=[None]
     )
-    newest_value: FeedValueResponse | None = Field(
-        description="The newest one that its newest runs have proven."
-    )
+    newest_value: FeedValueResponse | None
     until: int | None = Field(description="The Unix time of the last run.", examples=[None])
     budget: Wei | None = Field(description="What its runs may spend in 24 hours, in wei.")
     catch_up: CatchUp = Field(

@@ -364,7 +364,7 @@ export type FeedDetailsResponse = {
   reason: string | null;
   /** Why a run that is due waits. */
   waitsFor: string | null;
-  /** The deliveries that wait because the contract refuses them; they are tried again. */
+  /** Deliveries that the contract refuses for now. */
   refused: RefusedDeliveriesResponse | null;
   /** Of an active feed, that its newest runs have failed or are refused, and why. */
   failure: string | null;
@@ -378,9 +378,8 @@ export type FeedDetailsResponse = {
   nextDue: string | null;
   /** With `when`, the value that was proven last, as a decimal number. */
   lastValue: string | null;
-  /** With `when`, the value that was read last, as a decimal number. It is not proven. */
+  /** Likewise the value that was read last, not proven. */
   readValue: string | null;
-  /** The newest one that its newest runs have proven. */
   newestValue: FeedValueResponse | null;
   /** The Unix time of the last run. */
   until: number | null;
@@ -425,7 +424,7 @@ export type FeedResponse = {
   reason: string | null;
   /** Why a run that is due waits. */
   waitsFor: string | null;
-  /** The deliveries that wait because the contract refuses them; they are tried again. */
+  /** Deliveries that the contract refuses for now. */
   refused: RefusedDeliveriesResponse | null;
   /** Of an active feed, that its newest runs have failed or are refused, and why. */
   failure: string | null;
@@ -439,9 +438,8 @@ export type FeedResponse = {
   nextDue: string | null;
   /** With `when`, the value that was proven last, as a decimal number. */
   lastValue: string | null;
-  /** With `when`, the value that was read last, as a decimal number. It is not proven. */
+  /** Likewise the value that was read last, not proven. */
   readValue: string | null;
-  /** The newest one that its newest runs have proven. */
   newestValue: FeedValueResponse | null;
   /** The Unix time of the last run. */
   until: number | null;
@@ -521,7 +519,7 @@ export type NewFeedResponse = {
   reason: string | null;
   /** Why a run that is due waits. */
   waitsFor: string | null;
-  /** The deliveries that wait because the contract refuses them; they are tried again. */
+  /** Deliveries that the contract refuses for now. */
   refused: RefusedDeliveriesResponse | null;
   /** Of an active feed, that its newest runs have failed or are refused, and why. */
   failure: string | null;
@@ -535,9 +533,8 @@ export type NewFeedResponse = {
   nextDue: string | null;
   /** With `when`, the value that was proven last, as a decimal number. */
   lastValue: string | null;
-  /** With `when`, the value that was read last, as a decimal number. It is not proven. */
+  /** Likewise the value that was read last, not proven. */
   readValue: string | null;
-  /** The newest one that its newest runs have proven. */
   newestValue: FeedValueResponse | null;
   /** The Unix time of the last run. */
   until: number | null;
