@@ -55,12 +55,10 @@ class FeedValueResponse(ApiModel):
     """The first value of a run that is DONE."""
 
     block: BlockNumber
-    account: Address | None = Field(description="null for a value of the block.")
+    account: Address | None
     name: FactName
     word: Word
-    coin: str | None = Field(
-        description="For an amount in wei, the coin of the source chain.", examples=["ETH"]
-    )
+    coin: str | None = Field(description="Of an amount in wei, the chain's coin.", examples=["ETH"])
 
 
 class FeedResponse(ApiModel):
@@ -77,7 +75,7 @@ class FeedResponse(ApiModel):
     reason: str | None = Field(description="Why it is paused or has ended.", examples=[None])
     waits_for: str | None = Field(description="Why a run that is due waits.", examples=[None])
     refused: RefusedDeliveriesResponse | None = Field(
-        description="Deliveries that the contract refuses for now.", examples=[None]
+        description="Deliveries that the contract refuses.", examples=[None]
     )
     failure: str | None = Field(
         description="Of an active feed, that its newest runs have failed or are refused, and why.",
@@ -109,7 +107,7 @@ class FeedResponse(ApiModel):
     batch: Annotated[
         dict[str, Any],
         Field(
-            description="The batch's body, without the webhook's headers.",
+            description="Without the webhook's headers.",
             examples=[example_of(FeedBatchBody, "validation")],
         ),
     ]

@@ -334,7 +334,7 @@ class FeedRequest(TriggerBody):
     contract, or `when` a value has changed.
     """
 
-    name: Name = optional("What lists and pages call it.")
+    name: Name = optional("For lists and pages.")
     batch: Annotated[FeedBatchBody, WrapValidator(_read_batch)] = Field(
         description="The body of a batch, with `$due` in place of its block's number or time."
     )
@@ -364,7 +364,7 @@ class FeedChange(Body):
 
     state: ChangedState = optional("PAUSED pauses the feed, ACTIVE resumes it.")
     budget: Fee = _Budget
-    name: Name = optional("Its new name; null removes it.")
+    name: Name = optional("null removes it.")
 
     @model_validator(mode="after")
     def _check_not_empty(self) -> Self:

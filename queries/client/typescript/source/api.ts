@@ -364,7 +364,7 @@ export type FeedDetailsResponse = {
   reason: string | null;
   /** Why a run that is due waits. */
   waitsFor: string | null;
-  /** Deliveries that the contract refuses for now. */
+  /** Deliveries that the contract refuses. */
   refused: RefusedDeliveriesResponse | null;
   /** Of an active feed, that its newest runs have failed or are refused, and why. */
   failure: string | null;
@@ -388,7 +388,7 @@ export type FeedDetailsResponse = {
   /** Which runs it makes up for after a pause. */
   catchUp: CatchUp;
   created: string;
-  /** The batch's body, without the webhook's headers. */
+  /** Without the webhook's headers. */
   batch: { readonly [name: string]: unknown };
   /** A page of its runs, newest first. */
   runs: ReadonlyArray<FeedRunResponse>;
@@ -403,7 +403,7 @@ export type FeedRequest = {
   on?: LogTriggerBody;
   /** A run when the value has changed. */
   when?: ValueTriggerBody;
-  /** What lists and pages call it. */
+  /** For lists and pages. */
   name?: string | null;
   /** The body of a batch, with `$due` in place of its block's number or time. */
   batch: FeedBatchBody;
@@ -424,7 +424,7 @@ export type FeedResponse = {
   reason: string | null;
   /** Why a run that is due waits. */
   waitsFor: string | null;
-  /** Deliveries that the contract refuses for now. */
+  /** Deliveries that the contract refuses. */
   refused: RefusedDeliveriesResponse | null;
   /** Of an active feed, that its newest runs have failed or are refused, and why. */
   failure: string | null;
@@ -448,7 +448,7 @@ export type FeedResponse = {
   /** Which runs it makes up for after a pause. */
   catchUp: CatchUp;
   created: string;
-  /** The batch's body, without the webhook's headers. */
+  /** Without the webhook's headers. */
   batch: { readonly [name: string]: unknown };
 };
 
@@ -471,11 +471,10 @@ export type FeedState = "ACTIVE" | "PAUSED" | "ENDED";
 
 export type FeedValueResponse = {
   block: string;
-  /** null for a value of the block. */
   account: Hex | null;
   name: string;
   word: Hex;
-  /** For an amount in wei, the coin of the source chain. */
+  /** Of an amount in wei, the chain's coin. */
   coin: string | null;
 };
 
@@ -519,7 +518,7 @@ export type NewFeedResponse = {
   reason: string | null;
   /** Why a run that is due waits. */
   waitsFor: string | null;
-  /** Deliveries that the contract refuses for now. */
+  /** Deliveries that the contract refuses. */
   refused: RefusedDeliveriesResponse | null;
   /** Of an active feed, that its newest runs have failed or are refused, and why. */
   failure: string | null;
@@ -543,7 +542,7 @@ export type NewFeedResponse = {
   /** Which runs it makes up for after a pause. */
   catchUp: CatchUp;
   created: string;
-  /** The batch's body, without the webhook's headers. */
+  /** Without the webhook's headers. */
   batch: { readonly [name: string]: unknown };
   /** Those of its batch, as in the response to a submission. */
   warnings: ReadonlyArray<WarningResponse>;
