@@ -136,7 +136,7 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
 
 def account_pages(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     links: dict[str, object] = {"links": PageLinks(routes)}
-    new = {**links, "limits": limits}
+    new: dict[str, object] = {**links, "limits": limits}
     batch, webhook = "dashboard/batches/<str:batch_id>", "dashboard/webhooks/<str:event>"
     return [
         get_page("dashboard", dashboard.dashboard, links, "dashboard"),
@@ -157,8 +157,16 @@ def account_pages(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
         get_page("dashboard/usage", dashboard.own_usage, links, "own-usage"),
         get_page("dashboard/sessions", dashboard.own_sessions, {}, "own-sessions"),
         path(f"{webhook}/replay", dashboard.replay_own_webhook, name="replay-own-webhook"),
-        path("dashboard/new-batch", new_batch.new_batch, new, name="new-batch"),
-        path("dashboard/new-batch/check", new_batch.check_new_batch, new, name="check-new-batch"),
+        *form_pages("dashboard/new-batch", "new-batch", new),
+        *form_pages("dashboard/feeds/new", "new-feed", {**new, "is_feed": True}),
+    ]
+
+
+def form_pages(address: str, name: str, options: dict[str, object]) -> list[URLPattern]:
+    """The form of a new batch or a new feed, and its check while the user types."""
+    return [
+        path(address, new_batch.new_batch, options, name=name),
+        path(f"{address}/check", new_batch.check_new_batch, options, name=f"check-{name}"),
     ]
 
 

@@ -1,3 +1,37 @@
+// What is typed or pasted while the server answers stays, also where the answer replaces the field:
+// the values that differ from those that were sent are put back.
+
+const form = () => document.querySelector("form.new-batch");
+const sent = new WeakMap(); // by request
+let typed = [];
+
+function fieldValues() {
+  const fields = [...form().elements].filter((field) => field.id && field.type !== "hidden");
+  return new Map(fields.map((field) => [field.id, field.matches("[type=checkbox], [type=radio]") ? field.checked : field.value]));
+}
+
+function putBack([id, value]) {
+  const field = document.getElementById(id);
+  if (!field || (field.options && ![...field.options].some((option) => option.value === value))) return false;
+  const key = typeof value === "boolean" ? "checked" : "value";
+  if (field[key] === value) return false;
+  field[key] = value;
+  return true;
+}
+
+document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+  if (form()?.contains(detail.elt)) sent.set(detail.xhr, fieldValues());
+});
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const before = sent.get(detail.xhr);
+  typed = before && form() ? [...fieldValues()].filter(([id, value]) => before.has(id) && before.get(id) !== value) : [];
+});
+document.addEventListener("htmx:afterSettle", () => {
+  const isChanged = typed.map(putBack).some(Boolean);
+  typed = [];
+  if (isChanged) form()?.dispatchEvent(new Event("input", { bubbles: true }));
+});
+
 // Fields are not replaced while the user types, so their aria-invalid is set here, from the error
 // messages that each check renews.
 

@@ -16,7 +16,6 @@ from django.core.exceptions import DisallowedHost, RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.middleware.security import SecurityMiddleware
 from django.shortcuts import render
-from django.urls import reverse
 from ulid import ULID
 
 from accounts.http.errors import (
@@ -30,7 +29,7 @@ from accounts.http.errors import (
 from accounts.http.site_address import site_address
 from accounts.keys.check import AUTHORIZATION, HEADER, PARAMETER
 from explorer.http.logs import redact_parameters, request_id
-from explorer.pages.errors import batch_too_large
+from explorer.pages.errors import batch_too_large, form_url
 from explorer.urls import PUBLIC_FILES, is_api_path
 from explorer.wiring import LIMITS
 from queries.error_codes import RETRY_SOON
@@ -237,7 +236,7 @@ def _database_unavailable() -> RefusalError:
 
 
 FORM, FORM_WITH_FILES = "application/x-www-form-urlencoded", "multipart/form-data"
-MAX_FORM_BYTES = 20_000  # the form of a new batch may have more
+MAX_FORM_BYTES = 20_000  # the forms of a new batch and a new feed may have more
 
 
 class FormSizeLimit(BaseMiddleware):
@@ -248,7 +247,7 @@ class FormSizeLimit(BaseMiddleware):
             return self.get_response(request)
         if request.content_type == FORM_WITH_FILES:
             return render(request, "415.html", status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        is_batch = request.path in {reverse("new-batch"), reverse("check-new-batch")}
+        is_batch = bool(form_url(request))
         is_small_form = request.content_type == FORM and not is_batch
         limit = MAX_FORM_BYTES if is_small_form else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         if _content_length(request) <= limit:

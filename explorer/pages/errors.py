@@ -28,9 +28,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def csrf_failure(request: HttpRequest, **_: str) -> HttpResponse:
     """A sign-in or sign-out in another window invalidates the CSRF token of an open form."""
-    if request.path.startswith(reverse("new-batch")) and request.headers.get("HX-Request"):
+    if form_url(request) and request.headers.get("HX-Request"):
         name = "signed_in_again" if request.user.is_authenticated else "signed_out"
-        return _form_notice(request, name)
+        return _form_notice(request, name, {"url": form_url(request)})
     if not request.user.is_authenticated and needs_account(request.path):
         return redirect_signed_out(request)
     if request.content_type == "application/json":
@@ -44,10 +44,17 @@ def csrf_failure(request: HttpRequest, **_: str) -> HttpResponse:
     return render(request, "403_csrf.html", status=403)
 
 
+def form_url(request: HttpRequest) -> str:
+    """The address of the form of a new batch or feed that sends this request; empty for others."""
+    urls = map(reverse, ("new-batch", "new-feed"))
+    return next((url for url in urls if request.path.removesuffix("/check") == url), "")
+
+
 def batch_too_large(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
-    context = {"limits": limits}
+    context: dict[str, object] = {"limits": limits}
     if request.headers.get("HX-Request"):
         return _form_notice(request, "too_large", context)
+    context["url"] = form_url(request)
     return render(request, "413_form.html", context, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
 

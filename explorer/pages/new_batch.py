@@ -1,12 +1,12 @@
-"""The page of a new batch, or of a feed that repeats it: the form, the estimate, and submitting.
+"""The pages of a new batch and of a new feed: the form, the estimate, and submitting.
 
 The same functions check, estimate and submit for the API, so both have the same rules.
 """
 
-import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -17,15 +17,23 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.http.errors import RefusalError
 from accounts.keys.check import count_request
+from accounts.models import ApiKey
 from accounts.reading import active_keys
 from accounts.sign_in.sessions import signed_in_account
-from explorer.pages.errors import batch_too_large
+from explorer.pages.delivery_fields import DeliveryFields
+from explorer.pages.errors import batch_too_large, form_url
 from explorer.pages.links import PageLinks
-from explorer.pages.new_batch_form import NewBatch, form_from_batch, form_from_link, read_form
+from explorer.pages.new_batch_form import (
+    NewBatch,
+    form_from_batch,
+    form_from_content,
+    form_from_link,
+    read_form,
+)
 from explorer.pages.new_batch_page import NewBatchPage
 from queries.error_codes import EndpointCode
 from queries.feeds.bodies import one_block, run_body, scheduled_run
-from queries.feeds.manage import check_feed, create_feed
+from queries.feeds.manage import CheckedFeed, check_feed, check_feed_count, create_feed
 from queries.feeds.triggers import requested_trigger
 from queries.intake.submit import check_batch, check_fee, submit_batch
 from queries.planning import on_request
@@ -42,12 +50,15 @@ def _new_idempotency_key() -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @login_required
-def new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits) -> HttpResponse:
+def new_batch(
+    request: HttpRequest, links: PageLinks, limits: BatchLimits, *, is_feed: bool = False
+) -> HttpResponse:
     if request.method != "POST":
-        form, notice = _first_form(request, links)
+        form, notice = _first_form(request, links, is_feed=is_feed)
         page = _new_batch_page(request, form, links, limits)
         return _form_response(request, replace(page, notice=notice).correct_choices())
-    page = _new_batch_page(request, read_form(request.POST), links, limits)
+    form = read_form(request.POST, links, is_feed=is_feed)
+    page = _new_batch_page(request, form, links, limits)
     if len(page.json) > limits.body_bytes:
         return batch_too_large(request, limits)
     action = request.POST.get("do", "")
@@ -56,34 +67,65 @@ def new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits) -> Ht
     page = page.correct_choices()
     if action == "json":
         page = replace(page, form=replace(page.form, json=page.json))
+    elif action == "fields":
+        page = _fill_in_fields(page)
+    elif action == "add":
+        deliveries = tuple(part.fields for part in page.deliveries)
+        form = replace(page.form, deliveries=(*deliveries, DeliveryFields()))
+        page = replace(page, form=form, new_delivery=len(deliveries))
+    elif action.startswith("remove-"):
+        kept = (part.fields for part in page.deliveries if f"remove-{part.number}" != action)
+        page = replace(page, form=replace(page.form, deliveries=tuple(kept)))
     return _form_response(request, _check_or_estimate(request, page) if action == "check" else page)
 
 
-def _first_form(request: HttpRequest, links: PageLinks) -> tuple[NewBatch, str]:
+def _first_form(request: HttpRequest, links: PageLinks, *, is_feed: bool) -> tuple[NewBatch, str]:
     """The form when it is opened, and a notice about it."""
-    if "batch" not in request.GET:
-        return form_from_link(request.GET, links)
+    if is_feed or "batch" not in request.GET:
+        return form_from_link(request.GET, links, is_feed=is_feed)
     request_of_batch = stored_request(signed_in_account(request), request.GET["batch"])
     if request_of_batch is None:
         raise Http404
-    return form_from_batch(request_of_batch)
+    return form_from_batch(request_of_batch, links)
+
+
+def _fill_in_fields(page: NewBatchPage) -> NewBatchPage:
+    """The fields for the JSON that was edited; if they cannot hold it, the JSON and why."""
+    try:
+        content: Any = page.body
+    except RefusalError as refusal:
+        return page.add_refusal(refusal)
+    form, path = form_from_content(content, page.links, is_feed=page.is_feed)
+    if form:
+        form = replace(form, key=page.form.key, idempotency_key=page.form.idempotency_key)
+        return replace(page, form=form).correct_choices()
+    if not path and (refusal := _refusal(page)):  # it is not a request
+        return page.add_refusal(refusal)
+    what = f"{path}, which the JSON has" if path else "this request"
+    return replace(page, json_notice=f"The fields cannot hold {what}. It stays JSON.")
 
 
 @require_POST
 @never_cache
-def check_new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits) -> HttpResponse:
+def check_new_batch(
+    request: HttpRequest, links: PageLinks, limits: BatchLimits, *, is_feed: bool = False
+) -> HttpResponse:
     """The estimate and the errors while the user types; the form itself is not replaced."""
     if not request.user.is_authenticated:
-        return render(request, "new_batch/signed_out.html")
-    page = _new_batch_page(request, read_form(request.POST), links, limits)
+        return render(request, "new_batch/signed_out.html", {"url": form_url(request)})
+    page = _new_batch_page(request, read_form(request.POST, links, is_feed=is_feed), links, limits)
     if len(page.json) > limits.body_bytes:
         return batch_too_large(request, limits)
-    checked_page = _check_or_estimate(request, page)
-    # No errors about fields that the user has not reached yet.
-    refusal = checked_page.refusal
-    is_empty = refusal is not None and refusal.code == "empty_request"
-    context = {"page": page if is_empty and page.form.is_blank else checked_page}
-    return render(request, "new_batch/check.html", context)
+    page = replace(page, current_digests=_current_digests(request))
+    page = _check_or_estimate(request, page).without_early_errors(request.POST)
+    return render(request, "new_batch/check.html", {"page": page})
+
+
+def _current_digests(request: HttpRequest) -> dict[str, str]:
+    """Those of the parts that the browser shows."""
+    prefix = "digest-"
+    fields = ((name, text) for name, text in request.POST.items() if name.startswith(prefix))
+    return {name.removeprefix(prefix): str(text) for name, text in fields}
 
 
 def _new_batch_page(
@@ -108,75 +150,76 @@ def _form_response(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     return render(request, template, {"page": page})
 
 
-def _check_or_estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
-    """The checks of the request, and the estimate of the batch or of a run of the feed."""
-    if not page.form.makes_feed:
-        return _estimate(request, page)
-    refusal = _feed_refusal(page)
-    if refusal and refusal.code != EndpointCode.FEE_TOO_LOW.code:
-        return page.add_refusal(refusal)
-    run_form = _form_of_run(page)
-    if run_form is None:
-        return page.add_refusal(refusal) if refusal else page
-    run_page, form = _estimate(request, replace(page, form=run_form)), page.form
-    if not form.json:
-        form = replace(form, fee=run_page.form.fee, filled_fee=run_page.form.filled_fee)
-    page = replace(run_page, form=form)
-    # Again, now that the fee may be filled in.
-    refusal = _feed_refusal(page) if page.estimate else None
-    return page.add_refusal(refusal) if refusal else page
+def _check(page: NewBatchPage) -> CheckedFeed | None:
+    """Check the request as POST /feeds or POST /submit-batch-query does. Raises `RefusalError`."""
+    routes = page.links.routes
+    if page.is_feed:
+        return check_feed(page.body, routes, page.limits)
+    batch = check_batch(page.body, routes, page.limits)
+    check_fee(batch, free=routes.chains[batch.destination].free)
+    return None
 
 
-def _feed_refusal(page: NewBatchPage) -> RefusalError | None:
-    """Why the feed would be refused, as POST /feeds says it."""
+def _refusal(page: NewBatchPage) -> RefusalError | None:
     try:
-        check_feed(page.body, page.links.routes, page.limits)
+        _check(page)
     except RefusalError as refusal:
         return refusal
     return None
 
 
-def _form_of_run(page: NewBatchPage) -> NewBatch | None:
-    """The form of a batch with the newest final block for that of each run; None if not known."""
-    if not page.form.json:
-        return replace(page.form, repeat="", block=str(page.head.final)) if page.head else None
-    content = json.loads(page.form.json)
-    if not requested_trigger(content).can_run_now:  # its placeholders have no values yet
-        return None
+def _check_or_estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
+    """The checks of the request, and the estimate of the batch or of a run of the feed."""
+    account = signed_in_account(request)
+    refusal = _refusal(page)
+    if refusal and refusal.code != EndpointCode.FEE_TOO_LOW.code:
+        return page.add_refusal(refusal)
+    if not page.keys:  # only they may ask nodes
+        return page
     try:
-        chain, _ = one_block(content["batch"])
-    except (AttributeError, KeyError, TypeError, ValueError):  # refused when it is submitted
-        return None
-    head = page.heads.get(page.links.chains_by_name().get(chain.lower(), 0))
+        key = count_request(account, page.form.key)
+        if page.is_feed:
+            check_feed_count(account)
+        page = _estimate(key, page)
+        # As when it is submitted, now that the fee may be filled in.
+        checked_feed = _check(page)
+    except RefusalError as refused:
+        return page.add_refusal(refused)
+    return replace(page, is_valid=True, trigger=checked_feed and checked_feed.trigger)
+
+
+def _estimate(key: ApiKey, page: NewBatchPage) -> NewBatchPage:
+    """Add the estimate of the batch, or of a run of the feed for the newest final block."""
+    routes, body = page.links.routes, page.body
+    if page.is_feed and (body := _body_of_run(page)) is None:
+        return page
+    batch = read_batch(body, routes, page.limits, needs_fee=False)
+    return page.add_estimate(on_request.estimate(key, batch, routes), batch)
+
+
+def _body_of_run(page: NewBatchPage) -> Any:
+    """The batch of a run, with sample values of a log; None if none can be measured."""
+    content: Any = page.body
+    batch, trigger = content["batch"], requested_trigger(content)
+    source, _ = one_block(batch)
+    head = page.heads.get(page.links.chains_by_name().get(source.lower(), 0))
     if head is None:
         return None
-    run = scheduled_run(head.final)
-    return replace(page.form, json=json.dumps(run_body(content["batch"], run)))
-
-
-def _estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
-    """The result of POST /estimate; only the checks of the request if the user has no key."""
-    routes, limits = page.links.routes, page.limits
-    try:
-        if not page.keys:
-            read_batch(page.body, routes, limits)
-            return page
-        key = count_request(signed_in_account(request), page.form.key)
-        batch = read_batch(page.body, routes, limits, needs_fee=False)
-        page = page.add_estimate(on_request.estimate(key, batch, routes), batch)
-        # As when it is submitted, now that the fee may be filled in.
-        batch = check_batch(page.body, routes, limits)
-        check_fee(batch, free=routes.chains[batch.destination].free)
-    except RefusalError as refusal:
-        return page.add_refusal(refusal)
-    return page
+    run = scheduled_run(head.final) if trigger.can_run_now else trigger.sample_run(head.final)
+    body = run_body(batch, run)
+    for blocks in body["data"].values():
+        for block in blocks.values():
+            block.pop("logs", None)  # this block may have none that match
+            if not block:
+                return None
+    return body
 
 
 def _submit(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     form, routes = page.form, page.links.routes
     try:
         key = count_request(signed_in_account(request), form.key)
-        if form.makes_feed:
+        if page.is_feed:
             feed, first_batch = create_feed(key.owner, page.body, routes, page.limits)
             _show_warnings(request, [warning.sentence for warning in first_batch.warnings])
             return redirect("feed", feed.id)

@@ -98,15 +98,20 @@ def create_feed(
     with transaction.atomic():
         # Lock the account, so that two concurrent requests cannot exceed the limit.
         Account.objects.select_for_update(no_key=True).get(pk=owner.pk)
-        own_feeds = Feed.objects.filter(owner=owner).exclude(state=FeedState.ENDED)
-        if own_feeds.count() >= settings.FEEDS_PER_ACCOUNT:
-            raise RefusalError(
-                FeedCode.TOO_MANY_FEEDS,
-                f"An account may have {format_count(settings.FEEDS_PER_ACCOUNT, 'feed')} here. End "
-                "one that is not needed.",
-            )
+        check_feed_count(owner)
         feed.save(force_insert=True)
     return feed, checked.batch
+
+
+def check_feed_count(owner: Account) -> None:
+    """Refuse another feed if the account has as many as it may. Raises `RefusalError`."""
+    own_feeds = Feed.objects.filter(owner=owner).exclude(state=FeedState.ENDED)
+    if own_feeds.count() >= settings.FEEDS_PER_ACCOUNT:
+        raise RefusalError(
+            FeedCode.TOO_MANY_FEEDS,
+            f"An account may have {format_count(settings.FEEDS_PER_ACCOUNT, 'feed')} here. End "
+            "one that is not needed.",
+        )
 
 
 def _read_source(body: FeedRequest, trigger: Trigger, routes: Routes, limits: BatchLimits) -> int:

@@ -60,6 +60,17 @@ def sample_values(event: ContractEvent, block: int) -> dict[str, Any]:
     return _values(str(block), samples[:indexed], samples[indexed:])
 
 
+def log_placeholders(event: ContractEvent) -> list[tuple[str, ABIType, str]]:
+    """The placeholder, the type and the name of each parameter of an event."""
+    parameters = list(zip(event.inputs, event.are_indexed, event.names, strict=True))
+    topics = [(_topic_kind(kind), name) for kind, is_indexed, name in parameters if is_indexed]
+    data = [(kind, name) for kind, is_indexed, name in parameters if not is_indexed]
+    return [
+        *((f"$topic{place}", kind, name) for place, (kind, name) in enumerate(topics, 1)),
+        *((f"$data[{place}]", kind, name) for place, (kind, name) in enumerate(data)),
+    ]
+
+
 def is_hash(value: Any) -> bool:
     """Whether a value is 32 bytes."""
     return isinstance(value, str) and _HASH.fullmatch(value) is not None
@@ -76,8 +87,15 @@ def _values(block: str, topics: Iterable[Any], data: Iterable[Any]) -> dict[str,
 
 def _topic_value(kind: ABIType, topic: bytes) -> Any:
     """The value, or the hash by which values that are not one word are indexed."""
-    is_word = isinstance(kind, BasicType) and not kind.is_array and not kind.is_dynamic
-    return _json(decode([kind.to_type_str()], topic)[0] if is_word else topic)
+    return _json(decode([kind.to_type_str()], topic)[0] if _is_word(kind) else topic)
+
+
+def _topic_kind(kind: ABIType) -> ABIType:
+    return kind if _is_word(kind) else BasicType("bytes", 32)
+
+
+def _is_word(kind: ABIType) -> bool:
+    return isinstance(kind, BasicType) and not kind.is_array and not kind.is_dynamic
 
 
 def _json(value: Any) -> Any:

@@ -5,7 +5,7 @@ event Transfer(address indexed from, address indexed to, uint256 value)
 """  # noqa: E501
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from eth_abi.exceptions import ABITypeError, ParseError
 from eth_abi.grammar import ABIType, BasicType, NodeVisitor
@@ -40,6 +40,7 @@ class ContractFunction:
     inputs: tuple[ABIType, ...]
     outputs: tuple[ABIType, ...] = ()
     mutability: str = "nonpayable"
+    names: tuple[str, ...] = field(default=(), compare=False)  # of its parameters; may be empty
 
     @property
     def signature(self) -> str:
@@ -62,7 +63,7 @@ class ContractEvent:
     name: str
     inputs: tuple[ABIType, ...]
     are_indexed: tuple[bool, ...]
-    names: tuple[str, ...]  # of its parameters; empty if it has none
+    names: tuple[str, ...] = field(default=(), compare=False)  # of its parameters; may be empty
 
     @property
     def topic(self) -> bytes:
@@ -95,9 +96,8 @@ class _Parser:
     def __init__(self, text: str, kind: str, example: str) -> None:
         self.text, self.kind, self.example = text, kind, example
         self.position = 0
-        # Of an event's parameters:
-        self.are_indexed: list[bool] = []
-        self.names: list[str] = []
+        self.are_indexed: list[bool] = []  # of an event's parameters
+        self.names: list[str] = []  # of parameters that are not members of tuples
         if len(text) > MAX_FUNCTION_CHARACTERS:
             raise FunctionMalformedError(
                 f"has {len(text):,} characters; at most {MAX_FUNCTION_CHARACTERS:,} are allowed."
@@ -164,14 +164,14 @@ class _Parser:
 
     def function(self) -> ContractFunction:
         name = self.name()
-        inputs = _abi_types(self.parameters())
+        inputs, names = _abi_types(self.parameters()), tuple(self.names)
         mutability = self.modifiers()
         outputs: tuple[ABIType, ...] = ()
         if self.current == "returns":
             self.take()
             outputs = _abi_types(self.parameters())
         self.end()
-        return ContractFunction(name, inputs, outputs, mutability)
+        return ContractFunction(name, inputs, outputs, mutability, names)
 
     def modifiers(self) -> str:
         """The mutability. A visibility is skipped, because only an external call is possible."""
@@ -205,9 +205,9 @@ class _Parser:
                 self.are_indexed.append(is_indexed)
             if is_indexed or self.current in _LOCATIONS:
                 self.take()
-            name = self.take() if _NAME.fullmatch(self.current) else ""
+            parameter_name = self.take() if _NAME.fullmatch(self.current) else ""
             if not depth:
-                self.names.append(name)
+                self.names.append(parameter_name)
             if self.current not in {",", ")"}:
                 raise self.unexpected('"," or ")"')
             if self.take() == ")":

@@ -113,7 +113,7 @@ ERRORS: list[tuple[dict[str, Any], str, str]] = [
     ({"header": ["HASH"]}, "header", "One of these is &quot;HASH&quot;"),
     ({"source": str(LONELY)}, "source", "This is a chain whose facts this server does not"),
     ({"destination": "5"}, "destination", "This is &quot;5&quot;, which is not a chain"),
-    ({"fee": "1.5"}, "fee", "This is &quot;1.5&quot;, but must be an amount in wei"),
+    ({"fee": "1,5"}, "fee", "The amount is &quot;1,5&quot;. Write it as &quot;0.01&quot;"),
     ({"webhook": "ftp://x"}, "webhook", "This must be a full http or https URL"),
 ]
 
