@@ -4,6 +4,7 @@
 const form = () => document.querySelector("form.new-batch");
 const sent = new WeakMap(); // by request
 let typed = [];
+let focused = "";
 
 function fieldValues() {
   const fields = [...form().elements].filter((field) => field.id && field.type !== "hidden");
@@ -24,11 +25,14 @@ document.addEventListener("htmx:beforeRequest", ({ detail }) => {
 });
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const before = sent.get(detail.xhr);
+  focused = form()?.contains(document.activeElement) ? document.activeElement.id : "";
   typed = before && form() ? [...fieldValues()].filter(([id, value]) => before.has(id) && before.get(id) !== value) : [];
 });
 document.addEventListener("htmx:afterSettle", () => {
   const isChanged = typed.map(putBack).some(Boolean);
   typed = [];
+  // htmx does not move the focus to a field that was hidden until now.
+  if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus();
   if (isChanged) form()?.dispatchEvent(new Event("input", { bubbles: true }));
 });
 

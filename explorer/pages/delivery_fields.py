@@ -18,7 +18,7 @@ from eth_abi.grammar import ABIType, BasicType, TupleType
 
 from accounts.wallets import short_hash
 from explorer.pages.sentences import field_name
-from queries.schema.bodies import MAX_DELIVERIES
+from queries.schema.bodies import MAX_DELIVERIES, SLOT, slot_word
 from queries.schema.event_values import log_placeholders
 from queries.schema.functions import (
     ContractEvent,
@@ -26,7 +26,7 @@ from queries.schema.functions import (
     FunctionMalformedError,
     parse_function,
 )
-from queries.schema.templates import DUE, NUMBER, PROOF_KINDS
+from queries.schema.templates import DUE, NUMBER, PROOF_KINDS, slot_name
 
 MAX_ARGUMENTS = 64  # that a form reads
 MAX_ABI_FUNCTIONS = 200
@@ -69,7 +69,7 @@ class AskedFacts:
         """The facts of accounts, as `0xACCOUNT.BALANCE`."""
         for account in self.accounts:
             for name in self.names:
-                yield Option(f"{account}.{name}", f"{field_name(name)} of {short_hash(account)}")
+                yield Option(f"{account}.{name}", f"{_fact_label(name)} of {short_hash(account)}")
 
     def placeholders(self, kind: ABIType) -> list[Option]:
         """Those that fit a parameter of this type."""
@@ -111,7 +111,7 @@ class AskedFacts:
 
     def _storage_proofs(self) -> Iterator[Option]:
         for account, slot in product(self.accounts, self.slots):
-            label = f"proof of {field_name(slot)} of {short_hash(account)}"
+            label = f"proof of {_fact_label(slot)} of {short_hash(account)}"
             yield Option(f"$storageProof({account}, {slot})", label)
 
     def _whole_proofs(self) -> Iterator[Option]:
@@ -126,6 +126,11 @@ _SHORT_MEANINGS = {
     "header": "the block's header in RLP",
     "witness": "the witness, for the registry's verify",
 }
+
+
+def _fact_label(name: str) -> str:
+    """Such as `balance` or `slot 2`."""
+    return field_name(slot_name(slot_word(name)) if SLOT.fullmatch(name) else name)
 
 
 def _holds(kind: ABIType, value: ABIType) -> bool:

@@ -26,6 +26,7 @@ _COUNT = re.compile("[1-9][0-9]{0,9}")
 _INTERVAL = re.compile("([1-9][0-9]{0,9}) (block|minute|hour|day|week)s?")
 _NUMBER = re.compile("[0-9]{1,78}")
 _WORD_DIGITS = 64
+_TOPICS = re.compile(r"|0x[0-9a-fA-F]{64}|\[.*\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,14 @@ class FeedFields:
             "when.every": "read-blocks", "when.heartbeat": "heartbeat",
             "until": "until", "catchUp": "catch-up",
         }  # fmt: skip
-        return names | {f"on.topics[{place}]": f"topic-{place}" for place in (1, 2, 3)}
+        return names | {"on.topics": self._malformed_topic} if self.parsed_event else names
+
+    @property
+    def _malformed_topic(self) -> str:
+        """The field of the first topic that is not one; the refusal of topics names none."""
+        words = (str(topic or "") for topic in self._topic_words())
+        wrong = (place for place, text in enumerate(words, 1) if not _TOPICS.fullmatch(text))
+        return f"topic-{next(wrong, 1)}"
 
     @property
     def malformed_fields(self) -> dict[str, str]:

@@ -1,6 +1,8 @@
-"""A signed-in user at the form of a new batch, without a browser."""
+"""A signed-in user at the forms of a new batch and a new feed, without a browser."""
 
+import json
 import re
+from html import unescape
 from typing import Any
 
 from django.test import Client
@@ -9,7 +11,7 @@ from accounts.models import Account
 from accounts.wallets import Wallet
 from tests.queries.api.served_api import SEPOLIA, WALLET
 
-FORM_URL = "/dashboard/new-batch"
+FORM_URL, FEED_URL = "/dashboard/new-batch", "/dashboard/feeds/new"
 FORM: dict[str, Any] = {
     "destination": str(SEPOLIA),
     "source": str(SEPOLIA),
@@ -40,14 +42,21 @@ def form(client: Client, **changes: Any) -> dict[str, Any]:
     }
 
 
-def send(client: Client, do: str = "submit", **changes: Any) -> Any:
-    return client.post(FORM_URL, form(client, do=do, **changes))
+def send(client: Client, do: str = "submit", url: str = FORM_URL, **changes: Any) -> Any:
+    return client.post(url, form(client, do=do, **changes))
 
 
-def check(client: Client, **changes: Any) -> Any:
+def check(client: Client, url: str = FORM_URL, **changes: Any) -> Any:
     """Check the form as htmx does while the user types."""
     headers = {"HX-Request": "true"}
-    return client.post(f"{FORM_URL}/check", form(client, **changes), headers=headers)
+    return client.post(f"{url}/check", form(client, **changes), headers=headers)
+
+
+def request_json(answer: Any) -> Any:
+    """The JSON that a page shows beside the form."""
+    match = re.search(r'<code id="request-json"[^>]*>(.*?)</code>', answer.text, re.DOTALL)
+    assert match
+    return json.loads(unescape(match[1]))
 
 
 def field_error(response: Any, field: str) -> str:

@@ -21,7 +21,7 @@ from tests.queries.api.served_api import HERE, OTHER_WALLET, SEPOLIA, WALLET, ma
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 HOSTILE = "<script>alert(1)</script>\u202ehunter2"
-SECTIONS = ("", "/batches", "/keys", "/webhooks", "/usage", "/sessions", "/new-batch")
+SECTIONS = ("", "/batches", "/keys", "/webhooks", "/usage", "/sessions", "/new-batch", "/feeds/new")
 PAGES = tuple(f"/dashboard{section}" for section in SECTIONS)
 ONE_FACT: dict[str, Any] = dict.fromkeys(
     ("query_count", "block_count", "source_count", "account_count", "fact_count"), 1

@@ -1,6 +1,5 @@
-"""The page of a feed, own feeds, and the forms that change and make one."""
+"""The page of a feed, own feeds, and the forms that change one."""
 
-import html
 import json
 import re
 import time
@@ -21,8 +20,8 @@ from queries.models import Batch, ChainRecord, Feed, FeedRun
 from queries.selectors import Selector
 from queries.statuses import BatchStatus, DeliveryState, FeedState
 from queries.wait_reasons import WaitCode
-from tests.explorer.batch_form import check, field_error, send, signed_in
-from tests.explorer.page_text import page_text, textarea, visible_text
+from tests.explorer.batch_form import signed_in
+from tests.explorer.page_text import page_text, visible_text
 from tests.explorer.stored_batches import (
     ADDRESS,
     ETHER,
@@ -36,7 +35,6 @@ from tests.queries.api.served_api import (
     HERE,
     OTHER_WALLET,
     SEPOLIA,
-    WALLET,
     ask,
     made_feed,
     make_key,
@@ -560,95 +558,3 @@ def test_the_search_finds_a_feed_by_its_id() -> None:
     for text in (feed, feed.lower(), feed[:12], f"https://tacitus.example/explorer/feed/{feed}"):
         answer: Any = Client().get("/search", {"q": text})
         assert (answer.status_code, answer.get("Location")) == (302, f"/explorer/feed/{feed}"), text
-
-
-# The form
-
-
-def test_the_form_makes_a_feed() -> None:
-    make_key()
-    client = signed_in()
-    answer = send(
-        client, repeat="hours", repeat__count="4", until="2100-01-01", budget="7", fee="5"
-    )
-    feed = Feed.objects.get()
-    assert answer.headers["Location"] == f"/explorer/feed/{feed.pk}"
-    assert feed.until
-    assert feed.until.year == 2100
-    block = {"accounts": {WALLET: {"props": ["BALANCE"]}}}
-    batch = {
-        "destinationChainId": str(SEPOLIA),
-        "fee": "5",
-        "data": {str(SEPOLIA): {"timestamp:$due": block}},
-    }
-    request = json.loads(feed.request)
-    assert (request["every"], request["budget"], request["batch"]) == ("4 hours", "7", batch)
-    assert Batch.objects.count() == 0
-
-
-def test_the_form_makes_a_feed_of_json_too() -> None:
-    make_key()
-    client = signed_in()
-    answer = send(client, "json", repeat="blocks", repeat__count="300")
-    body = json.loads(textarea(answer, "json"))
-    assert body["every"] == "300 blocks"
-    body["batch"]["deliver"] = [UPDATE]
-    send(client, json=json.dumps(body))
-    assert json.loads(Feed.objects.get().request)["batch"]["deliver"] == [UPDATE]
-
-
-@pytest.mark.parametrize(
-    ("field", "changes", "sentence"),
-    [
-        ("repeat-count", {"repeat__count": "0"}, "Enter a whole number."),
-        ("repeat-count", {"repeat__count": "x"}, "Enter a whole number."),
-        ("repeat-count", {"repeat__count": "2"}, "This is 2 blocks, but must be at least 5 blocks"),
-        ("until", {"until": "soon"}, "Enter a time in UTC, such as 2027-01-31"),
-        ("until", {"until": "2001-01-01"}, "This is 2001-01-01 00:00:00 UTC, before the first"),
-        ("budget", {"budget": "1", "fee": "10"}, "This is 1 wei, but one run may spend its fee,"),
-        ("account", {"account": "0x1"}, "This is not an account: an address has 40 hex digits"),
-        ("webhook", {"webhook": "ftp://x"}, "This must be a full"),
-    ],
-)
-def test_errors_of_a_feed_stand_at_their_fields(
-    field: str, changes: dict[str, str], sentence: str
-) -> None:
-    make_key()
-    for request in (send, check):  # what is refused is not said to be submittable before
-        answer = request(signed_in(), **{"repeat": "blocks", "repeat__count": "300"} | changes)
-        assert answer.status_code == 200
-        assert field_error(answer, field).startswith(f"Wrong: {sentence}")
-    answer = send(signed_in(), **{"repeat": "blocks", "repeat__count": "300"} | changes)
-    assert Feed.objects.count() == 0
-    assert "the block of each run" in visible_text(answer.text)
-
-
-def test_amounts_are_also_shown_in_ether_and_a_typed_fee_stays_in_view() -> None:
-    make_key()
-    amounts = {"budget": "1", "fee": str(3 * 10**15)}
-    answer = send(signed_in(), repeat="blocks", repeat__count="300", **amounts)
-    assert '<details class="more" id="more-payment" open>' in answer.text
-    assert "That is 0.003 ETH." in visible_text(answer.text)
-    answer = check(signed_in(), repeat="blocks", repeat__count="300", budget=str(10**18))
-    assert "That is 1 ETH." in visible_text(answer.text)
-
-
-def test_a_repeat_is_checked_while_the_user_types() -> None:
-    make_key()
-    answer = check(signed_in(), repeat="weeks", repeat__count="x")
-    assert field_error(answer, "repeat-count").endswith("Enter a whole number.")
-    assert '"timestamp:$due"' in html.unescape(answer.text)
-    assert "/feeds -d" in answer.text
-
-
-@pytest.mark.parametrize(("pace", "first"), [(0.2, "minutes"), (12.0, "blocks"), (None, "blocks")])
-def test_times_come_first_where_a_second_has_several_blocks(pace: float | None, first: str) -> None:
-    make_key()
-    ChainRecord.objects.update(block_seconds=pace)
-    choices = html.unescape(signed_in().get("/dashboard/new-batch").text).partition('id="repeat"')[
-        2
-    ]
-    units = re.findall('<option value="([a-z]+)"', choices.partition("</select>")[0])
-    assert units[0] == first
-    assert sorted(units) == ["blocks", "days", "hours", "minutes", "weeks"]
-    assert ("makes several blocks a second" in choices) == (first == "minutes")

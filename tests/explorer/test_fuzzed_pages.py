@@ -60,7 +60,7 @@ PATHS = (
     "tacitus.d.ts", "tacitus.tgz", "dashboard",
     "dashboard/batches", "dashboard/feeds", "dashboard/webhooks", "dashboard/keys",
     "dashboard/usage",
-    "dashboard/sessions", "dashboard/new-batch", "keys", "sign-in",
+    "dashboard/sessions", "dashboard/new-batch", "dashboard/feeds/new", "keys", "sign-in",
     "admin", "admin/accounts/apikey", "healthz", "readyz", "metrics",
     "favicon.ico", "robots.txt", "sitemap.xml", ".well-known/security.txt", "status",
 )  # fmt: skip
@@ -97,7 +97,7 @@ NAMES = st.text(max_size=6) | st.sampled_from(
 FIELDS = st.text(max_size=6) | st.sampled_from(
     ["do", "json", "key", "name", "grace", "sure", "version", "destination", "fee", "filled-fee",
      "webhook", "idempotency-key", "source", "block", "account", "props", "slots",
-     "header", "filled-0", "repeat", "repeat-count", "until", "budget", "address", "chainId",
+     "header", "filled-0", "trigger", "event", "to-0", "function-0", "arg-0-0", "change", "until", "budget", "address", "chainId",
      "message", "signature", "username", "password", "next", "action", "_selected_action"]
 )  # fmt: skip
 VALUES = st.text(max_size=20) | st.sampled_from(
@@ -121,7 +121,8 @@ BODIES = (
     )
 )
 FORM_PATHS = (
-    "dashboard/new-batch", "dashboard/new-batch/check", "keys", "api-key", "keys/KEY/rename",
+    "dashboard/new-batch", "dashboard/new-batch/check", "dashboard/feeds/new",
+    "dashboard/feeds/new/check", "keys", "api-key", "keys/KEY/rename",
     "keys/KEY/rotate", "keys/KEY/end-grace", "keys/KEY/revoke", "sign-in", "sign-in/message",
     "sign-out", "sign-out-everywhere", "sessions/x/end", "dashboard/batches/x/cancel",
     "dashboard/webhooks/x/replay", "dashboard/feeds/FEED/pause", "dashboard/feeds/FEED/resume",

@@ -11,7 +11,8 @@ from django.test import Client
 
 from accounts.models import Account
 from explorer.demo.local_node import LocalNode, local_node
-from tests.explorer.batch_form import check, send, signed_in
+from explorer.pages.formatting import parse_amount
+from tests.explorer.batch_form import FEED_URL, check, send, signed_in
 from tests.explorer.page_text import visible_text
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
@@ -50,11 +51,12 @@ def test_the_estimated_fee_is_filled_in_and_sufficient(service: Service, client:
 
     text = checked()
     fee = _fee(text)
-    assert int(fee) > 50_000
-    assert f"&quot;fee&quot;: &quot;{fee}&quot;" in text
+    wei = parse_amount(fee)
+    assert wei > 50_000
+    assert f"&quot;fee&quot;: &quot;{wei}&quot;" in text
     assert "This can be submitted" in text
-    assert _fee(checked(fee="7", filled__fee=fee)) == "7"
-    assert int(_fee(checked(fee="1", filled__fee="1"))) > 50_000
+    assert _fee(checked(fee="7 wei", filled__fee=fee)) == "7 wei"
+    assert parse_amount(_fee(checked(fee="1", filled__fee="1"))) < 10**18
     response = send(client, **request, fee=fee)
     batch = response["Location"].rpartition("/")[2]
     service.work(batch)
@@ -72,7 +74,7 @@ def test_a_block_that_is_not_ready_shows_what_batches_took(
     assert "will wait for its block" in before
     assert "a lone balance takes about 170,480 gas" in before
     assert "0 in 0 transactions" not in before
-    done = send(client, **_request(service.head() - 1), fee=str(10**18))
+    done = send(client, **_request(service.head() - 1), fee="1 ETH")
     service.work(done["Location"].rpartition("/")[2])
     after = visible_text(check(client, **request).text)
     assert re.search(r"will wait for its block: about 0\.0\d+ ETH, about \d+ seconds?\.", after)
@@ -117,6 +119,25 @@ def test_what_a_batch_costs_at_most_includes_its_deliveries(
     assert re.search(
         "This can be submitted: at most .* for 1 delivery", checked(fee="1", prove=False)
     )
+
+
+def test_the_price_of_a_feed_includes_its_deliveries(service: Service, client: Client) -> None:
+    chain = str(CHAIN_ID)
+    feed = {"destination": chain, "source": chain, "account": HOLDER, "props": ["NONCE"]}
+    call = {"to-0": HOLDER, "function-0": "update(uint256)", "arg-0-0": "", "menu-0-0": "$block"}
+    form = feed | call | {"time": "4", "time-unit": "hours", "gas-0": "100000", "fee": "1"}
+    words = visible_text(check(client, FEED_URL, **form).text)
+    price = (
+        r"This can be submitted: at most (\S+) (?:gwei|ETH), of which \S+ (?:gwei|ETH) for 1 deliv"
+    )
+    assert (run := re.search(price, words)), words
+    assert (month := re.search(r"30 days cost at most (\S+) ETH", words)), words
+    assert Decimal(month[1]) == pytest.approx(180 * Decimal(run[1]), rel=Decimal("0.05"))
+    event = "Moved(uint256 indexed block)"
+    of_log = form | {"trigger": "LOGS", "emitter": HOLDER, "event": event, "menu-0-0": "$topic1"}
+    words = visible_text(check(client, FEED_URL, **of_log).text)
+    assert "for 1 delivery" in words
+    assert "Measured with sample values of the event" in words
 
 
 def _fee(text: str) -> str:

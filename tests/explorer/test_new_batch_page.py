@@ -16,6 +16,7 @@ from tests.explorer.batch_form import (
     FORM_URL,
     check,
     field_error,
+    request_json,
     send,
     signed_in,
     wallet_account,
@@ -46,12 +47,6 @@ def client() -> Client:
     """Signed in, with a key."""
     make_key()
     return signed_in()
-
-
-def request_json(answer: Any) -> Any:
-    match = re.search(r'<code id="request-json"[^>]*>(.*?)</code>', answer.text, re.DOTALL)
-    assert match
-    return json.loads(unescape(match[1]))
 
 
 def test_the_form_submits_a_batch_once(client: Client) -> None:
