@@ -175,7 +175,7 @@ def feed_from_content(content: Mapping[str, Any], logs: Sequence[Any]) -> FeedFi
     """
     until = content.get("until")
     moment = datetime_from_unix(until) if isinstance(until, int) else None
-    common = {
+    common: dict[str, Any] = {
         "name": content.get("name") or "",
         "until": format_utc(moment) if moment else "",
         "catch_up": "on" if content.get("catchUp") == CatchUp.ALL else "",
@@ -248,7 +248,7 @@ def _topic_word(text: str) -> str:
 
 def _topic_input(topics: object) -> str:
     """As people write it: an address without the zeros in front of it."""
-    words = topics if isinstance(topics, list) else [topics]
+    words: list[Any] = topics if isinstance(topics, list) else [topics]
     return ", ".join(_short_topic(word) for word in words if word)
 
 

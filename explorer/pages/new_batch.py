@@ -93,8 +93,8 @@ def _fill_in_fields(page: NewBatchPage) -> NewBatchPage:
     """The fields for the JSON that was edited; if they cannot hold it, the JSON and why."""
     try:
         content: Any = page.body
-    except RefusalError as refusal:
-        return page.add_refusal(refusal)
+    except RefusalError as error:
+        return page.add_refusal(error)
     form, path = form_from_content(content, page.links, is_feed=page.is_feed)
     if form:
         form = replace(form, key=page.form.key, idempotency_key=page.form.idempotency_key)
@@ -185,7 +185,7 @@ def _check_or_estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage
         checked_feed = _check(page)
     except RefusalError as refused:
         return page.add_refusal(refused)
-    return replace(page, is_valid=True, trigger=checked_feed and checked_feed.trigger)
+    return replace(page, is_valid=True, trigger=checked_feed.trigger if checked_feed else None)
 
 
 def _estimate(key: ApiKey, page: NewBatchPage) -> NewBatchPage:

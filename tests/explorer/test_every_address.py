@@ -16,7 +16,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 # Forms that work without a session.
 VISITOR_FORMS = {"/sign-in", "/sign-in/message", "/sign-out", "/admin/login/", "/admin/logout/"}
 SECTIONS = (
-    "", "/batches", "/feeds", "/feeds/new", "/keys", "/webhooks", "/usage", "/sessions", "/new-batch"
+    "", "/batches", "/feeds", "/feeds/new", "/keys", "/webhooks", "/usage", "/sessions",
+    "/new-batch",
 )  # fmt: skip
 ACCOUNT_PAGES = {f"/dashboard{section}" for section in SECTIONS}
 

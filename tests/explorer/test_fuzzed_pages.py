@@ -97,7 +97,8 @@ NAMES = st.text(max_size=6) | st.sampled_from(
 FIELDS = st.text(max_size=6) | st.sampled_from(
     ["do", "json", "key", "name", "grace", "sure", "version", "destination", "fee", "filled-fee",
      "webhook", "idempotency-key", "source", "block", "account", "props", "slots",
-     "header", "filled-0", "trigger", "event", "to-0", "function-0", "arg-0-0", "change", "until", "budget", "address", "chainId",
+     "header", "filled-0", "trigger", "event", "to-0", "function-0", "arg-0-0",
+     "change", "until", "budget", "address", "chainId",
      "message", "signature", "username", "password", "next", "action", "_selected_action"]
 )  # fmt: skip
 VALUES = st.text(max_size=20) | st.sampled_from(

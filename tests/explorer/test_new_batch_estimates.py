@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -14,6 +15,7 @@ from explorer.demo.local_node import LocalNode, local_node
 from explorer.pages.formatting import parse_amount
 from tests.explorer.batch_form import FEED_URL, check, send, signed_in
 from tests.explorer.page_text import visible_text
+from tests.queries.api.served_api import record_head
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
@@ -123,6 +125,7 @@ def test_what_a_batch_costs_at_most_includes_its_deliveries(
 
 def test_the_price_of_a_feed_includes_its_deliveries(service: Service, client: Client) -> None:
     chain = str(CHAIN_ID)
+    record_head(CHAIN_ID, number=service.head(), timestamp=int(time.time()))
     feed = {"destination": chain, "source": chain, "account": HOLDER, "props": ["NONCE"]}
     call = {"to-0": HOLDER, "function-0": "update(uint256)", "arg-0-0": "", "menu-0-0": "$block"}
     form = feed | call | {"time": "4", "time-unit": "hours", "gas-0": "100000", "fee": "1"}

@@ -117,7 +117,7 @@ ERRORS: list[tuple[dict[str, Any], str, str]] = [
 def test_an_error_is_beside_its_field_and_the_input_is_kept(
     client: Client, changes: dict[str, Any], field: str, sentence: str
 ) -> None:
-    requests = [send] if changes.get("account") == "" else [send, check]
+    requests: list[Any] = [send] if changes.get("account") == "" else [send, check]
     for response in (request(client, **changes) for request in requests):
         assert response.status_code == 200
         assert sentence in field_error(response, field)
