@@ -165,7 +165,7 @@ class FeedFields:
 def read_feed(form: QueryDict) -> FeedFields:
     """Missing fields have their defaults."""
     names = {field.name: field.name.replace("_", "-") for field in fields(FeedFields)}
-    return FeedFields(**{name: form[key] for name, key in names.items() if key in form})
+    return FeedFields(**{name: form.get(key, "") for name, key in names.items() if key in form})
 
 
 def feed_from_content(content: Mapping[str, Any], logs: Sequence[Any]) -> FeedFields:
