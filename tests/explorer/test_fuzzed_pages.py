@@ -128,6 +128,7 @@ FORM_PATHS = (
     "sign-out", "sign-out-everywhere", "sessions/x/end", "dashboard/batches/x/cancel",
     "dashboard/webhooks/x/replay", "dashboard/feeds/FEED/pause", "dashboard/feeds/FEED/resume",
     "dashboard/feeds/FEED/end", "dashboard/feeds/FEED/run", "dashboard/feeds/FEED/budget",
+    "dashboard/feeds/FEED/rename",
     "admin/", "admin/login/", "admin/logout/", "admin/password_change/",
     "admin/password_change/done/", "admin/autocomplete/", "admin/jsi18n/", "admin/r/1/1/",
     "admin/accounts/apikey/", "admin/accounts/apikey/add/", "admin/accounts/account/",
