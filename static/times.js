@@ -1,4 +1,5 @@
-// Updates relative times. The words are those of formatting.age on the server.
+// Updates relative times and running durations. The words are those of formatting.age and
+// formatting.precise_duration on the server.
 
 (() => {
   const UNITS = [
@@ -9,6 +10,7 @@
     [60, "minute"],
     [1, "second"],
   ];
+  const PRECISE_SECONDS = 10; // shorter durations have a decimal
 
   function age(seconds) {
     const distance = Math.floor(Math.abs(seconds));
@@ -17,6 +19,25 @@
     const count = Math.floor(distance / length);
     const words = `${count} ${unit}${count === 1 ? "" : "s"}`;
     return seconds > 0 ? `${words} ago` : `in ${words}`;
+  }
+
+  function preciseDuration(seconds) {
+    if (seconds < PRECISE_SECONDS) return `${seconds.toFixed(1)} s`;
+    const whole = Math.floor(seconds);
+    const [hours, minutes] = [Math.floor(whole / 3_600), Math.floor((whole % 3_600) / 60)];
+    if (hours) return `${hours.toLocaleString("en")} h ${minutes} min`;
+    return minutes ? `${minutes} min ${whole % 60} s` : `${whole} s`;
+  }
+
+  // Counted from when the page showed them: the visitor's clock may be wrong.
+  const starts = new WeakMap();
+  function secondsSoFar(time) {
+    const known = starts.get(time);
+    if (known?.duration !== time.dateTime) {
+      const seconds = Number.parseFloat(time.dateTime.slice(2)); // such as PT243.2S
+      starts.set(time, { duration: time.dateTime, start: performance.now() / 1_000 - seconds });
+    }
+    return performance.now() / 1_000 - starts.get(time).start;
   }
 
   function refresh() {
@@ -28,8 +49,13 @@
       const words = seconds > 0 && time.dataset.past ? time.dataset.past : age(seconds);
       if (time.textContent !== words) time.textContent = words;
     }
+    for (const time of document.querySelectorAll("time.elapsed")) {
+      const words = preciseDuration(secondsSoFar(time));
+      if (time.textContent !== words) time.textContent = words;
+    }
   }
 
   setInterval(refresh, 1_000);
   document.addEventListener("visibilitychange", refresh);
+  refresh();
 })();

@@ -1,6 +1,6 @@
 """The page of a batch: its answer, where its time went, what it cost, and its facts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from hashlib import blake2s
@@ -15,7 +15,15 @@ from explorer.pages.links import PageLinks
 from explorer.pages.proof_picture import ProofPicture
 from explorer.pages.sentences import Sentence, batch_sentence, field_name
 from explorer.pages.snippets import fact_call
-from explorer.pages.time_line import Stage, StepLine, batch_steps, query_steps, time_line
+from explorer.pages.time_line import (
+    Segment,
+    Stage,
+    batch_segments,
+    batch_stages,
+    delivery_stage,
+    query_segments,
+)
+from explorer.pages.vouchers import Vouching, read_vouching
 from explorer.pages.wait_hints import WaitHint, wait_hint
 from queries import reading
 from queries.intake.cancel import CANCELLED
@@ -96,6 +104,7 @@ class TableRow:
     label: str  # what the mark means
     row_span: int  # rows of the query on this page; 0 after its first row
     is_account_absent: bool  # there is proof that the account does not exist
+    shows_reason: bool = False  # why its query waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +206,10 @@ class BatchState:
 class BatchPage(BatchState):
     sentence: Sentence
     summary: BatchSummary
-    registries: tuple[Registry, ...]
-    stages: tuple[Stage, ...]
-    steps: tuple[StepLine, ...]
-    steps_position: int | None  # of the query that has these steps; None: of all queries
+    registries: tuple[tuple[Registry, Vouching], ...]
+    segments: tuple[Segment, ...]
+    segments_position: int | None  # of the query that has these; None: of all queries
+    delivery_stage: Stage | None
     cost: Cost
     # The least and most wei, of a batch without a transaction; None: not known.
     expected_costs: tuple[int, int] | None
@@ -209,6 +218,11 @@ class BatchPage(BatchState):
     proof: FactProof | None  # of the first fact, if there is a single query
     picture: ProofPicture | None  # of the proof, if there is a single fact
     feed: str  # the id of the feed of which it is a run, or empty
+
+    @property
+    def seconds_so_far(self) -> float:
+        """Since it was submitted."""
+        return (timezone.now() - self.batch.submitted_at).total_seconds()
 
     @property
     def can_be_cancelled(self) -> bool:
@@ -261,7 +275,8 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
     sources = [summary.first.source]
     if summary.source_count > 1:
         sources = reading.batch_sources(batch)
-    registries = (links.registry(source, batch.destination) for source in sources if batch.proves)
+    routes = (links.registry(source, batch.destination) for source in sources if batch.proves)
+    registries = list(filter(None, routes))
     linked_position = table_range.position if table_range.is_linked else None
     if table_range.is_linked:
         table_range = TableRange(_table_start(summary, table_range.position))
@@ -277,15 +292,25 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
         value = decode_fact(table.first_fact, links.currency(summary.first.source)).short
         picture = fact_picture(proof, table.first_fact, value, registry)
     awaits_transaction = batch.proves and not (state.has_ended or state.shares)
-    steps = query_steps(batch, linked_query) if linked_query else batch_steps(batch, progress)
+    has_hops = any(share.hops for share in state.shares)
+    vouching = [
+        read_vouching(batch, progress, registry, links, proof, has_hops=has_hops)
+        for registry in registries
+    ]
+    now = timezone.now()
+    if linked_query:
+        segments = query_segments(batch, linked_query)
+    else:
+        stages = batch_stages(batch, progress, state.shares, now)
+        segments = batch_segments(batch, progress, stages, reading.step_transactions(batch))
     return BatchPage(
         **vars(state),
         sentence=batch_sentence(summary, links),
         summary=summary,
-        registries=tuple(filter(None, registries)),
-        stages=tuple(time_line(batch, progress, state.shares, state.deliveries, timezone.now())),
-        steps=tuple(steps),
-        steps_position=linked_query.position if linked_query else None,
+        registries=tuple(zip(registries, vouching, strict=True)),
+        segments=tuple(segments),
+        segments_position=linked_query.position if linked_query else None,
+        delivery_stage=delivery_stage(batch, state.deliveries, now),
         cost=Cost(state.shares, is_free=bool(chain and chain.free)),
         expected_costs=_expected_costs(summary, batch) if awaits_transaction else None,
         table=table,
@@ -364,6 +389,7 @@ def _fact_table(
             )
         if start + len(part) < len(cells):
             next_cursor = f"{query.position}.{start + len(part)}"
+    rows = list(_with_reasons(rows, batch, progress))
     if not next_cursor and page.next is not None:
         next_cursor = str(page.next)
     has_previous_page = (position, index) != (0, 0)
@@ -383,6 +409,20 @@ def _fact_table(
         next=next_cursor,
         order=order,
     )
+
+
+def _with_reasons(
+    rows: Iterable[TableRow], batch: BatchView, progress: Progress
+) -> Iterator[TableRow]:
+    """The rows, of which the first one that waits for a reason shows it. That of the whole batch is
+    above the table; a row shows it if others are proven.
+    """
+    known = set() if progress.ended_queries else {batch.waits_for}
+    for row in rows:
+        reason = row.query.waits_for
+        is_new = bool(reason and row.row_span and reason not in known)
+        known.add(reason)
+        yield replace(row, shows_reason=is_new)
 
 
 def _cells(query: QueryView, links: PageLinks) -> tuple[tuple[TableCell, ...], bool]:

@@ -1,7 +1,7 @@
-"""Where a batch's time went: its stages, and its steps or those of one query."""
+"""A batch's line from its source to its destination: a segment for each step, with the seconds."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from explorer.pages.formatting import PRECISE_SECONDS, precise_duration
@@ -16,17 +16,14 @@ from queries.reading import (
 )
 from queries.statuses import OPEN_DELIVERIES, BatchStatus, DeliveryState, StepName, StepStatus
 
-MIN_PERCENT = 2  # of a stage that has begun, so that it is seen
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A part of the time line."""
-
-    name: str
-    mark: str  # CSS class
-    duration: str = ""  # empty before it begins
-    percent: float = 0  # of the longest stage so far; 0 before it begins
+MAX_TRANSACTIONS = 2  # that a segment names
+# What a step adds to the proof.
+LABELS = {
+    StepName.INITIAL_STATE: "block",
+    StepName.BLOCKHASH_AVAILABLE: "hash",
+    StepName.HEADER_ACCUMULATED: "header",
+    StepName.ACCOUNT_ACCUMULATED: "state trie → value",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,100 +38,178 @@ class StepLine:
     completed_at: datetime | None
 
 
-def time_line(
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of a batch's time."""
+
+    name: str
+    mark: str  # CSS class
+    seconds: float
+    duration: str  # the same for people
+
+    @property
+    def is_running(self) -> bool:
+        return self.mark == "moving"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A step as a part of the line. It is green as far as queries have completed the step."""
+
+    step: StepLine
+    percent: float  # of the queries that have completed it
+    rest: str  # the CSS class of what is left of it; empty: to come
+    stages: tuple[Stage, ...] = ()  # that have begun
+    duration: str = ""  # of a single query's step
+    transactions: tuple[str, ...] = ()  # hashes
+
+    @property
+    def label(self) -> str:
+        return LABELS[self.step.name]
+
+    @property
+    def first_transactions(self) -> tuple[str, ...]:
+        return self.transactions[:MAX_TRANSACTIONS]
+
+    @property
+    def more_transactions(self) -> int:
+        return len(self.transactions[MAX_TRANSACTIONS:])
+
+
+def batch_segments(
     batch: BatchView,
     progress: Progress,
-    shares: Sequence[TransactionShare],
-    deliveries: Sequence[DeliveryView],
-    now: datetime,
-) -> Iterator[Stage]:
-    """The stages in order; each begins when the one before has ended for all queries.
+    stages: Mapping[StepName, tuple[Stage, ...]],
+    transactions: Mapping[StepName, tuple[str, ...]],
+) -> Iterator[Segment]:
+    """The line of all queries, which shows what most of them have reached."""
+    before = progress.steps[0].total
+    for step, progress_step in zip(_batch_steps(batch, progress), progress.steps, strict=False):
+        completed, total = progress_step.completed_count, progress_step.total
+        # Queries are at work on it if they have completed the step before it.
+        is_begun = min(before, total) > completed
+        rest = step.mark if is_begun and step.began_at else ""
+        if total > completed > total / 2:
+            last_completion = progress_step.last_completed_at
+            step = replace(
+                step, mark="proven", status=StepStatus.COMPLETED, completed_at=last_completion
+            )
+        elif not rest and total > completed and step.mark == "moving":
+            step = replace(step, mark="waiting")  # those that follow have not reached it
+        yield Segment(
+            step,
+            100 * completed / total,
+            rest,
+            stages.get(step.name, ()),
+            transactions=transactions.get(step.name, ()),
+        )
+        before = completed
 
-    Those up to DONE add up to the batch's time; deliveries come after it.
+
+def query_segments(batch: BatchView, query: QueryView) -> Iterator[Segment]:
+    """The line of one query."""
+    for step in query.steps:
+        has_failed = batch.status == BatchStatus.REJECTED or step.error is not None
+        line, duration = _step_line(step, "", has_failed=has_failed), ""
+        if step.began_at and step.completed_at:
+            duration = precise_duration((step.completed_at - step.began_at).total_seconds())
+        yield Segment(
+            line,
+            100 if step.completed_at else 0,
+            line.mark if step.began_at else "",
+            duration=duration,
+            transactions=(step.transaction_hash,) if step.transaction_hash else (),
+        )
+
+
+# Where the time went
+
+
+def batch_stages(
+    batch: BatchView, progress: Progress, shares: Sequence[TransactionShare], now: datetime
+) -> Mapping[StepName, tuple[Stage, ...]]:
+    """The stages that have begun, by step; each begins when the one before has ended for all
+    queries. They add up to the batch's time.
     """
-    ends = _stage_ends(batch, progress, shares)
-    seconds: dict[str, float | None] = {}
-    whole = ((batch.ended_at or now) - batch.submitted_at).total_seconds()
+    stages: dict[StepName, tuple[Stage, ...]] = {}
+    whole, total = ((batch.ended_at or now) - batch.submitted_at).total_seconds(), 0.0
     start_time: datetime | None = batch.submitted_at
-    for name, end in ends.items():
-        end_time = end or batch.ended_at or now
-        seconds[name] = max((end_time - start_time).total_seconds(), 0) if start_time else None
-        start_time = max(start_time, end) if start_time and end else None
-    delivering = _delivery_seconds(batch, deliveries, now)
-    longest, total = max(duration or 0 for duration in (*seconds.values(), delivering)), 0.0
-    for name, duration in seconds.items():
-        if duration is None:
-            yield Stage(name, "waiting")
-            continue
+    for name, step, end in _stage_ends(batch, progress, shares):
+        if start_time is None:
+            break
+        seconds = max(((end or batch.ended_at or now) - start_time).total_seconds(), 0)
         # Rounded cumulatively, so that the durations add up to the whole.
         digits, previous_total = int(whole < PRECISE_SECONDS), total
-        total += duration
+        total += seconds
         text = precise_duration(round(total, digits) - round(previous_total, digits), whole)
         open_mark = "rejected" if batch.ended_at else "moving"
-        mark = "proven" if ends[name] else open_mark
-        yield Stage(name, mark, text, _percent(duration, longest))
-    if deliveries:
-        yield _delivery_stage(deliveries, delivering, longest)
-
-
-def _percent(duration: float, longest: float) -> float:
-    return max(100 * duration / longest if longest else 0, MIN_PERCENT)
-
-
-def _delivery_seconds(
-    batch: BatchView, deliveries: Sequence[DeliveryView], now: datetime
-) -> float | None:
-    """How long deliveries took since the batch was DONE; None before that."""
-    if not (deliveries and batch.ended_at and batch.status == BatchStatus.DONE):
-        return None
-    end = max(delivery.ended_at or now for delivery in deliveries)
-    return max((end - batch.ended_at).total_seconds(), 0)
-
-
-def _delivery_stage(
-    deliveries: Sequence[DeliveryView], seconds: float | None, longest: float
-) -> Stage:
-    if seconds is None:
-        return Stage("delivered", "waiting")
-    states = {delivery.state for delivery in deliveries}
-    mark = "rejected" if DeliveryState.FAILED in states else "proven"
-    if not states.isdisjoint(OPEN_DELIVERIES):
-        mark = "moving"
-    return Stage("delivered", mark, precise_duration(seconds), _percent(seconds, longest))
+        stage = Stage(name, "proven" if end else open_mark, seconds, text)
+        stages[step] = (*stages.get(step, ()), stage)
+        start_time = max(start_time, end) if end else None
+    return stages
 
 
 def _stage_ends(
     batch: BatchView, progress: Progress, shares: Sequence[TransactionShare]
-) -> Mapping[str, datetime | None]:
-    """When each stage ended. Waiting for a final block is a stage of the batches that had to."""
+) -> Iterator[tuple[str, StepName, datetime | None]]:
+    """The stages with their steps, and when they ended. Waiting for a final block is a stage of the
+    batches that had to.
+    """
+    header, last = StepName.HEADER_ACCUMULATED, progress.steps[-1].name
     final_at = progress.completed_at(StepName.INITIAL_STATE)
     known_at = progress.completed_at(StepName.BLOCKHASH_AVAILABLE)
-    ends = {"queued": batch.not_final_since or final_at}
+    yield "queued", StepName.INITIAL_STATE, batch.not_final_since or final_at
     if batch.not_final_since:
-        ends["final"] = final_at
+        yield "final", StepName.INITIAL_STATE, final_at
     if not batch.proves:
-        return ends
-    ends["hash known"] = known_at
+        return
+    yield "hash known", StepName.BLOCKHASH_AVAILABLE, known_at
     done_at = batch.ended_at if batch.status == BatchStatus.DONE else None
     proving = (s for s in shares if not (s.is_preparation or s.is_delivery))
     signed_at = max((share.signed_at for share in proving), default=None)
     if done_at and signed_at is None:  # the registry had all facts already
-        return {**ends, "read back": done_at}
-    ends["sent"] = signed_at if known_at else None
-    mined_at = progress.completed_at(StepName.HEADER_ACCUMULATED)
-    has_accounts = progress.steps[-1].name is StepName.ACCOUNT_ACCUMULATED
-    if not (has_accounts and mined_at and signed_at and mined_at > signed_at):
-        mined_at = None  # the header was known before, or is read back itself
-    if done_at and not mined_at:
-        return {**ends, "mined and confirmed": done_at}
-    return {**ends, "mined": mined_at, "confirmed": done_at}
-
-
-def batch_steps(batch: BatchView, progress: Progress) -> Iterator[StepLine]:
-    if not batch.proves:  # nothing is stored in a registry
+        yield "read back", last, done_at
         return
+    mined_at = progress.completed_at(header)
+    was_header_known = bool(mined_at and signed_at and mined_at <= signed_at)
+    sending = last if was_header_known else header
+    yield "sent", sending, signed_at if known_at else None
+    if was_header_known or last is header or not signed_at:
+        mined_at = None  # it is read back itself, or tells nothing about the transaction
+    if done_at and not mined_at:
+        yield "mined and confirmed", last, done_at
+    else:
+        yield "mined", sending, mined_at
+        yield "confirmed", last, done_at
+
+
+def delivery_stage(
+    batch: BatchView, deliveries: Sequence[DeliveryView], now: datetime
+) -> Stage | None:
+    """How long deliveries took since the batch was DONE; None if it has none, or before that."""
+    if not (deliveries and batch.ended_at and batch.status == BatchStatus.DONE):
+        return None
+    end = max(delivery.ended_at or now for delivery in deliveries)
+    seconds = max((end - batch.ended_at).total_seconds(), 0)
+    states = {delivery.state for delivery in deliveries}
+    mark = "rejected" if DeliveryState.FAILED in states else "proven"
+    if not states.isdisjoint(OPEN_DELIVERIES):
+        mark = "moving"
+    return Stage("delivered", mark, seconds, precise_duration(seconds))
+
+
+# Steps
+
+
+def batch_steps(batch: BatchView, progress: Progress) -> Iterable[StepLine]:
+    """The steps of all queries; none if nothing is stored in a registry."""
+    return _batch_steps(batch, progress) if batch.proves else ()
+
+
+def _batch_steps(batch: BatchView, progress: Progress) -> Iterator[StepLine]:
+    """As `batch_steps`; the first step alone if nothing is stored in a registry."""
     has_failed = batch.status == BatchStatus.REJECTED or bool(progress.failed_queries)
-    for step in progress.steps:
+    for step in progress.steps if batch.proves else progress.steps[:1]:
         count = f"{step.completed_count:,} of {step.total:,}"
         yield _step_line(step, count if progress.steps[0].total > 1 else "", has_failed=has_failed)
 
@@ -144,12 +219,6 @@ def completed_steps(batch: BatchView) -> Iterator[StepLine]:
     names = list(StepName) if batch.has_accounts else list(StepName)[:-1]
     for name in names if batch.proves else ():
         yield StepLine(name, "proven", StepStatus.COMPLETED, "", None, None)
-
-
-def query_steps(batch: BatchView, query: QueryView) -> Iterator[StepLine]:
-    for step in query.steps:
-        has_failed = batch.status == BatchStatus.REJECTED or step.error is not None
-        yield _step_line(step, "", has_failed=has_failed)
 
 
 def _step_line(step: StepProgressView | StepView, count: str, *, has_failed: bool) -> StepLine:

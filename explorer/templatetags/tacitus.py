@@ -151,6 +151,13 @@ def clock(moment: datetime, start: datetime | None = None) -> SafeString:
     )
 
 
+@register.simple_tag
+def elapsed(seconds: float, text: str = "") -> SafeString:
+    """A duration that goes on: `times.js` counts it further."""
+    form = '<time class="elapsed" datetime="PT{}S">{}</time>'
+    return format_html(form, f"{seconds:.1f}", text or precise_duration(seconds))
+
+
 @register.filter
 def duration_since(end: datetime, start: datetime) -> str:
     return precise_duration((end - start).total_seconds())
@@ -181,21 +188,29 @@ def mask_bidi(text: object) -> str:
 
 
 AMOUNT = re.compile(r"(0\.[0-9]+|[0-9,]+)(\.[0-9]+)? (\w+)")
+NUMBER_BREAK = re.compile(r"(?<=[0-9],)(?=[0-9]{3})|(?<=[0-9])(?=\.[0-9])", re.ASCII)
 
 
 @register.filter
 def as_value(text: str) -> SafeString:
     """Hexadecimal digits as code; other text isolated, because its direction may differ.
 
-    The unit of an amount, and its decimals from one on, may be smaller; a line may break before.
+    Numbers may break between groups of digits and at the decimal point. The unit of an amount, and
+    its decimals from one on, may be smaller.
     """
     if text.startswith("0x"):
         return format_html("<code>{}</code>", text)
     if not (amount := AMOUNT.fullmatch(text)):
-        return format_html("<bdi>{}</bdi>", text)
+        return format_html("<bdi>{}</bdi>", _breakable(text))
     number, decimals, unit = amount.groups(default="")
     tail = format_html('<wbr><span class="decimals">{}</span>', decimals) if decimals else ""
-    return format_html('<bdi>{}{} <span class="unit">{}</span></bdi>', number, tail, unit)
+    return format_html(
+        '<bdi>{}{} <span class="unit">{}</span></bdi>', _breakable(number), tail, unit
+    )
+
+
+def _breakable(number: str) -> SafeString:
+    return mark_safe(NUMBER_BREAK.sub("<wbr>", escape(number)))  # noqa: S308  (escaped before)
 
 
 @register.simple_tag

@@ -4,6 +4,7 @@ Only attestations of the registry's own signers are stored. A signer's second at
 with another hash is refused, because the registry keeps the first.
 """
 
+from collections.abc import Sequence
 from itertools import groupby
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
@@ -125,8 +126,12 @@ def _check_is_wanted(registry: AttestedRegistry, block: int) -> None:
         )
 
 
-def find_attest_call(registry: AttestedRegistry, blocks: range) -> tuple[bytes, int] | None:
-    """The `attest` call for the lowest block that enough signers agree on, and its number."""
+def find_attest_call(
+    registry: AttestedRegistry, blocks: range
+) -> tuple[bytes, int, Sequence[str]] | None:
+    """The `attest` call for the lowest block that enough signers agree on, its number, and whose
+    attestations it has.
+    """
     rows = Attestation.objects.filter(**registry.route_filter, registry=registry.address)
     rows = rows.filter(
         signer__in=registry.signers, block__range=(blocks.start, blocks.stop - 1)
@@ -135,7 +140,8 @@ def find_attest_call(registry: AttestedRegistry, blocks: range) -> tuple[bytes, 
         same_hash = sorted(group, key=lambda row: int(row.signer, 16))
         if len(same_hash) >= registry.threshold:
             signatures = [bytes.fromhex(row.signature) for row in same_hash]
-            return attest_call(block, bytes.fromhex(block_hash), signatures), block
+            signers = [row.signer for row in same_hash]
+            return attest_call(block, bytes.fromhex(block_hash), signatures), block, signers
     return None
 
 

@@ -24,8 +24,9 @@ class SentTransaction(models.Model):
     # It records a hash in the registry or hops to a block, and proves no requested fact.
     is_preparation = models.BooleanField(default=False)
     hops = models.PositiveSmallIntegerField(default=0)
-    # The source's block whose hash it records by a claim: a rollup's output, a beacon update.
+    # The source's block whose hash it records: by signatures, a rollup's output, a beacon update.
     recorded_block = models.PositiveBigIntegerField(null=True)
+    voucher = models.JSONField(null=True)  # who vouches for that hash: a `sources.Voucher`
     signed_at = models.DateTimeField()
     replaced_at = models.DateTimeField(null=True)  # last time
     sent_at = models.DateTimeField(null=True)  # last time

@@ -33,7 +33,7 @@ from queries.proving import (
     split_accounts,
 )
 from queries.proving.facts import BlockFact, FactGroups, registry_words
-from queries.sources import Preparation
+from queries.sources import Preparation, Voucher
 from queries.wait_reasons import Reason, WaitCode
 
 LOOKUP_GAS = 18_000  # to look up both hashes, and costs that the table in proving/packing omits
@@ -320,7 +320,8 @@ class PlannedCall:
     pieces: tuple[Piece, ...] = ()  # none: it is a preparation
     to: str = ""  # empty: the registry
     hops: int = 0
-    recorded_block: int | None = None  # whose hash it records by a claim
+    recorded_block: int | None = None  # whose hash it records
+    voucher: Voucher | None = None  # for that hash
     is_short: bool = False  # leaves out the hashes that the registry can look up
 
     @classmethod

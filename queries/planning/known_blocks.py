@@ -8,24 +8,24 @@ from django.db.models import Max, QuerySet
 from queries.attestations.records import find_attest_call
 from queries.config.limits import ROWS_PER_PASS
 from queries.models import Attestation, BlockJob, NodeRecord, SentTransaction
-from queries.sources import AttestedRegistry, KnownBlocks, Preparation, Registry
+from queries.sources import AttestedRegistry, KnownBlocks, Preparation, Registry, Voucher
 
 MAX_RECORDED = 3  # recorded blocks that are looked at: a reorg may have undone some
 
 
-def recorded_blocks(registry: Registry) -> QuerySet[SentTransaction, int]:
-    """The blocks whose hashes this server had the registry record by claims, in ascending order.
+def recorded_hashes(registry: Registry) -> QuerySet[SentTransaction]:
+    """The transactions by which this server had the registry record the hashes of blocks.
 
-    Transactions count once they are mined, and no longer once a prover has noticed that a reorg
-    undid them.
+    They count once they are mined, and no longer once a prover has noticed that a reorg undid them.
     """
-    rows = SentTransaction.objects.filter(
-        chain=registry.destination,
-        to=registry.address,
-        succeeded=True,
-        recorded_block__isnull=False,
-    )
-    blocks = rows.order_by("recorded_block").values_list("recorded_block", flat=True)
+    rows = SentTransaction.objects.filter(chain=registry.destination, to=registry.address)
+    return rows.filter(succeeded=True, recorded_block__isnull=False).defer("raw")
+
+
+def recorded_blocks(registry: Registry) -> QuerySet[SentTransaction, int]:
+    """The blocks whose hashes they record, in ascending order."""
+    rows = recorded_hashes(registry).order_by("recorded_block")
+    blocks = rows.values_list("recorded_block", flat=True)
     return cast("QuerySet[SentTransaction, int]", blocks.distinct())
 
 
@@ -55,7 +55,11 @@ class StoredBlocks(KnownBlocks):
         if not isinstance(self.registry, AttestedRegistry):
             return None
         attest_call = find_attest_call(self.registry, blocks)
-        return Preparation(*attest_call) if attest_call else None
+        if attest_call is None:
+            return None
+        call, block, signers = attest_call
+        voucher = Voucher(signers=tuple(signers))
+        return Preparation(call, block, recorded_block=block, voucher=voucher)
 
     def recorded_blocks(self, first: int) -> list[int]:
         return list(recorded_blocks(self.registry).filter(recorded_block__gte=first)[:MAX_RECORDED])

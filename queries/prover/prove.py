@@ -187,6 +187,7 @@ def _estimate_group(
                 preparation.calldata,
                 hops=preparation.count_in_call,
                 recorded_block=preparation.recorded_block,
+                voucher=preparation.voucher,
             )
         ]
     estimates: dict[PlannedCall, GasEstimate] = {}

@@ -100,7 +100,7 @@ def _send_update_if_due(
         duration = format_duration(registry.resend_after)
         return f"The registry needs another update than that of the last {duration}."
     recorded = context.client(registry.source).header_by_hash(call.block_hash)
-    update = PlannedCall(call.data, recorded_block=recorded.number)
+    update = PlannedCall(call.data, recorded_block=recorded.number, voucher=call.voucher)
     gas = destination.estimate_gas(lane.signer.address, registry.address, call.data)
     lease.extend()
     unconfirmed = _updates(registry).filter(confirmed=False)

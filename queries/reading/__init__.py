@@ -38,6 +38,7 @@ from queries.reading.batches import (
     query_fact_counts,
     query_page,
     query_progress,
+    step_transactions,
 )
 from queries.reading.chain_heads import HeadView, last_final_block, read_chain_heads, state_horizon
 from queries.reading.chain_objects import (
@@ -158,4 +159,5 @@ from queries.reading.service_status import (
     late_batch_count,
     open_batch_count,
 )
+from queries.reading.vouchers import VouchedHash, read_vouchers
 from queries.reading.waits import AwaitedBlock, awaited_blocks, missing_signers

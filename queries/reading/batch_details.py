@@ -97,7 +97,12 @@ class StepProgressView:
     completed_count: int
     total: int  # queries that have the step
     began_at: datetime | None
-    completed_at: datetime | None  # of the last query; None before all have completed it
+    last_completed_at: datetime | None  # of the last query that has completed it
+
+    @property
+    def completed_at(self) -> datetime | None:
+        """None before all queries have completed it."""
+        return self.last_completed_at if self.completed_count == self.total else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +182,8 @@ def _progress(row: Any) -> Progress:
 def _step_progress(row: Mapping[str, Any], step: StepName) -> StepProgressView:
     total = row["account_queries" if step is StepName.ACCOUNT_ACCUMULATED else "queries"]
     completed_count = row[f"{step}_completed"]
-    return StepProgressView(
-        step,
-        completed_count,
-        total,
-        row[f"{step}_began_at"],
-        row[f"{step}_completed_at"] if completed_count == total else None,
-    )
+    times = row[f"{step}_began_at"], row[f"{step}_completed_at"]
+    return StepProgressView(step, completed_count, total, *times)
 
 
 # Costs

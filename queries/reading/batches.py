@@ -328,6 +328,22 @@ def find_query(batch: BatchView, position: int) -> QueryView | None:
     return queries[0] if queries and queries[0].position == position else None
 
 
+MAX_STEP_TRANSACTIONS = 100
+
+
+def step_transactions(batch: BatchView) -> Mapping[StepName, tuple[str, ...]]:
+    """The hashes of the transactions that took the batch's queries through each step."""
+    steps, columns = _STEP_TRANSACTIONS.keys(), _STEP_TRANSACTIONS.values()
+    keys = Query.objects.filter(batch=batch.id).values_list(*columns).distinct()
+    rows = list(keys.order_by(*columns)[:MAX_STEP_TRANSACTIONS])
+    ids = {key for row in rows for key in row} - {None}
+    transactions = SentTransaction.objects.only("hashes", "mined_hash").in_bulk(ids)
+    return {
+        step: tuple(first_hash(transactions[key]) for key in dict.fromkeys(column) if key)
+        for step, column in zip(steps, zip(*rows, strict=True), strict=True)
+    }
+
+
 def query_by_pk(pk: int) -> tuple[BatchView, QueryView] | None:
     """The query with this primary key, and its batch."""
     row = Query.objects.filter(pk=pk).values_list("batch", "position").first()
@@ -369,6 +385,11 @@ def _job_reason(row: QueryRow) -> Reason | None:
     if row.has_ended or not row.job__waits_for:
         return None
     return Reason(row.job__wait_code, row.job__waits_for)
+
+
+def first_hash(transaction: Any) -> str:
+    """The hash of the version that was mined, or else of the newest one."""
+    return next(filter(None, (transaction.mined_hash, *transaction.hashes[-1:])), "")
 
 
 def _read_transactions(rows: Iterable[QueryRow]) -> Mapping[int, Any]:
@@ -450,13 +471,12 @@ def _steps(
         began_at, completed_at = getattr(row, began_column), getattr(row, completed_column)
         status = StepStatus.COMPLETED if completed_at else StepStatus.IN_PROGRESS
         transaction = transactions.get(getattr(row, key_column)) if key_column else None
-        hashes = [transaction.mined_hash, *transaction.hashes[-1:]] if transaction else []
         yield StepView(
             name=name,
             status=status if began_at else None,
             began_at=began_at,
             completed_at=completed_at,
-            transaction_hash=next(filter(None, hashes), ""),  # the mined one, or the newest
+            transaction_hash=first_hash(transaction) if transaction else "",
             transaction_block=transaction.mined_block if transaction else None,
             gas_used=transaction.gas_used if transaction else None,
             hops=transaction.hops if transaction else 0,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from queries.database import stored_proofs
 from queries.models import BlockJob, Query, SentTransaction
-from queries.planning.known_blocks import recorded_blocks
+from queries.planning.known_blocks import recorded_hashes
 from queries.proving import (
     AccountState,
     decode_header,
@@ -14,7 +14,8 @@ from queries.proving import (
 )
 from queries.proving.facts import group_facts
 from queries.reading.facts import FactView
-from queries.sources import Registry
+from queries.reading.vouchers import stored_voucher
+from queries.sources import Registry, Voucher
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,12 @@ class FactProof:
     listed root first.
     """
 
+    block: int
     header: ProofNode
     later_headers: tuple[ProofNode, ...]  # up to the one whose hash the registry knew
     known_time: int  # of the block whose hash the registry knew, in Unix seconds
     is_recorded: bool  # whether this server had the registry record its hash
+    voucher: Voucher | None  # for that record
     hops: int
     mined_block: int | None  # in which our transaction proved the header; None: without one
     state: tuple[ProofNode, ...]  # empty for header fields
@@ -74,9 +77,10 @@ def read_fact_proof(
     header = decode_header(job.header)
     later_headers = stored_proofs.read_later_headers(job, header)
     known_header = [header, *later_headers][-1]
-    is_recorded = registry is not None and (
-        recorded_blocks(registry).filter(recorded_block=known_header.number).exists()
-    )
+    record = None
+    if registry:
+        records = recorded_hashes(registry).filter(recorded_block=known_header.number)
+        record = records.order_by("pk").last()
     witnesses = stored_proofs.read_witnesses(job) if fact.event else []
     events, _ = select_groups(witnesses, header, [fact.event] if fact.event else [])
     requests = group_facts([fact.identity]).account_slots
@@ -84,10 +88,12 @@ def read_fact_proof(
     state = [node for proof in proofs for node in proof.path.hashed_nodes]
     storage = [node for proof in proofs for slot in proof.slots for node in slot.path.hashed_nodes]
     return FactProof(
+        fact.block,
         _node(header.rlp),
         tuple(_node(later.rlp) for later in later_headers),
         known_header.timestamp,
-        is_recorded,
+        record is not None,
+        stored_voucher(record) if record else None,
         sum(transaction.hops for transaction in transactions.values()),
         header_transaction.mined_block if header_transaction else None,
         tuple(map(_node, state)),

@@ -18,6 +18,7 @@ from queries.sources.hashes import (
     Preparation,
     SourceChain,
     SourceHashes,
+    Voucher,
 )
 from queries.sources.kinds import HASHES, KINDS, has_route, network_registry, route_kind
 from queries.sources.native import NativeRegistry
@@ -50,4 +51,5 @@ from queries.sources.registry import (
     route_lines,
     with_derived_address,
 )
+from queries.sources.rollups import RollupRegistry
 from queries.sources.routes import Routes, read_registry, read_routes

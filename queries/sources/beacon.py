@@ -293,7 +293,8 @@ class BeaconHashes(VouchedHashes[BeaconRegistry]):
         ):
             return None
         calls = self._calls.until(update)
-        return VouchedBlock(header, joined_calls(calls).data, max(len(calls) / MAX_CALLS, 1))
+        call, transactions = joined_calls(calls), max(len(calls) / MAX_CALLS, 1)
+        return VouchedBlock(header, call.data, transactions, call.voucher)
 
     def not_known(self) -> HashNotKnown:
         try:

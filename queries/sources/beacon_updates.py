@@ -18,7 +18,7 @@ from queries.chain import (
 )
 from queries.config.routes_file import Root, Version
 from queries.contracts.abi import call_data
-from queries.proving import SyncCommittee
+from queries.proving import SYNC_COMMITTEE_SIZE, SyncCommittee
 from queries.proving.beacon import (
     MAX_COMMITTEE_AGE,
     SLOTS_PER_PERIOD,
@@ -29,6 +29,7 @@ from queries.proving.beacon import (
     begin_call,
     update_call,
 )
+from queries.sources.hashes import Voucher
 from queries.sources.reader import EMPTY_WORD
 from queries.sources.registry import Registry
 
@@ -146,6 +147,7 @@ class RegistryCall(NamedTuple):
 
     data: bytes
     block_hash: bytes  # that it records; empty: none
+    voucher: Voucher | None = None
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,9 @@ class UpdateCalls:
         committees.check(last)
         for update in [*missed, last]:
             data = update_call(update, committees[update.period])
-            calls.append(RegistryCall(data, update.finalized.block_hash))
+            signed = SYNC_COMMITTEE_SIZE - len(update.absent)
+            voucher = Voucher(period=update.period, signed=signed)
+            calls.append(RegistryCall(data, update.finalized.block_hash, voucher))
         return calls
 
     def check_not_stopped(self, signed_at: int) -> None:
@@ -327,4 +331,4 @@ def joined_calls(calls: list[RegistryCall]) -> RegistryCall:
     """One transaction with the first of these calls; others need a further one."""
     joined = [call.data for call in calls[:MAX_CALLS]]
     data = joined[0] if len(joined) == 1 else call_data("multicall(bytes[])", joined)
-    return RegistryCall(data, calls[:MAX_CALLS][-1].block_hash)
+    return calls[:MAX_CALLS][-1]._replace(data=data)

@@ -42,6 +42,16 @@ class SourceChain(Protocol):
         """The states of accounts at this block."""
 
 
+@dataclass(frozen=True, slots=True)
+class Voucher:
+    """Who vouches for a hash that a transaction records, as its calldata has it."""
+
+    signers: tuple[str, ...] = ()  # whose attestations it has
+    period: int | None = None  # of the sync committee that signed
+    signed: int | None = None  # how many of the committee's members
+    game: str = ""  # the dispute game's address
+
+
 @dataclass(frozen=True)
 class Preparation:
     """A transaction that has to be mined first. This one makes a block's hash known."""
@@ -50,6 +60,7 @@ class Preparation:
     next_start: int  # the search continues from this block
     recorded_block: int | None = None  # whose hash it records
     transactions: float = 1  # like this one, until the registry knows `next_start`
+    voucher: Voucher | None = None
     is_accumulated: ClassVar[bool] = False  # the block, once it is mined; otherwise it is known
     count_in_call: int = field(default=0, init=False)  # of hops
 
@@ -167,6 +178,7 @@ class VouchedBlock:
     header: Header
     record_call: bytes = b""  # makes its hash known to the registry; empty: it is known
     transactions: float = 1  # like this one; above 1 it only leads towards the block
+    voucher: Voucher | None = None
 
 
 @dataclass(eq=False)
@@ -209,7 +221,9 @@ class VouchedHashes(SourceHashes[Kind]):
             return None
         number = vouched.header.number
         recorded_block = number if vouched.transactions <= 1 else None
-        return self.recording(vouched.record_call, number, recorded_block, vouched.transactions)
+        return self.recording(
+            vouched.record_call, number, recorded_block, vouched.transactions, vouched.voucher
+        )
 
     def nearest_block(self) -> int:
         vouched = self.vouched_block

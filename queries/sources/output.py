@@ -17,7 +17,7 @@ from queries.config.routes_file import ContractAddress
 from queries.contracts.abi import call_data
 from queries.proving import Header, HeaderField, output_in_super_root, output_root, super_root_time
 from queries.sources.games import BLACKLISTED, VALID, DisputeGames, Game
-from queries.sources.hashes import VouchedBlock
+from queries.sources.hashes import VouchedBlock, Voucher
 from queries.sources.registry import (
     HORIZON_ARGUMENT,
     SOURCE_ARGUMENT,
@@ -160,7 +160,8 @@ class OutputHashes(RollupHashes[OutputRegistry]):
             words = header.state_root, passer_root, header.hash
             if output_root(*words) == claimed:
                 signature = "recordOutput(address,bytes,bytes32,bytes32,bytes32)"
-                return VouchedBlock(header, call_data(signature, game.address, root, *words))
+                call = call_data(signature, game.address, root, *words)
+                return VouchedBlock(header, call, voucher=Voucher(game=game.address))
         return None
 
     def _message_passer_roots(self, header: Header) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ two provers with one key would outbid each other up to the maximum gas price.
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 
 from django.db import IntegrityError
@@ -257,6 +257,7 @@ class Lane:
             is_preparation=not pieces and not delivery,
             hops=call.hops,
             recorded_block=call.recorded_block,
+            voucher=asdict(call.voucher) if call.voucher else None,
         )
         if delivery:
             mark_delivery_sent(delivery, row)
@@ -282,7 +283,7 @@ class Lane:
         return row
 
     def sign_and_store(
-        self, transaction: UnsignedTransaction, max_cost: int, **columns: int | None
+        self, transaction: UnsignedTransaction, max_cost: int, **columns: object
     ) -> SentTransaction:
         """Sign and store a transaction that may cost up to `max_cost` wei."""
         signed_transaction = self.signer.sign(transaction)

@@ -13,8 +13,10 @@ from django.utils import timezone
 from accounts.wallets import short_hash
 from accounts.wording import format_timestamp
 from queries import transitions
-from queries.database import statistics
+from queries.database import statistics, stored_facts
+from queries.facts import facts_of
 from queries.models import Attestation, Batch, BlockJob, ChainRecord, Query, SentTransaction, Share
+from queries.proving.keccak import number_word
 from queries.statuses import BatchStatus, StepName
 from queries.transitions import Failure
 from tests.explorer.batch_form import signed_in
@@ -141,11 +143,9 @@ def test_the_stages_add_up_to_the_duration() -> None:
             **{step.completed_column: Batch.objects.get().submitted_at + timedelta(seconds=seconds)}
         )
     answer = _get(batch_id)
-    line = answer.text.partition('class="time-line"')[2].partition("</ol>")[0]
     assert "DONE in 7.3 s" in _words(answer)
-    assert re.findall('class="seconds">([^<]*)', line) == ["1.2 s", "&lt;0.1 s", "6.1 s"]
-    widths = [float(width) for width in re.findall(r'class="proven" width="([\d.]+)%"', line)]
-    assert widths == pytest.approx([100 * 1.24 / 6.05, 2, 100], abs=0.1)  # at least 2
+    durations = re.findall('class="seconds">([^<]*)', _line(answer))
+    assert durations == ["1.2 s", "&lt;0.1 s", "6.1 s"]
 
 
 def test_a_batch_by_time_is_named_by_it_and_its_panel_has_the_block() -> None:
@@ -165,20 +165,53 @@ def test_a_batch_by_time_is_named_by_it_and_its_panel_has_the_block() -> None:
     assert "proven to be the last one at 2025-11-20 07:41:03 UTC" in words
 
 
-def _stages(batch_id: str) -> list[str]:
-    line = _get(batch_id).text.partition('class="stages"')[2].partition("</ol>")[0]
-    marks = re.findall(r'class="mark (\w+)">([^<]+)', line)
-    return [f"{name} {mark}" for mark, name in marks]
+def _line(answer: Any) -> str:
+    return str(answer.text.partition('class="line"')[2].partition("</ol>")[0])
+
+
+def _segments(batch_id: str, **parameters: str) -> list[str]:
+    """The words of each segment, behind how it is drawn."""
+    html = _line(_get(batch_id, **parameters))
+    parts = re.findall(r'<li class="segment (\w*)"[^>]*>(.*?)</li>', html, re.DOTALL)
+    return [f"{rest or 'to come'}: {visible_text(words)}" for rest, words in parts]
 
 
 def test_a_batch_is_queued_until_a_prover_looks_and_only_then_waits_for_finality() -> None:
     batch_id = _submit()
-    later = ["hash known waiting", "sent waiting", "mined waiting", "confirmed waiting"]
-    assert _stages(batch_id) == ["queued moving", *later]
-    assert 'class="moving" width="100.00%"' in _get(batch_id).text
-    assert _get(batch_id).text.count('class="track"') == 5  # of stages to come, it is all
+    first, *later = _segments(batch_id)
+    assert first.startswith("moving: block INITIAL_STATE IN_PROGRESS started")
+    assert re.search(r"queued <?0.\d s so far$", first)
+    assert [words.partition(":")[0] for words in later] == 3 * ["to come"]
+    assert all(words.endswith("not started") for words in later)
     Batch.objects.update(not_final_since=timezone.now())
-    assert _stages(batch_id) == ["queued proven", "final moving", *later]
+    assert re.search(r"queued \S+ s final \S+ s so far$", _segments(batch_id)[0])
+
+
+def test_most_queries_decide_what_the_line_shows_and_the_other_row_says_why_it_waits() -> None:
+    batch_id = _submit(blocks=3)
+    _make_jobs_wait(batch_id, "Too early.", code="block_not_final")
+    record_head(SEPOLIA, number=BLOCK - 1, timestamp=1)
+    rows = Query.objects.filter(batch=batch_id)
+    BlockJob.objects.filter(block__lt=BLOCK).update(waits_for="", wait_code="")
+    stored_facts.add(rows)
+    for query in rows.exclude(block=BLOCK):
+        assert query.job
+        fact_words = {fact: number_word(7) for fact in facts_of(query).values()}
+        transitions.finish(query.job, [query.pk], fact_words)
+    segments = _segments(batch_id)
+    assert [words.partition(":")[0] for words in segments] == ["moving", *(3 * ["to come"])]
+    assert all("COMPLETED 2 of 3 started" in words for words in segments)
+    assert _line(_get(batch_id)).count('<rect width="66.67%" height="66.67%"/>') == 4
+    page = _get(batch_id)
+    table = visible_text(page.text.partition("<table")[2])
+    assert table.count("7 wei") == 2
+    assert table.count("waits until its block is final Too early.") == 1
+    assert "2 of 3 queries are proven." in _words(page)
+    request = {"batchQueryId": batch_id, "apiKey": make_key()}
+    answer = Client().get("/batch-query-status", request)
+    assert answer.json()["queryStatus"] == "IN_PROGRESS"
+    values = [query["values"] for query in answer.json()["queries"]]
+    assert values == [None, *(2 * [{"BALANCE": f"0x{7:064x}"}])]
 
 
 def test_the_page_shows_the_steps_of_all_queries_and_of_each() -> None:
@@ -193,13 +226,14 @@ def test_the_page_shows_the_steps_of_all_queries_and_of_each() -> None:
     words = visible_text(text)
     assert "INITIAL_STATE IN_PROGRESS 1 of 3 started" in words
     assert "BLOCKHASH_AVAILABLE IN_PROGRESS 0 of 3 started" in words
-    assert "HEADER_ACCUMULATED not started 0 of 3 ACCOUNT_ACCUMULATED not started" in words
+    assert "HEADER_ACCUMULATED not started 0 of 3 state trie → value ACCOUNT_ACC" in words
     assert text.count("#steps") == 3  # a link in each row
-    words = _words(_get(batch_id, query="1"))
-    assert "Steps of query 2 · all 3 queries INITIAL_STATE COMPLETED started" in words
-    assert f"completed {now:%H:%M:%S} BLOCKHASH_AVAILABLE IN_PROGRESS started" in words
-    words = _words(_get(batch_id, query="2"))
-    assert "Steps of query 3 · all 3 queries INITIAL_STATE IN_PROGRESS started" in words
+    assert "Steps of query 2 · all 3 queries" in _words(_get(batch_id, query="1"))
+    first, second, *_ = _segments(batch_id, query="1")
+    assert "INITIAL_STATE COMPLETED started" in first
+    assert f"completed {now:%H:%M:%S}" in first
+    assert "BLOCKHASH_AVAILABLE IN_PROGRESS started" in second
+    assert "INITIAL_STATE IN_PROGRESS started" in _segments(batch_id, query="2")[0]
     transitions.reject([batch_id], FAILURE)
     assert "INITIAL_STATE not completed" in _words(_get(batch_id, query="2"))
 
@@ -287,11 +321,24 @@ def test_facts_can_be_sorted_by_block() -> None:
     assert blocks["ascending"] == sorted(blocks["ascending"]) == blocks["descending"][::-1]
 
 
-def test_a_batch_on_an_attested_route_lists_the_trusted_signers() -> None:
-    words = _words(_get(_submit_own(OPTIMISM)))
-    assert "whom to trust 2 of 2 signers: " in words
-    assert all(signer.address in words for signer in SIGNERS)
-    assert "whom to trust" not in _words(_get(_submit()))
+def test_the_signers_whose_attestations_were_used_are_named() -> None:
+    """Not those who could have signed, or who signed another block."""
+    batch_id = _submit_own(OPTIMISM)
+    first, second = (signer.address for signer in SIGNERS)
+    waiting = f"vouched by not yet: 2 of these must sign {first} not yet {second} not yet"
+    assert waiting in _words(_get(batch_id))
+    for block, signers in ((BLOCK - 1, [second]), (BLOCK + 3, [first]), (BLOCK + 9, [second])):
+        voucher = {"signers": signers, "period": None, "signed": None, "game": ""}
+        row = send_transaction(batch_id, nonce=block)
+        SentTransaction.objects.filter(pk=row.pk).update(
+            to=ATTESTED.address, recorded_block=block, voucher=voucher, is_preparation=True
+        )
+    prove(batch_id)
+    words = _words(_get(batch_id))
+    assert f"vouched by {first} signed block {BLOCK + 3:,}, in {short_hash(HASHES[0])}" in words
+    assert second not in words
+    by_itself = "vouched by No one: the contract reads block hashes from Sepolia itself."
+    assert by_itself in _words(_get(_submit()))
 
 
 def test_a_wait_for_signatures_names_the_missing_signers() -> None:
