@@ -22,6 +22,7 @@
   }
 
   function preciseDuration(seconds) {
+    if (seconds < 0.05) return "<0.1 s";
     if (seconds < PRECISE_SECONDS) return `${seconds.toFixed(1)} s`;
     const whole = Math.floor(seconds);
     const [hours, minutes] = [Math.floor(whole / 3_600), Math.floor((whole % 3_600) / 60)];

@@ -101,7 +101,7 @@ def batch_segments(
             100 * completed / total,
             rest,
             stages.get(step.name, ()),
-            transactions=transactions.get(step.name, ()),
+            transactions=transactions.get(step.name, ()) if step.began_at else (),
         )
         before = completed
 

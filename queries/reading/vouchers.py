@@ -1,6 +1,4 @@
-"""Who vouched for the hashes that a batch's proofs rest on, from the transactions that recorded them
-in the registry.
-"""
+"""Who vouched for the block hashes of a batch, from the transactions that recorded them."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -28,8 +26,8 @@ class VouchedHash:
 def read_vouchers(
     batch: BatchView, registry: Registry, *, has_hops: bool
 ) -> tuple[VouchedHash, ...]:
-    """The hashes for those blocks of the batch whose hash is known, the newest block first. Empty if
-    this server did not have the registry record them.
+    """The recorded hashes for those blocks of the batch whose hash is known, newest block first.
+    Empty if this server did not have the registry record them.
     """
     known_at = StepName.BLOCKHASH_AVAILABLE.completed_column
     known = Query.objects.filter(batch=batch.id, source=registry.source, block__isnull=False)

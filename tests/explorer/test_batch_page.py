@@ -166,7 +166,7 @@ def test_a_batch_by_time_is_named_by_it_and_its_panel_has_the_block() -> None:
 
 
 def _line(answer: Any) -> str:
-    return str(answer.text.partition('class="line"')[2].partition("</ol>")[0])
+    return str(answer.text.partition('class="proof-line"')[2].partition("</ol>")[0])
 
 
 def _segments(batch_id: str, **parameters: str) -> list[str]:
