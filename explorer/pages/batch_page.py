@@ -292,11 +292,7 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
         value = decode_fact(table.first_fact, links.currency(summary.first.source)).short
         picture = fact_picture(proof, table.first_fact, value, registry)
     awaits_transaction = batch.proves and not (state.has_ended or state.shares)
-    has_hops = any(share.hops for share in state.shares)
-    vouching = [
-        read_vouching(batch, progress, registry, links, proof, has_hops=has_hops)
-        for registry in registries
-    ]
+    vouching = [read_vouching(batch, progress, registry, links, proof) for registry in registries]
     now = timezone.now()
     if linked_query:
         segments = query_segments(batch, linked_query)

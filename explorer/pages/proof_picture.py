@@ -111,9 +111,12 @@ def _beacon_levels(
     proof: FactProof, number: int, block_hash: str, registry: BeaconRegistry
 ) -> Iterator[Level]:
     slot, detail = registry.slot_of_block(proof.known_time), "signed by the sync committee"
+    signed = f"At least {MIN_COMMITTEE_SIGNERS}"
+    if proof.voucher and proof.voucher.signed:
+        signed = str(proof.voucher.signed)
     signatures = (
-        f"At least {MIN_COMMITTEE_SIGNERS} of {SYNC_COMMITTEE_SIZE} validators have signed that it "
-        "is final, and the registry has checked their signatures."
+        f"{signed} of {SYNC_COMMITTEE_SIZE} validators have signed that it is final, and the "
+        "registry has checked their signatures."
     )
     branch = "A branch of hashes leads from the signed block to this hash."
     yield Level("beacon block", detail if slot is None else f"slot {slot:,}, {detail}", signatures)

@@ -84,26 +84,28 @@ def batch_segments(
 ) -> Iterator[Segment]:
     """The line of all queries, which shows what most of them have reached."""
     before = progress.steps[0].total
-    for step, progress_step in zip(_batch_steps(batch, progress), progress.steps, strict=False):
-        completed, total = progress_step.completed_count, progress_step.total
+    for step, counts in zip(_batch_steps(batch, progress), progress.steps, strict=False):
+        completed, total = counts.completed_count, counts.total
         # Queries are at work on it if they have completed the step before it.
-        is_begun = min(before, total) > completed
-        rest = step.mark if is_begun and step.began_at else ""
-        if total > completed > total / 2:
-            last_completion = progress_step.last_completed_at
-            step = replace(
-                step, mark="proven", status=StepStatus.COMPLETED, completed_at=last_completion
-            )
-        elif not rest and total > completed and step.mark == "moving":
-            step = replace(step, mark="waiting")  # those that follow have not reached it
+        rest = step.mark if step.began_at and completed < min(before, total) else ""
         yield Segment(
-            step,
+            _step_of_most(step, counts, is_at_work=bool(rest)),
             100 * completed / total,
             rest,
             stages.get(step.name, ()),
             transactions=transactions.get(step.name, ()) if step.began_at else (),
         )
         before = completed
+
+
+def _step_of_most(step: StepLine, counts: StepProgressView, *, is_at_work: bool) -> StepLine:
+    """The step as most queries have it; it waits if those that follow have not reached it."""
+    if counts.completed_count == counts.total:
+        return step
+    if counts.completed_count > counts.total / 2:
+        status = StepStatus.COMPLETED
+        return replace(step, mark="proven", status=status, completed_at=counts.last_completed_at)
+    return step if is_at_work else replace(step, mark="waiting")
 
 
 def query_segments(batch: BatchView, query: QueryView) -> Iterator[Segment]:

@@ -56,13 +56,11 @@ def read_vouching(
     registry: Registry,
     links: PageLinks,
     proof: FactProof | None,
-    *,
-    has_hops: bool,
 ) -> Vouching:
     """`proof`: of the batch's only fact, if there is one."""
     step = next(step for step in progress.steps if step.name is StepName.BLOCKHASH_AVAILABLE)
     is_awaited = not (batch.ended_at or step.completed_at)
-    hashes = read_vouchers(batch, registry, has_hops=has_hops) if step.completed_count else ()
+    hashes = read_vouchers(batch, registry) if step.completed_count else ()
     sentence = "No one: it ended before a block hash was needed."
     if step.completed_count or is_awaited:
         names = links.chain_name(registry.source), links.chain_name(registry.destination)

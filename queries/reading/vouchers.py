@@ -23,23 +23,28 @@ class VouchedHash:
     transaction_hash: str
 
 
-def read_vouchers(
-    batch: BatchView, registry: Registry, *, has_hops: bool
-) -> tuple[VouchedHash, ...]:
+def read_vouchers(batch: BatchView, registry: Registry) -> tuple[VouchedHash, ...]:
     """The recorded hashes for those blocks of the batch whose hash is known, newest block first.
     Empty if this server did not have the registry record them.
     """
     known_at = StepName.BLOCKHASH_AVAILABLE.completed_column
     known = Query.objects.filter(batch=batch.id, source=registry.source, block__isnull=False)
     known = known.filter(**{f"{known_at}__isnull": False}).order_by("block")
-    times = dict(known.values_list("block", known_at)[:MAX_BLOCKS])
-    if not times:
+    columns = ("block", known_at, "header_transaction__hops", "account_transaction__hops")
+    blocks = list(known.values_list(*columns).distinct()[:MAX_BLOCKS])
+    if not blocks:
         return ()
-    rows = recorded_hashes(registry).filter(voucher__isnull=False, recorded_block__gte=min(times))
-    rows = rows.filter(signed_at__lte=max(times.values())).order_by("recorded_block", "pk")
-    records = list(rows[:MAX_RECORDS])
-    reach = registry.history_ring if has_hops else 0
-    used = {record.pk: record for block in times if (record := _used_record(records, block, reach))}
+    rows = recorded_hashes(registry).filter(
+        voucher__isnull=False,
+        recorded_block__gte=blocks[0][0],
+        signed_at__lte=max(moment for _, moment, *_ in blocks),
+    )
+    records = list(rows.order_by("recorded_block", "pk")[:MAX_RECORDS])
+    used: dict[int, SentTransaction] = {}
+    for block, _, *hops in blocks:
+        reach = registry.history_ring if any(hops) else 0
+        if record := _used_record(records, block, reach):
+            used[record.pk] = record
     return tuple(
         VouchedHash(record.recorded_block or 0, voucher, first_hash(record))
         for record in reversed(used.values())
@@ -53,9 +58,9 @@ def _used_record(
     """The record that `planning.anchors` begins a proof of the block from: the nearest one at or
     above it; if it hops, the newest one within a hop's reach.
     """
-    blocks = [record.recorded_block or 0 for record in records]
-    nearest = bisect_left(blocks, block)
-    index = max(bisect_right(blocks, block + reach) - 1, nearest) if reach else nearest
+    numbers = [record.recorded_block or 0 for record in records]
+    nearest = bisect_left(numbers, block)
+    index = max(bisect_right(numbers, block + reach) - 1, nearest) if reach else nearest
     return records[index] if index < len(records) else None
 
 

@@ -283,6 +283,9 @@ def test_a_former_registry_of_the_route_is_not_shown() -> None:
 
 def test_routes_and_a_batch_name_whom_to_trust() -> None:
     batch = submit_accounts({ADDRESS: {"props": ["BALANCE"]}}, destination=OPTIMISM)
+    period = int(timezone.now().timestamp() - CHAIN.genesis_time) // BEACON.period_seconds
+    awaited = f"not yet: the sync committee of period {period:,} has to sign"
+    assert awaited in page_text(f"/explorer/query/{batch}")
     for page in ("/explorer/routes", f"/explorer/query/{batch}"):
         assert MARK in page_text(page), page
     assert "when its sync committee has signed that it is" in page_text("/explorer/routes")
@@ -291,6 +294,8 @@ def test_routes_and_a_batch_name_whom_to_trust() -> None:
 def test_the_drawn_proof_begins_with_the_signed_beacon_block() -> None:
     block = BLOCK + 100
     _record(block)
+    voucher = {"signers": [], "period": 1_234, "signed": 507, "game": ""}
+    SentTransaction.objects.update(voucher=voucher, hashes=[f"0x{7:064x}"])
     batch = _prove_time(block)
     slot = (header_of(block).timestamp - CHAIN.genesis_time) // CHAIN.seconds_per_slot
     (beacon, details), (execution, _), (header, _), (value, _) = _levels(batch)
@@ -300,6 +305,9 @@ def test_the_drawn_proof_begins_with_the_signed_beacon_block() -> None:
     assert value == "Value"
     page = fact_page(batch, "TIMESTAMP")
     assert f"0x{header_of(block).hash.hex()}" in page.text
+    assert "507 of 512 validators have signed that it is final" in page.text
+    vouched_by = f"507 of 512 validators, the sync committee of period 1,234 signed block {block:,}"
+    assert vouched_by in page_text(f"/explorer/query/{batch}")
     assert MARK in page_text(f"/explorer/query/{batch}")
     assert f"beacon block, slot {slot:,}" in page_text(f"/explorer/query/{batch}")
 

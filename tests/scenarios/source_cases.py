@@ -55,6 +55,8 @@ class SourceCase(ABC):
     wait_code: ClassVar[str]
     wait_words: ClassVar[str]
     waits_in: ClassVar[str] = "BLOCKHASH_AVAILABLE"
+    # What the batch's page says of who has to vouch for the hash.
+    awaited_words: ClassVar[str]
     # How many transactions make a block known, before the one that proves it.
     preparations: ClassVar[int] = 1
     # A known block so far above is reached by so many hops.
@@ -125,6 +127,11 @@ class SourceCase(ABC):
     def trusted(self) -> list[str]:
         """Whom the registry's page says one trusts."""
 
+    @property
+    def vouchers(self) -> list[str]:
+        """Who the page of a batch says has vouched for its hash."""
+        return [self.awaited_words]
+
     # What users and observers of the chain see
 
     def data(self, block: int) -> dict[Any, Any]:
@@ -171,6 +178,7 @@ class NativeCase(SourceCase):
     is_of_own_past = True
     wait_code, wait_words = "block_not_final", "is not final yet"
     waits_in = "INITIAL_STATE"
+    awaited_words = "No one: the contract reads block hashes from"
     preparations = 0
     distance, hops = 300, 0  # EIP-2935 has the last 8,191 hashes
     setup_words = "sees 8,191 blocks"
@@ -213,6 +221,7 @@ class OptimismCase(SourceCase):
 
     kind = RegistryKind.OPTIMISM
     wait_code, wait_words = "hash_not_recorded", "does not know the hash of this block or of a"
+    awaited_words = "alone: its own L1Block contract gives the registry the hash"
     setup_words = f"sees Chain {SOURCE} up to block"
     broken_words = f"Chain {SOURCE} is not an OP-stack chain (no code at {L1_BLOCK})"
 
@@ -280,6 +289,7 @@ class RollupCase(SourceCase):
 class OutputCase(RollupCase):
     kind = RegistryKind.OUTPUT
     wait_words = "dispute game that covers the block"
+    awaited_words = "not yet: a dispute game has to cover the block"
     member = "portal"
     setup_words = "the newest valid game is 0x"
     broken_words = f"on Chain {DESTINATION} is not the portal of a chain that a registry can read"
@@ -295,12 +305,17 @@ class OutputCase(RollupCase):
     def trusted(self) -> list[str]:
         return [self.contracts.address, "its dispute games, its guardian"]
 
+    @property
+    def vouchers(self) -> list[str]:
+        return ["the dispute game 0x", "about block"]
+
 
 class ArbitrumCase(RollupCase):
     """Its registry asks the outbox while it proves, so nothing is recorded first."""
 
     kind = RegistryKind.ARBITRUM
     wait_words = "An assertion that covers the block is expected to be confirmed from"
+    awaited_words = "not yet: an assertion has to cover the block"
     preparations = 0
     # Headers of local nodes have a random number where Arbitrum's have its version, by which all
     # blocks would have EIP-2935.
@@ -321,6 +336,10 @@ class ArbitrumCase(RollupCase):
     def trusted(self) -> list[str]:
         return [self.contracts.address, "its confirmed assertions, its security council"]
 
+    @property
+    def vouchers(self) -> list[str]:
+        return ["its confirmed assertions", "The proof begins with the hash of block"]
+
 
 class BeaconCase(SourceCase):
     """A chain whose sync committees sign that blocks are final. The destination takes a signature
@@ -330,6 +349,7 @@ class BeaconCase(SourceCase):
     kind = RegistryKind.BEACON
     wait_code = "update_pending"
     wait_words = "The newest block that its sync committee has shown to be final is of"
+    awaited_words = "not yet: the sync committee of period"
     setup_words = "knows the sync committees until"
     broken_words = "refuses all updates"
     publish_option = "--beacon-node URL"
@@ -377,12 +397,17 @@ class BeaconCase(SourceCase):
     def trusted(self) -> list[str]:
         return [self.checkpoint, "Two thirds of the 512 validators of a sync committee"]
 
+    @property
+    def vouchers(self) -> list[str]:
+        return ["512 of 512 validators, the sync committee of period"]
+
 
 class AttestedCase(SourceCase):
     """Any chain on any other: two of three signers attest a block."""
 
     kind = RegistryKind.ATTESTED
     wait_code, wait_words = "not_attested", "Too few signers have attested a block at or above"
+    awaited_words = f"not yet: {THRESHOLD} of these must sign"
     far_readiness = "NOT_KNOWN"  # the signers may still attest older blocks
     publish_distance = 2  # without a database it does not know which later blocks are attested
     setup_words = f"takes attestations by {THRESHOLD} of {len(ATTESTERS)} signers until"
@@ -431,6 +456,10 @@ class AttestedCase(SourceCase):
     @property
     def trusted(self) -> list[str]:
         return [attester.address for attester in ATTESTERS]
+
+    @property
+    def vouchers(self) -> list[str]:
+        return [f"{' '.join(self.trusted[:THRESHOLD])} signed block {self.last_known:,}"]
 
 
 CASES = {

@@ -14,6 +14,7 @@ from eth_account import Account
 
 from queries.contracts.abi import call_data, selector
 from queries.proving.beacon import SLOTS_PER_PERIOD, Fork, electra, update_call
+from tests.explorer.page_text import visible_text
 from tests.rigs.anvil import DAY, ETHER, HISTORY, RING, Chain
 from tests.rigs.beacon_node import (
     FULU,
@@ -179,7 +180,9 @@ def test_old_blocks_are_reached_by_headers_and_by_hops(
                 data, before = {L1: {block: accounts(HOLDER)}}, other.head
                 batch = service.submit(data, to=OTHER)
                 service.wait(batch)
-                assert service.get(f"/explorer/query/{batch}/0").text.count("1 hop<") == hops
+                page = service.get(f"/explorer/query/{batch}/0").text
+                assert page.count("1 hop<") == hops
+                assert f"signed block {recorded:,}" in visible_text(page)
                 assert service.field(HOLDER, block, BALANCE, route=(L1, OTHER)) == HOLDER_BALANCE
                 sent = other.transactions_of(SIGNER, since=before + 1)
                 assert [row["to"] for row in sent] == [registry.lower()] * transactions
@@ -238,6 +241,8 @@ def test_the_update_that_most_validators_have_signed_is_taken(
         assert service.post("/estimate", body).json()["complete"]  # which does not wait
         rig.finalize(block, absent=2)
         service.wait(batch)
+        page = visible_text(service.get(f"/explorer/query/{batch}").text)
+        assert "vouched by 510 of 512 validators, the sync committee of period" in page
         sent = [row for row in other.transactions_of(SIGNER) if row["to"] == registry.lower()]
         assert len(sent[0]["input"]) // 2 < MAX_BYTES
         time.sleep(max(epoch + 1 + UPDATE_WAIT - time.time(), 0))

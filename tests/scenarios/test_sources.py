@@ -58,6 +58,7 @@ def test_a_batch_waits_with_a_reason_until_its_block_can_be_known(case: SourceCa
     assert case.wait_words in status["waitsFor"]
     page = visible_text(case.service.get(f"/explorer/query/{batch}").text)
     assert case.wait_words in page
+    assert case.awaited_words in _vouched_by(page)
     (query,) = status["queries"]
     waiting = [step["step"] for step in query["steps"] if step["status"] == "IN_PROGRESS"]
     assert waiting == [case.waits_in]
@@ -66,6 +67,12 @@ def test_a_batch_waits_with_a_reason_until_its_block_can_be_known(case: SourceCa
     case.service.wait(batch)
     assert case.balance(block) == HOLDER_BALANCE
     assert len(case.sent_since(before)) == case.preparations + 1
+    vouched_by = _vouched_by(visible_text(case.service.get(f"/explorer/query/{batch}").text))
+    assert [words for words in case.vouchers if words not in vouched_by] == []
+
+
+def _vouched_by(page: str) -> str:
+    return page.partition("vouched by")[2].partition("account 0x")[0]
 
 
 @every_kind
