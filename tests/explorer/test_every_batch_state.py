@@ -23,6 +23,7 @@ from tests.explorer.stored_batches import (
     prove,
     send_delivery,
     set_delivery,
+    set_word,
     submit_accounts,
 )
 from tests.queries.api.batch_states import send_transaction, set_status
@@ -99,6 +100,7 @@ def _not_attested() -> str:
 def _done() -> str:
     batch_id = submit_accounts({ADDRESS: BALANCE})
     prove(batch_id, nonce=2)
+    set_word(batch_id, "BALANCE", 1_234_567_123456789012345678)
     return batch_id
 
 
@@ -148,6 +150,16 @@ def _only_delivered() -> str:
     return batch_id
 
 
+# Parts of the large value, between groups and at the decimal point, that take two lines.
+BROKEN_DIGITS = """() => {
+  const texts = [...document.querySelectorAll(".decoded-value bdi")].flatMap((value) => [...value.childNodes]);
+  return texts.filter((text) => text.data).map((text) => {
+    const range = document.createRange();
+    range.setStart(text, 0);
+    range.setEnd(text, text.data.search(/ |$/));
+    return [text.data, new Set([...range.getClientRects()].map((box) => box.top)).size];
+  }).filter(([, lines]) => lines > 1);
+}"""
 STATES: dict[str, tuple[Callable[[], str], str, list[str]]] = {
     "received": (_received, "RECEIVED", [RUNNING, TO_COME, TO_COME, TO_COME]),
     "in-progress": (_in_progress, "IN_PROGRESS", [COMPLETED, COMPLETED, RUNNING, TO_COME]),
@@ -200,7 +212,8 @@ def test_every_batch_page_shows_what_the_specification_lists_without_a_click(
         assert_fits(plain_page, 700)
         plain_page.emulate_media(media="screen")
         page.goto(url)
-        assert_fits(page, 1280, 320)
+        assert_fits(page, 1280, 390, 320)
+        assert page.evaluate(BROKEN_DIGITS) == []
         assert serious_problems(page) == [], name
         pictures.check_fit(page, f"batch-{name}", (320, 390, 1280))
         if pictures.enabled:
