@@ -207,11 +207,6 @@ def test_most_queries_decide_what_the_line_shows_and_the_other_row_says_why_it_w
     assert table.count("7 wei") == 2
     assert table.count("waits until its block is final Too early.") == 1
     assert "2 of 3 queries are proven." in _words(page)
-    request = {"batchQueryId": batch_id, "apiKey": make_key()}
-    answer = Client().get("/batch-query-status", request)
-    assert answer.json()["queryStatus"] == "IN_PROGRESS"
-    values = [query["values"] for query in answer.json()["queries"]]
-    assert values == [None, *(2 * [{"BALANCE": f"0x{7:064x}"}])]
 
 
 def test_the_page_shows_the_steps_of_all_queries_and_of_each() -> None:

@@ -152,8 +152,8 @@ def _only_delivered() -> str:
 
 # Parts of the large value, between groups and at the decimal point, that take two lines.
 BROKEN_DIGITS = """() => {
-  const texts = [...document.querySelectorAll(".decoded-value bdi")].flatMap((value) => [...value.childNodes]);
-  return texts.filter((text) => text.data).map((text) => {
+  const value = document.querySelector(".headline .decoded-value bdi");
+  return [...(value?.childNodes ?? [])].filter((text) => text.data).map((text) => {
     const range = document.createRange();
     range.setStart(text, 0);
     range.setEnd(text, text.data.search(/ |$/));

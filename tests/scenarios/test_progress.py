@@ -44,7 +44,8 @@ def check_page(page: str, status: dict[str, Any], batch: str) -> None:
     submitted = status["submitted"].replace("T", " ")[:19]
     assert f"batch {batch}" in page
     assert f"submitted {submitted} UTC" in page
-    assert "route Chain 31337 → Chain 31337 native" in page
+    assert "route Chain 31337 → Chain 31337" in page
+    assert "native · trusts nobody" in page
     assert re.search("fee 0 offered \\(free here\\) · (0|[0-9.]+ ETH) spent", page)
     assert f"status {status['status']}" in page
     (query,) = status["queries"]
@@ -53,7 +54,7 @@ def check_page(page: str, status: dict[str, Any], batch: str) -> None:
         started, completed = (moment and moment[11:19] for moment in times)
         expected = f"{step['step']} {step['status'] or 'not started'}"
         expected += f" started {started}" if started else ""
-        expected += f" completed {completed}" if completed else ""
+        expected += f" → completed {completed}" if completed else ""
         assert expected in page
 
 
@@ -129,9 +130,11 @@ def test_a_batch_is_done_when_all_its_queries_are(shared_service: Service) -> No
     registry = shared_service.registries[31337, 31337]
     assert [query["registry"] for query in status["queries"]] == [None, registry, registry]
     assert [query["waitCode"] for query in status["queries"]] == ["block_not_final", None, None]
-    rows = f"{missing} waits until its block is final {block} 7 ETH .* {block + 1} 7 ETH .* proven"
+    waiting = f"{missing} waits until its block is final {re.escape(status['waitsFor'])}"
+    rows = f"{waiting} {block} 7 ETH .* {block + 1} 7 ETH .* proven"
     page = read_page(shared_service, batch)
     assert re.search(rows, page)
+    assert "INITIAL_STATE COMPLETED 2 of 3 started" in page
     assert f"2 of 3 queries are proven. {status['waitsFor']}" in page
     chain.mine(21)
     shared_service.wait(batch)
