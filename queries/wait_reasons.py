@@ -108,6 +108,13 @@ class WaitCode(StrEnum):
             "24 hours. It is sent once earlier ones are more than 24 hours old."
         ),
     )
+    EARLIER_DELIVERY = (
+        "earlier_delivery",
+        (
+            "An earlier delivery of the batch is not mined yet, or is tried again after a refusal. "
+            "This one is sent after it, also if it fails."
+        ),
+    )
     # Confirmation
     CONFIRMING = "confirming", "The transaction is mined and waits for more confirmations."
     NODE_BEHIND = ("node_behind", "A node of the destination is some blocks behind the others.")

@@ -213,13 +213,13 @@ class DeliveryFields:
         return [
             ArgumentField(
                 f"{number}-{place}",
-                name or f"argument {place + 1}",
+                parameter.name or f"argument {place + 1}",
                 kind.to_type_str(),
                 text,
                 facts.placeholders(kind),
             )
-            for place, (name, kind, text) in enumerate(
-                zip(function.names, function.inputs, texts, strict=False)
+            for place, (parameter, kind, text) in enumerate(
+                zip(function.parameters, function.inputs, texts, strict=False)
             )
         ]
 

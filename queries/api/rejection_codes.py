@@ -23,6 +23,7 @@ DELIVERY_WAITS = {
     WaitCode.CONTRACT_REFUSES,
     WaitCode.COURIER_MISSING,
     WaitCode.DELIVERY_GAS_SPENT,
+    WaitCode.EARLIER_DELIVERY,
 }
 # Meanings for deliveries: they are tried again first, except those that fail at once.
 DELIVERY_FAILURES = {

@@ -29,6 +29,7 @@ from queries.planning.dry_runs import GasEstimate
 from queries.planning.readers import ChainReaders
 from queries.schema.bodies import MAX_DELIVERY_GAS, MIN_DELIVERY_GAS
 from queries.schema.contract_calls import CallValueError, read_call
+from queries.schema.functions import parse_error
 from queries.statuses import OPEN_DELIVERIES, DeliveryState, GasSource
 from queries.transactions.budget import DailyBudgetSpentError, DeliveryGasSpentError, FeeTooLowError
 from queries.transactions.context import ProverContext
@@ -81,6 +82,7 @@ class _ContractCall:
     to: str
     calldata: bytes
     requested_gas: int | None
+    errors: tuple[str, ...]  # of the contract, as it declares them
 
     def courier_calldata(self, gas: int) -> bytes:
         return delivery_calldata(self.to, gas, self.calldata)
@@ -155,7 +157,8 @@ class _Pass:
     def _send(self, calldata: bytes) -> Wait | None:
         delivery, sender = self.delivery, self.lane.signer.address
         requested_gas = delivery.gas if delivery.gas_source == GasSource.REQUEST else None
-        call = _ContractCall(sender, delivery.to, calldata, requested_gas)
+        errors = tuple(delivery.errors)
+        call = _ContractCall(sender, delivery.to, calldata, requested_gas, errors)
         result = _try_out(self.destination, call, self._max_gas(call))
         if isinstance(result, Reason):
             return self._refuse(
@@ -249,7 +252,8 @@ def _try_out(node: ChainClient, call: _ContractCall, max_gas: int) -> _Trial | R
     try:
         trial = _fit_gas(node, call, max_gas)
     except CallRevertedError as error:
-        return Reason(WaitCode.CONTRACT_REFUSES, describe_revert(error.data))
+        sentence = describe_revert(error.data, map(parse_error, call.errors))
+        return Reason(WaitCode.CONTRACT_REFUSES, sentence)
     except TransactionRefusedError as error:
         return Reason(error.code, error.sentence)
     if trial.gas > chain.gas_cap:

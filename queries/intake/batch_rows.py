@@ -47,6 +47,7 @@ def build_deliveries(batch: Batch, deliveries: Iterable[CheckedDelivery]) -> Ite
             gas=delivery.gas,
             gas_source=GasSource.TRIAL if delivery.gas is None else GasSource.REQUEST,
             unless=delivery.unless and [delivery.unless.function, delivery.unless.args],
+            errors=delivery.errors,
         )
 
 

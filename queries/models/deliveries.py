@@ -27,6 +27,7 @@ class Delivery(LeasedRow):
     gas = models.PositiveBigIntegerField(null=True)
     gas_source = models.CharField(max_length=7, choices=GasSource.choices)
     unless = models.JSONField(null=True)  # the function and arguments of a call, as a list
+    errors = models.JSONField(default=list)  # declarations of the contract's errors
     state = models.CharField(
         max_length=9, choices=DeliveryState.choices, default=DeliveryState.WAITING
     )

@@ -62,7 +62,13 @@ from queries.reading.changes import (
     own_feed_changes,
     registry_changes,
 )
-from queries.reading.deliveries import DeliveryView, delivery_gas, delivery_states, read_deliveries
+from queries.reading.deliveries import (
+    DeliveryView,
+    ProvenValues,
+    delivery_gas,
+    delivery_states,
+    read_deliveries,
+)
 from queries.reading.fact_lists import (
     FACT_LIST_COLUMNS,
     FactRows,

@@ -62,6 +62,8 @@ def requested_delivery(row: Delivery) -> dict[str, Any]:
     if row.unless:
         function, arguments = row.unless
         call["unless"] = {"function": function, "args": arguments}
+    if row.errors:
+        call["errors"] = row.errors
     return call
 
 

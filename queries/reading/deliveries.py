@@ -1,15 +1,20 @@
-"""A batch's deliveries, with their transactions and what they wait for; the gas of an account's."""
+"""A batch's deliveries, with their transactions, what they wait for and the values that their
+placeholders stand for; the gas of an account's.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from accounts.models import Account
-from queries.models import ChainRecord, Delivery, SentTransaction
-from queries.statuses import DeliveryState, GasSource
+from accounts.wording import format_utc
+from queries.models import ChainRecord, Delivery, Fact, Query, SentTransaction
+from queries.proving import Header, HeaderField, decode_header
+from queries.schema.templates import Placeholder
+from queries.statuses import OPEN_DELIVERIES, DeliveryState, GasSource
 from queries.transactions.budget import delivery_gas_in_24_hours
-from queries.wait_reasons import Reason
+from queries.wait_reasons import Reason, WaitCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +51,71 @@ def read_deliveries(batch_ids: Iterable[str]) -> Mapping[str, Sequence[DeliveryV
     """The deliveries of these batches, in the order of the requests."""
     deliveries = defaultdict[str, list[DeliveryView]](list)
     rows = Delivery.objects.filter(batch__in=batch_ids).select_related("transaction")
-    for row in rows.defer("transaction__raw").order_by("batch", "position"):
-        deliveries[row.batch_id].append(_delivery_view(row))
+    rows = rows.defer("transaction__raw").order_by("batch", "position")
+    first_open_rows: dict[str, Delivery] = {}
+    for row in rows:
+        if row.state in OPEN_DELIVERIES:
+            first_open_rows.setdefault(row.batch_id, row)
+        view = _delivery_view(row)
+        if view.state == DeliveryState.WAITING and row.due_at is None:
+            view = replace(view, waits_for=_order_reason(first_open_rows[row.batch_id]))
+        deliveries[row.batch_id].append(view)
     return deliveries
+
+
+class ProvenValues:
+    """The values of a batch's block that its deliveries' placeholders may stand for, as far as they
+    are stored (`CallValues`): no proofs.
+    """
+
+    def __init__(self, batch_id: str, registry: str, placeholders: Iterable[Placeholder]) -> None:
+        """`registry`: the address of the one that has the facts; empty if it is not known."""
+        rows = Query.objects.filter(batch=batch_id)
+        self._first = rows.select_related("job").get(position=0)
+        self._registry, job = registry, self._first.job
+        self._header = decode_header(job.header) if job and job.header else None
+        # Not all facts, of which there may be thousands.
+        keys = {(used.account, name) for used in placeholders for name in used.facts}
+        names = rows.exclude(name="").filter(name__in={account for account, _ in keys})
+        self._addresses = dict(names.values_list("name", "account"))
+        facts = Fact.objects.filter(
+            job=job,
+            account__in={self._address(account) for account, _ in keys},
+            name__in={name for _, name in keys},
+            proven_at__isnull=False,
+        )
+        columns = facts.values_list("account", "name", "word") if job and keys else ()
+        self._words = {(account, name): bytes(word) for account, name, word in columns}
+
+    @property
+    def source(self) -> int:
+        return self._first.source
+
+    def block_number(self) -> int | None:
+        return self._first.block
+
+    def header(self) -> Header | None:
+        return self._header
+
+    def registry(self) -> str | None:
+        return self._registry or None
+
+    def word(self, account: str, fact: str) -> bytes | None:
+        if not account and self._header:
+            return self._header.word(HeaderField[fact])
+        return self._words.get((self._address(account), fact))
+
+    def account_nodes(self, account: str) -> None:
+        del account
+
+    def slot_nodes(self, account: str, slot: bytes) -> None:
+        del account, slot
+
+    def witness(self) -> None:
+        pass
+
+    def _address(self, account: str) -> str:
+        return self._addresses.get(account, account)
 
 
 def delivery_gas(owner: Account) -> Mapping[int, int]:
@@ -62,6 +129,18 @@ def delivery_gas(owner: Account) -> Mapping[int, int]:
     }
     amounts = {chain: delivery_gas_in_24_hours(rows[chain], owner.pk) for chain in rows}
     return {chain: gas for chain, gas in amounts.items() if gas}
+
+
+def _order_reason(first_open: Delivery) -> Reason | None:
+    """Why a delivery that is not due waits, if the batch is DONE. `first_open`: of the batch, the
+    first that has not ended.
+    """
+    if first_open.state == DeliveryState.WAITING and first_open.due_at is None:
+        return None  # the batch is not DONE
+    sentence = f"It is sent after delivery {first_open.position + 1}"
+    if first_open.refusals and first_open.due_at and first_open.state == DeliveryState.WAITING:
+        sentence += f", which is tried again at {format_utc(first_open.due_at)}"
+    return Reason(WaitCode.EARLIER_DELIVERY, f"{sentence}.")
 
 
 def _delivery_view(row: Delivery) -> DeliveryView:

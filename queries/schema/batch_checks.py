@@ -353,8 +353,8 @@ def _read_deliveries(
             condition_path = path.child("unless").child("args")
             read_call(condition.function, condition.args, condition_path, requested)
             unless = CheckedCondition(condition.function, tuple(condition.args))
-        args = tuple(delivery.args)
-        checked.append(CheckedDelivery(delivery.to, delivery.function, args, delivery.gas, unless))
+        call = delivery.to, delivery.function, tuple(delivery.args), delivery.gas
+        checked.append(CheckedDelivery(*call, unless, tuple(delivery.errors)))
     return tuple(checked)
 
 

@@ -30,8 +30,11 @@ from queries.proving import MAX_TOPICS, AccountField, HeaderField
 from queries.proving.facts import EVENT_FORMS, MAX_INDEX
 from queries.schema.functions import (
     EXAMPLE,
+    EXAMPLE_ERROR,
+    MAX_ERROR_CHARACTERS,
     MAX_FUNCTION_CHARACTERS,
     FunctionMalformedError,
+    parse_error,
     parse_function,
 )
 from queries.schema.json_schema import KEY, member_of, schema_of, text_schema
@@ -44,7 +47,7 @@ ADDRESS = "0x[0-9a-fA-F]{40}"
 CHAIN_PATTERN = f"^([1-9][0-9]{{0,18}}|{ALIAS})$"
 ACCOUNT_PATTERN = rf"^({ADDRESS}|([a-z0-9-]{{1,63}}\.)+[a-z0-9-]{{1,63}})$"
 MAX_URL_CHARACTERS = 2_000
-MAX_DELIVERIES = 16
+MAX_DELIVERIES, MAX_ERRORS = 16, 16
 MIN_DELIVERY_GAS, MAX_DELIVERY_GAS = 21_000, 5_000_000
 MAX_FIELD_NAMES = 100  # in one list: more than there are, because clients may repeat a name
 _WEI = "^(0|[1-9][0-9]{0,77})$"
@@ -429,6 +432,14 @@ def _check_function(text: str) -> str:
     return text
 
 
+def _check_error(text: str) -> str:
+    try:
+        parse_error(text)
+    except FunctionMalformedError as error:
+        raise validation_error(RequestCode.FUNCTION_MALFORMED, str(error)) from None
+    return text
+
+
 def _check_condition(text: str) -> str:
     if not parse_function(_check_function(text)).is_condition:
         raise validation_error(
@@ -515,6 +526,16 @@ class DeliveryBody(Body):
     )
     unless: ConditionBody = optional(
         "A view of the contract that is called first: if it returns true, nothing is delivered."
+    )
+
+    errors: list[Annotated[str, AfterValidator(_check_error)]] = Field(
+        default_factory=list,
+        max_length=MAX_ERRORS,
+        description="Errors of the contract, as in Solidity, of parameters that are not lists or "
+        "tuples. If it reverts with one of them, the reason has its name. Common ones, such as "
+        "OpenZeppelin's, are known.",
+        examples=[[EXAMPLE_ERROR]],
+        json_schema_extra={"items": {"type": "string", "maxLength": MAX_ERROR_CHARACTERS}},
     )
 
 

@@ -62,6 +62,7 @@ class CheckedDelivery:
     args: tuple[Any, ...]  # JSON values
     gas: int | None  # None: a trial shows it
     unless: CheckedCondition | None = None
+    errors: tuple[str, ...] = ()  # declarations of the contract's errors
 
 
 @dataclass(frozen=True, slots=True)

@@ -336,7 +336,7 @@ _ENCODERS: dict[str, type[BaseEncoder]] = {
 def _fill_in(argument: Argument, kind: ABIType, values: CallValues) -> Any:
     """The argument as eth_abi takes it, with the values of its placeholders."""
     if isinstance(argument, Placeholder):
-        return _value(argument, kind, values)
+        return placeholder_value(argument, kind, values)
     if not isinstance(argument, tuple):
         return argument
     if isinstance(kind, TupleType) and not kind.is_array:
@@ -348,8 +348,8 @@ def _fill_in(argument: Argument, kind: ABIType, values: CallValues) -> Any:
     ]
 
 
-def _value(placeholder: Placeholder, kind: ABIType, values: CallValues) -> Any:
-    """The value of a placeholder as eth_abi takes it."""
+def placeholder_value(placeholder: Placeholder, kind: ABIType, values: CallValues) -> Any:
+    """The value of a placeholder as eth_abi takes it. Raises `CallValueError`."""
     known = PROOF_KINDS[placeholder.name]
     value = known.value(values, placeholder)
     if value is None or (isinstance(value, list) and None in value):

@@ -1,22 +1,27 @@
-"""Parse Solidity functions and events as users write them. For example:
+"""Parse Solidity functions, events and errors as users write them. For example:
 
 function onStorage(address account, bytes32[] slots, (uint256,bytes) item) external view returns (bool)
 event Transfer(address indexed from, address indexed to, uint256 value)
+error Stale(uint256 block, uint256 newest)
 """  # noqa: E501
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from eth_abi.exceptions import ABITypeError, ParseError
 from eth_abi.grammar import ABIType, BasicType, NodeVisitor
 
 from accounts.wording import join_names, quote_text
 from queries.contracts.abi import selector
+from queries.contracts.reverts import CustomError
 from queries.proving import keccak256
 
 EXAMPLE_EVENT = "Transfer(address indexed,address indexed,uint256)"
 EXAMPLE = "onBalance(address,uint256,uint256)"
-MAX_FUNCTION_CHARACTERS = 1_000
+EXAMPLE_ERROR = "Stale(uint256,uint256)"
+MAX_FUNCTION_CHARACTERS, MAX_ERROR_CHARACTERS = 1_000, 200
 MAX_INDEXED = 3
 _MAX_TUPLE_DEPTH = 8
 _TOKEN = re.compile(r"\s*([A-Za-z_$][A-Za-z0-9_$]*|\[[0-9]*\]|[(),;])", re.ASCII)
@@ -31,16 +36,26 @@ _READING = {"pure", "view"}
 
 
 class FunctionMalformedError(ValueError):
-    """The text is not a function or an event. The message follows its name in a sentence."""
+    """The text is not a function, an event or an error. The message follows its name in a
+    sentence.
+    """
+
+
+class Parameter(NamedTuple):
+    """The names in a declaration, which need not have any."""
+
+    type: str  # canonical
+    name: str = ""
+    components: tuple["Parameter", ...] = ()  # of a tuple, or of the tuples in an array
 
 
 @dataclass(frozen=True, slots=True)
 class ContractFunction:
     name: str
     inputs: tuple[ABIType, ...]
+    parameters: tuple[Parameter, ...] = field(compare=False)  # the inputs with their names
     outputs: tuple[ABIType, ...] = ()
     mutability: str = "nonpayable"
-    names: tuple[str, ...] = field(default=(), compare=False)  # of its parameters; may be empty
 
     @property
     def signature(self) -> str:
@@ -92,15 +107,23 @@ def parse_event(text: str) -> ContractEvent:
     return _Parser(text, "event", EXAMPLE_EVENT).event()
 
 
+def parse_error(text: str) -> CustomError:
+    """Parse an error whose parameters are no arrays and no tuples. Raises
+    `FunctionMalformedError`.
+    """
+    return _Parser(text, "error", EXAMPLE_ERROR, MAX_ERROR_CHARACTERS).error()
+
+
 class _Parser:
-    def __init__(self, text: str, kind: str, example: str) -> None:
+    def __init__(
+        self, text: str, kind: str, example: str, max_characters: int = MAX_FUNCTION_CHARACTERS
+    ) -> None:
         self.text, self.kind, self.example = text, kind, example
         self.position = 0
         self.are_indexed: list[bool] = []  # of an event's parameters
-        self.names: list[str] = []  # of parameters that are not members of tuples
-        if len(text) > MAX_FUNCTION_CHARACTERS:
+        if len(text) > max_characters:
             raise FunctionMalformedError(
-                f"has {len(text):,} characters; at most {MAX_FUNCTION_CHARACTERS:,} are allowed."
+                f"has {len(text):,} characters; at most {max_characters:,} are allowed."
             )
         self.tokens = self.read_tokens()
 
@@ -117,7 +140,7 @@ class _Parser:
         return [*tokens, ""]
 
     def malformed(self, reason: str) -> FunctionMalformedError:
-        article = "an" if self.kind == "event" else "a"
+        article = "a" if self.kind == "function" else "an"
         return FunctionMalformedError(
             f"is {quote_text(self.text)}, which is not {article} {self.kind}: {reason}. Write it "
             f'as in Solidity, such as "{self.example}".'
@@ -155,23 +178,33 @@ class _Parser:
             raise self.unexpected("the end")
 
     def event(self) -> ContractEvent:
-        name = self.name()
-        inputs = _abi_types(self.parameters())
+        name, parameters = self.name(), self.parameters()
+        inputs, names = _abi_types(parameters), tuple(parameter.name for parameter in parameters)
         self.end()
         if sum(self.are_indexed) > MAX_INDEXED:
             raise self.malformed(f"at most {MAX_INDEXED} parameters may be indexed")
-        return ContractEvent(name, inputs, tuple(self.are_indexed), tuple(self.names))
+        return ContractEvent(name, inputs, tuple(self.are_indexed), names)
+
+    def error(self) -> CustomError:
+        name, parameters = self.name(), self.parameters()
+        self.end()
+        # A list may point to one place many times, so decoding it may take very long.
+        if any(parameter.type.endswith(("]", ")")) for parameter in parameters):
+            raise self.malformed("the parameters of an error may not be lists or tuples here")
+        types = tuple(parameter.type for parameter in parameters)
+        return CustomError(name, types, tuple(parameter.name for parameter in parameters))
 
     def function(self) -> ContractFunction:
         name = self.name()
-        inputs, names = _abi_types(self.parameters()), tuple(self.names)
+        parameters = tuple(self.parameters())
+        inputs = _abi_types(parameters)
         mutability = self.modifiers()
         outputs: tuple[ABIType, ...] = ()
         if self.current == "returns":
             self.take()
             outputs = _abi_types(self.parameters())
         self.end()
-        return ContractFunction(name, inputs, outputs, mutability, names)
+        return ContractFunction(name, inputs, parameters, outputs, mutability)
 
     def modifiers(self) -> str:
         """The mutability. A visibility is skipped, because only an external call is possible."""
@@ -191,42 +224,44 @@ class _Parser:
             self.take()
         return mutabilities[0] if mutabilities else "nonpayable"
 
-    def parameters(self, depth: int = 0) -> list[str]:
-        """The canonical types of a list in parentheses. Only that of a function may be empty."""
+    def parameters(self, depth: int = 0) -> list[Parameter]:
+        """The parameters of a list in parentheses. That of a tuple may not be empty."""
         self.expect("(")
         if self.current == ")" and not depth:
             self.take()
             return []
-        types = []
+        parameters = []
         while True:
-            types.append(self.parameter_type(depth))
+            parameter = self.parameter_type(depth)
             is_indexed = self.kind == "event" and not depth and self.current == "indexed"
             if not depth:
                 self.are_indexed.append(is_indexed)
             if is_indexed or self.current in _LOCATIONS:
                 self.take()
-            parameter_name = self.take() if _NAME.fullmatch(self.current) else ""
-            if not depth:
-                self.names.append(parameter_name)
+            if _NAME.fullmatch(self.current):
+                parameter = parameter._replace(name=self.take())
+            parameters.append(parameter)
             if self.current not in {",", ")"}:
                 raise self.unexpected('"," or ")"')
             if self.take() == ")":
-                return types
+                return parameters
 
-    def parameter_type(self, depth: int) -> str:
+    def parameter_type(self, depth: int) -> Parameter:
+        components: tuple[Parameter, ...] = ()
         if self.current == "tuple" and self.tokens[self.position + 1] == "(":  # as ethers writes it
             self.take()
         if self.current == "(":
             if depth == _MAX_TUPLE_DEPTH:
                 raise self.malformed(f"at most {depth} tuples may be nested")
-            text = f"({','.join(self.parameters(depth + 1))})"
+            components = tuple(self.parameters(depth + 1))
+            text = f"({','.join(entry.type for entry in components)})"
         else:
             text = self.basic_type()
         while self.current.startswith("["):
             if self.current.startswith("[0"):
                 raise self.unexpected("the length of an array")
             text += self.take()
-        return text
+        return Parameter(text, components=components)
 
     def basic_type(self) -> str:
         if not _NAME.fullmatch(self.current):
@@ -246,7 +281,7 @@ class _Parser:
 
 def _is_basic_type(text: str) -> bool:
     try:
-        (kind,) = _abi_types([text])
+        (kind,) = _abi_types([Parameter(text)])
         kind.validate()
     except (ABITypeError, ParseError):
         return False
@@ -255,7 +290,7 @@ def _is_basic_type(text: str) -> bool:
     return kind.sub is None or kind.base in _BASES_WITH_SIZE
 
 
-def _abi_types(types: list[str]) -> tuple[ABIType, ...]:
+def _abi_types(parameters: Iterable[Parameter]) -> tuple[ABIType, ...]:
     """Parse types. eth_abi's own instance of the parser never forgets a text, so it is not used."""
     parser = NodeVisitor()
-    return tuple(parser.parse(text) for text in types)
+    return tuple(parser.parse(parameter.type) for parameter in parameters)

@@ -38,6 +38,15 @@ OWN_ERROR = bytes.fromhex("de2598b8") + encode(
     ["uint256", "address", "bytes32", "bool", "int256"], [456, HOLDER, 32 * b"\x99", False, -1]
 )
 
+STALE = "Stale(uint256 block, uint256 newest)"
+STALE_ERROR, FORBIDDEN_ERROR = (
+    bytes.fromhex(call_data(*error)[2:])
+    for error in (
+        ("Stale(uint256,uint256)", 437, 1_000_000),
+        ("OwnableUnauthorizedAccount(address)", HOLDER),
+    )
+)
+
 
 @pytest.fixture(scope="module")
 def served(install: Install) -> Iterator[Service]:
@@ -136,7 +145,10 @@ def failing_calls(
 ) -> dict[str, tuple[dict[str, Any], str]]:
     """Calls that cannot succeed, and a part of the reason that is shown."""
     registry = service.registries[31337, 31337]
-    reverting = deploy(service.chain, _ending("f3", _ending("fd", OWN_ERROR)))
+    reverting, stale, forbidding = (
+        deploy(service.chain, _ending("f3", _ending("fd", error)))
+        for error in (OWN_ERROR, STALE_ERROR, FORBIDDEN_ERROR)
+    )
 
     def call(to: str, function: str, *args: Any) -> dict[str, Any]:
         return {"to": to, "function": function, "args": list(args), **gas}
@@ -154,7 +166,19 @@ def failing_calls(
         "no such function": (call(target.address, "missing()"), "without a reason"),
         "an error of its own": (
             call(reverting, "update(uint256)", "$block"),
-            f"reverts with 0xde2598b8 (456, {HOLDER.lower()}, 0x99999999…, 0, …).",
+            f"reverts with 0xde2598b8 (456, {HOLDER}, 0x{'99' * 32}, 0, …).",
+        ),
+        "a declared error": (
+            {**call(stale, "update(uint256)", "$block"), "errors": ["Closed()", STALE]},
+            "reverts with Stale(block 437, newest 1,000,000).",
+        ),
+        "an error that is not declared": (
+            call(stale, "update(uint256)", "$block"),
+            f"reverts with 0x{STALE_ERROR[:4].hex()} (437, 1,000,000).",
+        ),
+        "a common error": (
+            call(forbidding, "update(uint256)", "$block"),
+            f"reverts with OwnableUnauthorizedAccount(account {HOLDER}).",
         ),
         "a registry": (call(registry, "accountField(address,uint256,uint8)", HOLDER, "1", 1), "("),
     }

@@ -125,6 +125,10 @@ class DeliveryRequest:
         str, Doc("A view of the contract that returns a bool: if it is true, nothing is sent.")
     ] = ""
     unless_args: Annotated[Sequence[Any], Doc("Its arguments.")] = ()
+    errors: Annotated[
+        Sequence[str],
+        Doc("Errors of the contract, such as Stale(uint256): a reason then has their names."),
+    ] = ()
 
     @property
     def body(self) -> dict[str, object]:
@@ -136,6 +140,8 @@ class DeliveryRequest:
         if self.unless:
             condition = {"function": self.unless, "args": list(map(_argument, self.unless_args))}
             body["unless"] = condition
+        if self.errors:
+            body["errors"] = list(self.errors)
         return body
 
 

@@ -166,6 +166,8 @@ export type DeliveryBody = {
     gas?: string;
     /** A view of the contract that is called first: if it returns true, nothing is delivered. */
     unless?: ConditionBody;
+    /** Errors of the contract, as in Solidity, of parameters that are not lists or tuples. If it reverts with one of them, the reason has its name. Common ones, such as OpenZeppelin's, are known. */
+    errors?: ReadonlyArray<string>;
 };
 export type DeliveryErrorResponse = {
     /** One of the codes of a delivery, or of a rejected batch. */
@@ -2771,6 +2773,8 @@ export interface Delivery {
         function: string;
         args?: readonly Argument[];
     } | undefined;
+    /** Errors of the contract, such as `Stale(uint256,uint256)`: a reason then has their names. */
+    errors?: readonly string[] | undefined;
 }
 export interface BatchOptions {
     /** The maximum to spend on the batch, in wei. */

@@ -631,10 +631,10 @@ function argument(value) {
         return value.map(argument);
     return typeof value === "bigint" || typeof value === "number" ? `${value}` : value;
 }
-function deliveryBody({ to, function: called, args = [], gas, unless }) {
+function deliveryBody({ to, function: called, args = [], gas, unless, errors }) {
     const condition = unless && { function: unless.function, args: (unless.args ?? []).map(argument) };
     const limit = gas === undefined ? {} : { gas: `${gas}` };
-    return { to, function: called, args: args.map(argument), ...limit, ...(condition && { unless: condition }) };
+    return { to, function: called, args: args.map(argument), ...limit, ...(condition && { unless: condition }), ...(errors && { errors }) };
 }
 const BLOCK_LISTS = ["header", "logs", "receipts", "transactions", "withdrawals", "absent"];
 /** Build a batch for `submit`, `estimate` and `witness`. */

@@ -53,7 +53,9 @@ def test_a_delivery_is_accepted() -> None:
         "function f(uint64 a, uint32, bytes32, address, int128, bytes32, uint8, uint, bytes, "
         "bytes[] memory nodes, bytes, bytes, bytes, bytes) external payable returns (uint256);"
     )
-    assert "internalId" in answer_to(call(function, *placeholders, unless=condition))
+    errors = ["error Stale(uint256 block, uint newest);", "Closed()"]
+    accepted = answer_to(call(function, *placeholders, unless=condition, errors=errors))
+    assert "internalId" in accepted
     nested = call("f((string,bytes32[2])[] items)", [["$$5", ["$blockHash", "$blockHash"]]])
     assert "internalId" in answer_to(nested, TWO_BLOCKS | ONE_BLOCK)
     assert Batch.objects.count() == 2
@@ -105,6 +107,14 @@ def test_placeholders_need_one_block_and_registries_one_chain() -> None:
          "unless.function", 'is "f() view returns (bool,bool)", but must be a view or pure '),
         ({"unless": {"function": "f(bool) view returns (bool)", "args": ["5"]}},
          "argument_malformed", "unless.args[0]", 'is "5", but bool takes true or false.'),
+        ({"errors": "Stale()"}, "wrong_type", "errors", "must be a list, not text."),
+        ({"errors": 17 * ["Stale()"]}, "list_too_long", "errors", "has more than 16 entries."),
+        ({"errors": ["Stale(uint257)"]}, "function_malformed", "errors[0]",
+         'is "Stale(uint257)", which is not an error: '),
+        ({"errors": ["Stale()", "Stale(uint256[])"]}, "function_malformed", "errors[1]",
+         'is "Stale(uint256[])", which is not an error: the parameters of an error may not be '),
+        ({"errors": [f"E{'a' * 200}()"]}, "function_malformed", "errors[0]",
+         "has 203 characters; at most 200 are allowed."),
     ],
 )  # fmt: skip
 def test_a_malformed_delivery_is_refused(

@@ -175,6 +175,8 @@ export type DeliveryBody = {
   gas?: string;
   /** A view of the contract that is called first: if it returns true, nothing is delivered. */
   unless?: ConditionBody;
+  /** Errors of the contract, as in Solidity, of parameters that are not lists or tuples. If it reverts with one of them, the reason has its name. Common ones, such as OpenZeppelin's, are known. */
+  errors?: ReadonlyArray<string>;
 };
 
 export type DeliveryErrorResponse = {

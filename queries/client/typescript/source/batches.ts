@@ -29,6 +29,8 @@ export interface Delivery {
   /** The gas that the contract may use. Without it, a trial shows the need, and it gets half as much on top. */
   gas?: bigint | number | string | undefined;
   unless?: { function: string; args?: readonly Argument[] } | undefined;
+  /** Errors of the contract, such as `Stale(uint256,uint256)`: a reason then has their names. */
+  errors?: readonly string[] | undefined;
 }
 
 /** Numbers as text, because JSON's are exact only to 2^53. */
@@ -37,10 +39,10 @@ function argument(value: Argument): unknown {
   return typeof value === "bigint" || typeof value === "number" ? `${value}` : value;
 }
 
-function deliveryBody({ to, function: called, args = [], gas, unless }: Delivery): DeliveryBody {
+function deliveryBody({ to, function: called, args = [], gas, unless, errors }: Delivery): DeliveryBody {
   const condition = unless && { function: unless.function, args: (unless.args ?? []).map(argument) };
   const limit = gas === undefined ? {} : { gas: `${gas}` };
-  return { to, function: called, args: args.map(argument), ...limit, ...(condition && { unless: condition }) };
+  return { to, function: called, args: args.map(argument), ...limit, ...(condition && { unless: condition }), ...(errors && { errors }) };
 }
 
 const BLOCK_LISTS = ["header", "logs", "receipts", "transactions", "withdrawals", "absent"];
