@@ -9,7 +9,12 @@ from django.utils import timezone
 
 from accounts.wording import datetime_from_unix
 from explorer.pages.decoding import DecodedValue, proves_no_account
-from explorer.pages.deliveries import DeliverySummary, summarize_deliveries
+from explorer.pages.deliveries import (
+    DeliveryList,
+    DeliverySummary,
+    delivery_list,
+    summarize_deliveries,
+)
 from explorer.pages.fact_kinds import decode_fact, fact_picture, requested_events
 from explorer.pages.links import PageLinks
 from explorer.pages.proof_picture import ProofPicture
@@ -217,6 +222,7 @@ class BatchPage(BatchState):
     block_time: datetime | None  # if there is a single block, once it is known
     proof: FactProof | None  # of the first fact, if there is a single query
     picture: ProofPicture | None  # of the proof, if there is a single fact
+    delivery_list: DeliveryList
     feed: str  # the id of the feed of which it is a run, or empty
 
     @property
@@ -313,6 +319,7 @@ def batch_page(state: BatchState, links: PageLinks, table_range: TableRange) -> 
         block_time=datetime_from_unix(block_time) if block_time else None,
         proof=proof,
         picture=picture,
+        delivery_list=delivery_list(batch, state.deliveries, links),
         feed=feed_of_batch(batch.id),
     )
 

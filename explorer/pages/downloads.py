@@ -120,7 +120,8 @@ def batch_facts(
 
 DELIVERY_COLUMNS = (
     "position", "state", "to", "function", "arguments", "gas", "gas_source", "unless",
-    "transaction", "transaction_block", "gas_used", "ended_at", "error_code", "error",
+    "transaction", "transaction_block", "gas_used", "ended_at", "refusals", "next_attempt",
+    "wait_code", "waits_for", "error_code", "error",
 )  # fmt: skip
 
 
@@ -149,6 +150,10 @@ def batch_deliveries(_request: HttpRequest, batch_id: str, links: PageLinks) -> 
             _number_text(row.transaction_block),
             _number_text(row.gas_used),
             _time_text(row.ended_at),
+            f"{row.refusals}",
+            _time_text(row.retry_at),
+            row.waits_for.code if row.waits_for else "",
+            row.waits_for.sentence if row.waits_for else "",
             row.error.code if row.error else "",
             row.error.sentence if row.error else "",
         )

@@ -21,7 +21,6 @@ from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts, links
 from explorer.pages.chain_marks import chain_mark as mark_of_chain
 from explorer.pages.decoding import DecodedValue, decode_header_field
-from explorer.pages.deliveries import argument_lines
 from explorer.pages.fact_kinds import decode_fact
 from explorer.pages.formatting import (
     age,
@@ -51,7 +50,6 @@ for formatter in (
 ):
     register.filter(formatter)
 register.filter(field_name)
-register.filter(argument_lines)
 register.filter(status_mark)
 
 

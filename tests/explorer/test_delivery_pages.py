@@ -9,6 +9,7 @@ import pytest
 from django.db.models import F
 from django.test import Client
 
+from accounts.wording import format_utc
 from queries.database.clock import shared_now
 from queries.models import Batch, ChainRecord, Delivery, SentTransaction
 from queries.statuses import DeliveryState
@@ -16,12 +17,22 @@ from tests.explorer.batch_form import FORM_URL, send, signed_in
 from tests.explorer.page_text import textarea, visible_text
 from tests.explorer.stored_batches import (
     ADDRESS,
+    BLOCK,
+    ETHER,
     prove,
     send_delivery,
     set_delivery,
     submit_accounts,
 )
-from tests.queries.api.served_api import HERE, OTHER_WALLET, SEPOLIA, WALLET, make_key, submitted
+from tests.queries.api.served_api import (
+    HERE,
+    OTHER_WALLET,
+    SEPOLIA,
+    WALLET,
+    ask,
+    make_key,
+    submitted,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 BALANCE = {"props": ["BALANCE"]}
@@ -30,10 +41,11 @@ UPDATE = {"to": CONTRACT, "function": "update(uint256)", "args": ["$block"], "ga
 IS_DONE = "isDone(uint256) view returns (bool)"
 VOTES = {
     "to": CONTRACT,
-    "function": "count((address,uint256)[],bool)",
+    "function": "count((address voter,uint256 weight)[] votes,bool isLast)",
     "args": [[[WALLET, "7"], [OTHER_WALLET, f"$value({ADDRESS}.BALANCE)"]], True],
     "gas": "250000",
     "unless": {"function": IS_DONE, "args": ["$block"]},
+    "errors": ["Stale(uint256 block)"],
 }
 REASON = {"error_code": "contract_refuses", "error_sentence": "The contract reverts: too late."}
 
@@ -60,20 +72,67 @@ def test_a_delivery_is_shown_with_its_arguments_before_and_after_it_is_sent() ->
     batch_id = submit_deliveries(UPDATE, VOTES)
     first, second = _deliveries(batch_id)
     assert "WAITING update(uint256) It is sent once the batch is DONE." in first
-    assert "1 argument uint256 $block" in first
-    pairs = f'[["{WALLET}", "7"], ["{OTHER_WALLET}", "$value({ADDRESS}.BALANCE)"]]'
-    assert f"2 arguments and a condition (address,uint256)[] {pairs} bool true" in second
-    assert f"Not sent if {IS_DONE} is true, with uint256 $block" in second
+    assert f"uint256 {BLOCK:,} Copy {BLOCK} for $block" in first
+    assert f"votes[0].voter address {WALLET} Copy" in second
+    assert "votes[0].weight uint256 7 votes[1].voter" in second
+    unknown = f"votes[1].weight uint256 $value({ADDRESS}.BALANCE) filled in when it is known"
+    assert f"{unknown} isLast bool true" in second
+    assert f"Not sent if {IS_DONE} is true, with uint256 {BLOCK:,}" in second
     prove(batch_id)
+    value = f"21 ETH Copy votes[1].weight {21 * ETHER:,} wei for $value({ADDRESS}.BALANCE)"
+    assert f"votes[1].weight uint256 {value}" in _deliveries(batch_id)[1]
     hash_ = send_delivery(batch_id, 0, nonce=7)
     set_delivery(batch_id, 0, DeliveryState.DELIVERED, ended_at=shared_now())
     first, second = _deliveries(batch_id)
-    assert first.startswith("DELIVERED update(uint256) Contract 0x1111…1111 ")
-    assert "Block 6,000,001 Gas 45,210 Ended now" in re.sub("[0-9]+ seconds? ago", "now", first)
+    assert first.startswith(f"1 DELIVERED update(uint256) Contract {CONTRACT} ")
+    gas = "in block 6,000,001 Gas 45,210 used, 100,000 for the contract, set by the request"
+    assert f"{gas} Ended now" in re.sub("[0-9]+ seconds? ago", "now", first)
     assert f'href="/explorer/transaction/{SEPOLIA}/{hash_}"' in _page(batch_id).text
-    assert "It is sent after the delivery before it." in second
     set_delivery(batch_id, 1, DeliveryState.SKIPPED)
     assert "There was nothing to do: its condition was true." in _deliveries(batch_id)[1]
+
+
+def test_many_arguments_fold_and_long_bytes_too() -> None:
+    calls = [
+        {"to": CONTRACT, "function": "add(uint256[])", "args": [[f"{n}" for n in range(400)]]},
+        {"to": CONTRACT, "function": "put(bytes)", "args": [f"0x{'ab' * 5_000}"]},
+        {"to": CONTRACT, "function": "until(uint64 deadline)", "args": ["1800000000"]},
+    ]
+    text = _page(submit_deliveries(*calls)).text
+    words = visible_text(text)
+    assert "[11] uint256 11 288 more values [12] uint256 12" in words
+    assert "[299] uint256 299 The CSV file has the rest." in words
+    assert "bytes 5,000 bytes 0xabab" in words
+    assert "deadline uint64 2027-01-15 08:00:00 UTC" in words
+    assert len(text) < 200_000
+
+
+def test_a_reason_of_several_deliveries_stands_once() -> None:
+    """Those behind a delivery that is tried again say when, on the page and in the API."""
+    batch_id = submit_deliveries(*[UPDATE] * 4)
+    prove(batch_id)
+    send_delivery(batch_id, 0, nonce=7)
+    set_delivery(batch_id, 0, DeliveryState.DELIVERED, ended_at=shared_now())
+    retry_at = shared_now() + timedelta(minutes=5)
+    Delivery.objects.filter(position=1).update(
+        refusals=2, due_at=retry_at, wait_code="contract_refuses", waits_for="Too early."
+    )
+    text = _page(batch_id).text
+    sentence = f"It is sent after delivery 2, which is tried again at {format_utc(retry_at)}."
+    assert text.count(sentence) == 1
+    words = visible_text(text)
+    assert f"2 deliveries (3 and 4): {sentence} earlier_delivery" in words
+    answer = ask(make_key(), "/batch-query-status", batchQueryId=batch_id)
+    entries = answer.json()["deliveries"]
+    assert [entry["waitCode"] for entry in entries] == [
+        None, "contract_refuses", "earlier_delivery", "earlier_delivery",
+    ]  # fmt: skip
+    assert entries[3]["waitsFor"] == sentence
+    for position in range(4):
+        set_delivery(batch_id, position, DeliveryState.FAILED, wait_code="", **REASON)
+    text = _page(batch_id).text
+    assert "4 deliveries: The contract reverts: too late. contract_refuses" in visible_text(text)
+    assert text.count("too late") == 1
 
 
 def test_usage_shows_the_gas_of_an_accounts_deliveries() -> None:
@@ -95,7 +154,7 @@ def test_a_failed_delivery_says_why_and_links_to_the_code() -> None:
     Delivery.objects.update(refusals=2, due_at=shared_now() + timedelta(minutes=5))
     (delivery,) = _deliveries(batch_id)
     assert "WAITING update(uint256) The contract reverts: too early." in delivery
-    assert "Refused 2 times Next try in 4 minutes" in delivery
+    assert "Attempts 2 of at most 8, refused Next try in 4 minutes" in delivery
     set_delivery(batch_id, 0, DeliveryState.FAILED, wait_code="", ended_at=shared_now(), **REASON)
     assert "FAILED update(uint256) The contract reverts: too late." in _deliveries(batch_id)[0]
     assert 'href="/docs/status#codes-of-a-delivery"' in _page(batch_id).text
@@ -160,13 +219,13 @@ def test_the_page_of_a_delivery_s_transaction_says_what_it_called() -> None:
 def test_a_batch_is_submitted_again_with_its_deliveries() -> None:
     trial = {name: value for name, value in UPDATE.items() if name != "gas"}
     batch_id = submit_deliveries(UPDATE, trial, VOTES, owner=WALLET)
-    assert "Gas limit set by a trial run" in _deliveries(batch_id)[1]
+    assert "Gas set by a trial run" in _deliveries(batch_id)[1]
     client = signed_in()
     answer = client.get(FORM_URL, {"batch": batch_id})
     response = send(client, json=textarea(answer, "json"))
     assert response.status_code == 302, visible_text(response.text)
     copy = Batch.objects.exclude(pk=batch_id).get()
-    fields = ("to", "function", "arguments", "gas", "gas_source", "unless")
+    fields = ("to", "function", "arguments", "gas", "gas_source", "unless", "errors")
     old, new = (
         list(batch.deliveries.order_by("position").values_list(*fields))
         for batch in (Batch.objects.get(pk=batch_id), copy)
