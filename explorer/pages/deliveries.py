@@ -148,9 +148,8 @@ def delivery_list(
     batch: BatchView, deliveries: Sequence[DeliveryView], links: PageLinks
 ) -> DeliveryList:
     """The deliveries with their arguments; a reason that several have stands apart."""
-    reasons = [entry.error or entry.waits_for for entry in deliveries]
-    counts = Counter(reasons)
-    shared = [reason for reason, count in counts.items() if reason and count > 1]
+    keys = [(entry.error is not None, entry.error or entry.waits_for) for entry in deliveries]
+    shared = [key for key, count in Counter(keys).items() if key[1] and count > 1]
     conditions = [read_call(*entry.unless) if entry.unless else None for entry in deliveries]
     calls = [read_call(entry.function, entry.arguments) for entry in deliveries]
     decoder = _Decoder(batch, [*calls, *filter(None, conditions)], links)
@@ -160,7 +159,7 @@ def delivery_list(
             DeliveryCall(
                 number,
                 entry,
-                None if reason in shared else reason,
+                None if key in shared else key[1],
                 decoder.call_lines(entry.function, call),
                 decoder.call_lines(entry.unless[0], condition)
                 if entry.unless and condition
@@ -168,24 +167,26 @@ def delivery_list(
                 entry.refusals + bool(entry.transaction_hash and not entry.error),
                 attempts,
             )
-            for number, (entry, reason, call, condition) in enumerate(
-                zip(deliveries, reasons, calls, conditions, strict=True), 1
+            for number, (entry, key, call, condition) in enumerate(
+                zip(deliveries, keys, calls, conditions, strict=True), 1
             )
         ],
-        [_shared_reason(reason, reasons, deliveries) for reason in shared],
+        [
+            SharedReason(reason, has_failed, _places([key == (has_failed, reason) for key in keys]))
+            for has_failed, reason in shared
+            if reason
+        ],
     )
 
 
-def _shared_reason(
-    reason: Reason, reasons: Sequence[Reason | None], deliveries: Sequence[DeliveryView]
-) -> SharedReason:
-    numbers = [number for number, other in enumerate(reasons, 1) if other == reason]
-    text = format_count(len(numbers), "delivery", "deliveries")
-    if len(numbers) < len(reasons):
-        is_range = numbers == list(range(numbers[0], numbers[-1] + 1)) and len(numbers) > 2  # noqa: PLR2004
-        places = f"{numbers[0]} to {numbers[-1]}" if is_range else join_names(numbers)
-        text = f"{text} ({places})"
-    return SharedReason(reason, deliveries[numbers[0] - 1].error is not None, text)
+def _places(are_meant: Sequence[bool]) -> str:
+    """Such as `10 deliveries`, or `Deliveries 2, 3 and 5` if there are others."""
+    numbers = [number for number, is_meant in enumerate(are_meant, 1) if is_meant]
+    if all(are_meant):
+        return format_count(len(numbers), "delivery", "deliveries")
+    first, last = numbers[0], numbers[-1]
+    is_range = last - first == len(numbers) - 1 > 1
+    return f"Deliveries {f'{first} to {last}' if is_range else join_names(numbers)}"
 
 
 class _Decoder:
@@ -269,7 +270,8 @@ def _literal_line(name: str, kind: ABIType, value: Any) -> ArgumentLine:
     if isinstance(value, bytes):
         text, is_long = f"0x{value[:MAX_BYTES].hex()}", len(value) > MAX_UNFOLDED_BYTES
         text += "…" if len(value) > MAX_BYTES else ""
-        return ArgumentLine(name, type_text, text, size=len(value) if is_long else 0)
+        size, copied = (len(value), "") if is_long else (0, text)
+        return ArgumentLine(name, type_text, text, copied=copied, size=size)
     if isinstance(value, int):
         if value in _TIMES and any(word in name.lower() for word in _TIME_NAMES):
             moment = decode_time(value)

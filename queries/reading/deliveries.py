@@ -137,7 +137,7 @@ def _order_reason(first_open: Delivery) -> Reason | None:
     """
     if first_open.state == DeliveryState.WAITING and first_open.due_at is None:
         return None  # the batch is not DONE
-    sentence = f"It is sent after delivery {first_open.position + 1}"
+    sentence = f"Sent after delivery {first_open.position + 1}"
     if first_open.refusals and first_open.due_at and first_open.state == DeliveryState.WAITING:
         sentence += f", which is tried again at {format_utc(first_open.due_at)}"
     return Reason(WaitCode.EARLIER_DELIVERY, f"{sentence}.")

@@ -75,7 +75,7 @@ def test_a_delivery_is_shown_with_its_arguments_before_and_after_it_is_sent() ->
     assert f"uint256 {BLOCK:,} Copy {BLOCK} for $block" in first
     assert f"votes[0].voter address {WALLET} Copy" in second
     assert "votes[0].weight uint256 7 votes[1].voter" in second
-    unknown = f"votes[1].weight uint256 $value({ADDRESS}.BALANCE) filled in when it is known"
+    unknown = f"votes[1].weight uint256 $value({ADDRESS}.BALANCE) filled in before it is sent"
     assert f"{unknown} isLast bool true" in second
     assert f"Not sent if {IS_DONE} is true, with uint256 {BLOCK:,}" in second
     prove(batch_id)
@@ -118,10 +118,10 @@ def test_a_reason_of_several_deliveries_stands_once() -> None:
         refusals=2, due_at=retry_at, wait_code="contract_refuses", waits_for="Too early."
     )
     text = _page(batch_id).text
-    sentence = f"It is sent after delivery 2, which is tried again at {format_utc(retry_at)}."
+    sentence = f"Sent after delivery 2, which is tried again at {format_utc(retry_at)}."
     assert text.count(sentence) == 1
     words = visible_text(text)
-    assert f"2 deliveries (3 and 4): {sentence} earlier_delivery" in words
+    assert f"Deliveries 3 and 4: {sentence} earlier_delivery" in words
     answer = ask(make_key(), "/batch-query-status", batchQueryId=batch_id)
     entries = answer.json()["deliveries"]
     assert [entry["waitCode"] for entry in entries] == [
