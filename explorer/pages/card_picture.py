@@ -19,6 +19,7 @@ PAPER, INK, FADED, LINE, ACCENT = "#fbf9f4", "#1d1b18", "#5f5a52", "#dcd6ca", "#
 MARK_COLOURS = {"proven": ACCENT, "moving": "#8a5a00", "waiting": "#6c675f", "rejected": "#9c3322"}
 CARD_SIZE = 1200, 630  # also in templates/base.html
 MARGIN, LOGO_TOP, SENTENCE_TOP, RULE_TOP, LAST_LINE = 80, 60, 164, 532, 573
+HASH_SIZE, CODE_SIZE = 22, 34
 TEXT_WIDTH = CARD_SIZE[0] - 2 * MARGIN
 MAX_LINES = 3
 SENTENCE_SIZES = 60, 52, 46  # the largest one that needs the fewest lines
@@ -47,6 +48,8 @@ class Card(NamedTuple):
     status: str
     remark: str
     host: str
+    block_hash: str = ""  # of a fact
+    check_code: str = ""  # of a fact
 
 
 @lru_cache(MAX_CARDS)
@@ -57,6 +60,8 @@ def draw_card(card: Card) -> bytes:
     image.paste(_logo(), (MARGIN, LOGO_TOP))
     place = MARGIN + LOGO_SIZE * 4 / 3, LOGO_TOP + LOGO_SIZE / 2
     draw.text(place, "Tacitus", INK, _font(SANS, NAME_SIZE), "lm")
+    if card.check_code:
+        _draw_check_code(draw, card.check_code, place[1])
     middle = (_draw_sentence(draw, card) + RULE_TOP) / 2
     draw.line((MARGIN, RULE_TOP, MARGIN + TEXT_WIDTH, RULE_TOP), LINE, 2)
     left = float(MARGIN)
@@ -73,6 +78,13 @@ def draw_card(card: Card) -> bytes:
     room = right - subtle.getlength(host) - SMALL_SIZE - left
     draw.text((left, LAST_LINE), _shorten(_legible(card.remark), subtle, room), FADED, subtle, "lm")
     return _png(image)
+
+
+def _draw_check_code(draw: ImageDraw.ImageDraw, code: str, middle: float) -> None:
+    right, font = MARGIN + TEXT_WIDTH, _font(MONO, CODE_SIZE)
+    draw.text((right, middle), code, INK, font, "rm")
+    left = right - font.getlength(code) - SMALL_SIZE / 2
+    draw.text((left, middle), "check code", FADED, _font(SANS, SMALL_SIZE, REGULAR), "rm")
 
 
 def _png(image: Image.Image) -> bytes:
@@ -100,6 +112,9 @@ def _draw_sentence(draw: ImageDraw.ImageDraw, card: Card) -> float:
     middle += BLOCK_SIZE - line_height / 2
     block = _shorten(_legible(card.block), subtle, TEXT_WIDTH)
     draw.text((MARGIN, middle), block, FADED, subtle, "lm")
+    if card.block_hash:
+        middle += BLOCK_SIZE * LINE_HEIGHT
+        draw.text((MARGIN, middle), card.block_hash, FADED, _font(MONO, HASH_SIZE), "lm")
     return middle + BLOCK_SIZE / 2
 
 

@@ -10,7 +10,7 @@ from accounts.http.site_address import site_address
 from accounts.wording import DAY
 from explorer.pages.card_picture import Card, draw_card
 from explorer.pages.fact_kinds import decode_fact
-from explorer.pages.facts import parse_path, requested_match
+from explorer.pages.facts import check_code, parse_path, requested_match
 from explorer.pages.formatting import status_mark
 from explorer.pages.links import PageLinks
 from explorer.pages.sentences import batch_sentence, fact_sentence, only_fact
@@ -42,15 +42,19 @@ def batch_card(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpRes
 
 def fact_card(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
     fact = requested_match(request, find_fact(parse_path(**path))).fact
-    sentence = fact_sentence(fact, links)
+    sentence, remark = fact_sentence(fact, links), f"to {links.chain_name(fact.destination)}"
+    if registry := links.registry(fact.source, fact.destination):
+        remark = f"{remark} · {registry.kind}: {registry.trust}"
     card = Card(
         sentence.subject,
         sentence.block,
         _values(fact, links),
         "proven",
         "proven",
-        f"to a contract on {links.chain_name(fact.destination)}",
+        remark,
         _host(request),
+        fact.block_hash,
+        check_code(fact, registry.address) if registry else "",
     )
     return _picture(card, ENDED_SECONDS)
 

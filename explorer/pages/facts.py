@@ -17,11 +17,11 @@ from explorer.pages.fact_kinds import decode_fact, fact_details, fact_display, f
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
 from explorer.pages.sentences import fact_sentence, unproven_sentence
-from explorer.pages.snippets import snippets
+from explorer.pages.snippets import fact_call, snippets
 from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
 from queries.contracts.create2 import verifier_address
 from queries.facts import BLOCK_AT_TIME
-from queries.proving import HeaderField
+from queries.proving import HeaderField, keccak256
 from queries.proving.facts import BlockAtTimeFact, parse_fact
 from queries.reading import (
     FactMatch,
@@ -69,6 +69,32 @@ def _path(fact: FactView) -> str:
 
 def _subject(fact: FactView) -> str:
     return fact.account or (EVENTS if fact.event else HEADER)
+
+
+def _check_text(fact: FactView, registry: str, word: str) -> str:
+    """The text whose Keccak-256 hash begins with the fact's check code; `word` is its value."""
+    place = f"{fact.destination} {registry} {fact.source} {fact.block}"
+    return f"{place} {_subject(fact)} {fact.identity.name} {word}"
+
+
+def check_code(fact: FactView, registry: str) -> str:
+    """A few digits that differ if the fact or its value does: to compare by voice, or with paper.
+    Such as `4f2a-91c3`.
+    """
+    digits = keccak256(_check_text(fact, registry, fact.word).encode()).hex()
+    return f"{digits[:4]}-{digits[4:8]}"
+
+
+def _check_command(fact: FactView, registry: str) -> str:
+    """A command that reads the value and prints a hash that begins with the check code. The value
+    of an event is a hash of several, which no view returns.
+    """
+    call = fact_call(fact)
+    types = ",".join(argument.type for argument in call.arguments)
+    arguments = " ".join(argument.shell for argument in call.arguments)
+    read = f'$(cast call {registry} "{call.function}({types})" {arguments} --rpc-url "$RPC")'
+    word = fact.word if fact.event else f"\\\n{read}"
+    return f'cast keccak "{_check_text(fact, registry, word)}"'
 
 
 def fact(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
@@ -175,6 +201,8 @@ def _fact_context(
         "sentence": fact_sentence(fact, links),
         "absent": proves_no_account(match.account_fields),
         "registry": registry,
+        "check_code": check_code(fact, registry) if registry else "",
+        "check_command": _check_command(fact, registry) if registry else "",
         "reader": reader,
         "snippets": snippets(fact, reader) if reader else (),
         "details": fact_details(fact),

@@ -1,5 +1,7 @@
 """The page of a fact in a browser: its value, its check and its proof."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
@@ -46,6 +48,18 @@ def test_a_value_is_checked_in_place(page: Page, live_server: LiveServer, servic
     expect(page.get_by_role("img", name="state trie")).to_be_visible()
     page.get_by_text("All hashes").click()
     _check_layout(page)
+    _check_certificate(page)
+
+
+def _check_certificate(page: Page) -> None:
+    """On paper the page is one sheet with the value, the command and the page's address."""
+    page.emulate_media(media="print")
+    for text in ("123 ETH", "cast keccak", "Check code", "Block hash", f"This page: {page.url}"):
+        expect(page.get_by_text(text).first).to_be_visible()
+    for name in ("Check it now", "Search", "Read it in your contract", "Verify it offline"):
+        expect(page.get_by_text(name, exact=True).first).to_be_hidden()
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
+    page.emulate_media(media="screen")
 
 
 def test_events_are_readable_at_all_widths(

@@ -8,16 +8,19 @@ from django.test import Client
 
 from queries import transitions
 from queries.models import BlockJob
+from queries.proving import keccak256
 from tests.explorer.page_text import page_text
 from tests.explorer.stored_batches import (
     ADDRESS,
     BLOCK,
+    ETHER,
     prove,
+    set_word,
     submit_accounts,
     submit_balances,
     update_queries,
 )
-from tests.queries.api.served_api import HERE, OPTIMISM, SEPOLIA
+from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -55,6 +58,28 @@ def test_the_page_and_its_link_preview_have_the_sentence_and_the_value() -> None
     assert trust in previews["description"]
     assert previews["url"].endswith(BALANCE)
     assert previews["image"].endswith(".png")
+
+
+def test_a_check_code_names_the_fact_and_its_value() -> None:
+    """Computed as the guide says. Another value, block, field or registry has another code."""
+    batch = submit_balances(blocks=2)
+    prove(batch)
+    prove(submit_accounts({ADDRESS: {"props": ["BALANCE"]}}, destination=OPTIMISM))
+    registry = ROUTES.registries[SEPOLIA, SEPOLIA].address
+    place = f"{SEPOLIA} {registry} {SEPOLIA} {BLOCK} {ADDRESS} BALANCE"
+    code = keccak256(f"{place} 0x{21 * ETHER:064x}".encode()).hex()[:8]
+    assert code[:4] + "-" + code[4:] == (shown := _check_code(BALANCE))
+    other_block = BALANCE.replace(str(BLOCK), str(BLOCK + 1))
+    codes = {shown, *map(_check_code, (SLOT, other_block, f"{BALANCE}?to={OPTIMISM}"))}
+    set_word(batch, "BALANCE", 21 * ETHER + 1)
+    codes.add(_check_code(BALANCE))
+    assert len(codes) == 5
+
+
+def _check_code(path: str) -> str:
+    match = re.search('<code class="check-code">([^<]+)</code>', _get(path).text)
+    assert match
+    return match[1]
 
 
 @pytest.mark.parametrize(

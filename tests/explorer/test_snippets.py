@@ -1,16 +1,21 @@
 """The code on the page of a fact works."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
+from html import unescape
 
 import pytest
+from django.test import Client
 from eth_abi.abi import encode
 
+from explorer.pages.facts import fact_url
 from explorer.pages.snippets import snippets
 from queries.contracts.abi import selector
 from queries.contracts.create2 import verifier_address
+from queries.proving import keccak256
 from queries.proving.facts.receipts import ReceiptFact
 from queries.proving.facts.transactions import TransactionFact
 from queries.reading.facts import FactView
@@ -30,7 +35,8 @@ def test_all_snippets_read_all_kinds_of_facts(service: Service) -> None:
     assert "1 // 1 = balance" in _snippet(by_name["BALANCE"], service, "solidity")
     _check_web3_py(facts, service)
     for fact in facts:
-        _check_cast(fact, service)
+        _check_cast(_snippet(fact, service, "cast"), fact, service)
+        _check_command(fact, service)
     _check_solidity(facts, service)
 
 
@@ -86,16 +92,25 @@ def _abi_encoded(types: str, values: list[str]) -> bytes:
     return encode(types.split(","), arguments)
 
 
-def _check_cast(fact: FactView, service: Service) -> None:
+def _check_cast(command: str, fact: FactView, service: Service) -> None:
     """Parse the arguments of cast, without running it."""
-    cast, call, address, signature, *values, flag, rpc = shlex.split(
-        _snippet(fact, service, "cast").replace("\\\n", "")
-    )
+    cast, call, address, signature, *values, flag, rpc = shlex.split(command.replace("\\\n", ""))
     assert (cast, call, flag, rpc) == ("cast", "call", "--rpc-url", "$RPC")
-    name, types, returns = signature.replace(")", "").split("(")
-    assert returns in {"bytes32", "uint256"}
+    name, types, *returns = signature.replace(")", "").split("(")
+    assert returns in ([], ["bytes32"], ["uint256"])
     data = selector(f"{name}({types})") + _abi_encoded(types, values)
     assert f"0x{service.node.call(address, data).hex()}" == fact.word
+
+
+def _check_command(fact: FactView, service: Service) -> None:
+    """The command on the page reads the value, and its hash begins with the check code."""
+    text = Client().get(fact_url(fact), headers={"Accept": "text/html"}).text
+    command = unescape(text.partition('id="check-command">')[2].partition("</code>")[0])
+    match = re.fullmatch(r'cast keccak "([^$]+ )\\\n\$\((.+)\)"', command)
+    assert match, command
+    _check_cast(match[2], fact, service)
+    digits = keccak256(f"{match[1]}{fact.word}".encode()).hex()
+    assert f'class="check-code">{digits[:4]}-{digits[4:8]}<' in text
 
 
 def _check_solidity(facts: list[FactView], service: Service) -> None:
