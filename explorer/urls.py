@@ -157,6 +157,7 @@ def account_pages(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
         get_page("dashboard/usage", dashboard.own_usage, links, "own-usage"),
         get_page("dashboard/sessions", dashboard.own_sessions, {}, "own-sessions"),
         path(f"{webhook}/replay", dashboard.replay_own_webhook, name="replay-own-webhook"),
+        path("dashboard/replay", dashboard.replay_own_webhooks, name="replay-own-webhooks"),
         *form_pages("dashboard/new-batch", "new-batch", new),
         *form_pages("dashboard/feeds/new", "new-feed", {**new, "is_feed": True}),
     ]

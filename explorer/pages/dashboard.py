@@ -1,5 +1,7 @@
 """The pages of the signed-in account: batches, keys, webhooks, usage and sessions."""
 
+from collections.abc import Iterable
+
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -13,6 +15,7 @@ from accounts.keys.manage import GRACE_PERIODS, MAX_KEYS_PER_ACCOUNT
 from accounts.reading import KeyView, active_keys, key_views, session_views
 from accounts.sign_in.sessions import signed_in_account
 from accounts.views import signed_in_post
+from accounts.wording import format_count
 from explorer.pages.batch_rows import read_batch_list
 from explorer.pages.batches import batch_list_page
 from explorer.pages.charts import requested_facts_chart
@@ -24,7 +27,7 @@ from explorer.pages.sentences import batch_sentences
 from queries.intake.cancel import cancel
 from queries.intake.submit import daily_facts
 from queries.reading import MAX_SUMMED_BATCHES, BatchFilter, account_usage, delivery_gas
-from queries.webhooks.log import post_page
+from queries.webhooks.log import WebhookPostView, post_page
 from queries.webhooks.posts import replay
 from queries.webhooks.signatures import webhook_secret
 
@@ -89,6 +92,7 @@ def own_webhooks(request: HttpRequest, links: PageLinks) -> HttpResponse:
         batches = {post.batch for post in page.rows if post.batch}
         return {
             "posts": page,
+            "groups": _post_groups(page.rows),
             "sentences": batch_sentences(batches, links),
             "secret": webhook_secret(account),
         }
@@ -120,6 +124,35 @@ def own_usage(request: HttpRequest, links: PageLinks) -> HttpResponse:
 def own_sessions(request: HttpRequest) -> HttpResponse:
     sessions = session_views(signed_in_account(request), request.session.session_key)
     return render(request, "own_sessions.html", {"sessions": sessions})
+
+
+def _post_groups(posts: Iterable[WebhookPostView]) -> list[list[WebhookPostView]]:
+    """The posts; those that failed at one address for one reason, and those of them that are still
+    retried, together at the newest one.
+    """
+    groups: dict[object, list[WebhookPostView]] = {}
+    for post in posts:
+        key: object = post.event
+        if post.has_failed:
+            key = post.url, post.attempts[0].reason, bool(post.next_attempt)
+        groups.setdefault(key, []).append(post)
+    return list(groups.values())
+
+
+@signed_in_post
+def replay_own_webhooks(request: HttpRequest) -> HttpResponse:
+    """Send several webhooks again, as far as the account's limit reaches."""
+    account, count = signed_in_account(request), 0
+    try:
+        count_form(account)
+        for event in request.POST.getlist("event")[:WEBHOOKS_PER_PAGE]:
+            count += replay(account, event) is not None
+    except RefusalError as refusal:
+        messages.error(request, refusal.sentence)
+    if count:
+        verb = "is" if count == 1 else "are"
+        messages.success(request, f"{format_count(count, 'webhook')} {verb} being sent again.")
+    return redirect("own-webhooks")
 
 
 @signed_in_post

@@ -120,6 +120,29 @@ def test_webhooks_are_listed_with_their_attempts() -> None:
     assert f'action="/dashboard/webhooks/{pending.pk}/replay"' in text
 
 
+def test_equal_failures_of_webhooks_stand_once_and_are_sent_again_together() -> None:
+    url = "https://example.org/hook"
+    failed = [_delivery(_batch(webhook_url=url)) for _ in range(3)]
+    _delivery(_batch(webhook_url=url), status=404)
+    _delivery(_batch(webhook_url="https://other.example/hook"))
+    accepted = _delivery(_batch(webhook_url=url), status=204, delivered_at=timezone.now())
+    foreign = _delivery(_batch(OTHER_WALLET, webhook_url=url))
+    client = signed_in()
+    text = client.get("/dashboard/webhooks").text
+    assert visible_text(text).count("3 webhooks failed The receiver answered 500") == 1
+    assert text.count("webhooks failed<") == 1
+    form = text.partition('action="/dashboard/replay"')[2].partition("</form>")[0]
+    events = re.findall('name="event" value="([^"]+)"', form)
+    assert sorted(events) == sorted(post.pk for post in failed)
+    sent = {"event": [*events, foreign.pk, "x", "0" * 26]}
+    answer = client.post("/dashboard/replay", sent, follow=True)
+    assert "3 webhooks are being sent again." in answer.text
+    due = WebhookPost.objects.exclude(due_at=None)
+    assert set(due.values_list("pk", flat=True)) == {post.pk for post in failed}
+    assert accepted.pk not in events
+    assert client.get("/dashboard/replay").status_code == 405
+
+
 def test_the_dashboard_says_which_webhook_failed_and_why() -> None:
     batch = _batch(webhook_url="https://example.org/hook", **ONE_FACT)
     Query.objects.create(

@@ -68,7 +68,8 @@ def test_a_check_code_names_the_fact_and_its_value() -> None:
     registry = ROUTES.registries[SEPOLIA, SEPOLIA].address
     place = f"{SEPOLIA} {registry} {SEPOLIA} {BLOCK} {ADDRESS} BALANCE"
     code = keccak256(f"{place} 0x{21 * ETHER:064x}".encode()).hex()[:8]
-    assert code[:4] + "-" + code[4:] == (shown := _check_code(BALANCE))
+    shown = _check_code(BALANCE)
+    assert shown == f"{code[:4]}-{code[4:]}"
     other_block = BALANCE.replace(str(BLOCK), str(BLOCK + 1))
     codes = {shown, *map(_check_code, (SLOT, other_block, f"{BALANCE}?to={OPTIMISM}"))}
     set_word(batch, "BALANCE", 21 * ETHER + 1)
