@@ -8,6 +8,7 @@ from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
 from accounts.wallets import short_hash
+from explorer.pages.decoding import PLAUSIBLE_ADDRESSES
 from queries.amounts import format_units
 from queries.proving import keccak256
 from queries.reading import FactView, TokenView
@@ -48,6 +49,13 @@ def _amount_text(value: int, token: TokenView | None, address: str) -> str:
     return f"{format_units(value, token.decimals)} {name}"
 
 
+def _units_text(value: int, token: TokenView | None) -> str:
+    """Such as `5 DAI`; empty if the token's decimals are not known."""
+    if token is None or token.decimals is None or value >= 10**MAX_DIGITS:
+        return ""
+    return f"{format_units(value, token.decimals)} {token.symbol}".rstrip()
+
+
 def filter_text(emitter: str, topics: Sequence[str | None], abbreviate: Abbreviate) -> str:
     names = ", ".join(abbreviate(topic) if topic else "any" for topic in topics)
     text = f"by {abbreviate(to_checksum_address(emitter))}"
@@ -55,16 +63,35 @@ def filter_text(emitter: str, topics: Sequence[str | None], abbreviate: Abbrevia
 
 
 def log_parameters(fact: FactView) -> list[tuple[str, str]]:
-    """The log's parameters, or its topics and data if its event is not known."""
+    """The log's parameters. If its event is not known, its topics, and the words of its data: each
+    as what it may be.
+    """
     topics, data = fact.details["topics"], fact.details["data"]
     if known_event := _known_event(topics, data):
-        signature, _, parameters = known_event
-        texts = [(name, _parameter_text(value)) for name, value in parameters.items()]
-        return [("event", signature), *texts]
-    return [*((f"topic {place}", topic) for place, topic in enumerate(topics)), ("data", data)]
+        signature, sentence, parameters = known_event
+        texts = {name: _parameter_text(value) for name, value in parameters.items()}
+        if "{amount}" in sentence and (amount := _units_text(parameters["value"], fact.token)):
+            texts["value"] = f"{amount} ({texts['value']} raw units)"
+        return [("event", signature), *texts.items()]
+    rows = [(f"topic {place}", topic) for place, topic in enumerate(topics)]
+    rows = [*rows[:1], *((name, _word_text(topic)) for name, topic in rows[1:])]
+    content = bytes.fromhex(data[2:])
+    words = [f"0x{content[i : i + WORD].hex()}" for i in range(0, len(content), WORD)]
+    if len(content) % WORD or not 0 < len(words) <= MAX_DATA_WORDS:
+        return [*rows, ("data", data)]
+    return [*rows, *((f"data[{place}]", _word_text(word)) for place, word in enumerate(words))]
+
+
+def _word_text(word: str) -> str:
+    """A number or an address if it looks like one, or the word."""
+    number = int(word, 16)
+    if number in PLAUSIBLE_ADDRESSES:
+        return to_checksum_address(f"0x{number:040x}")
+    return f"{number:,}" if number < PLAUSIBLE_ADDRESSES.start else word
 
 
 MAX_DIGITS = 40  # a longer number is shown in hex
+WORD, MAX_DATA_WORDS = 32, 8  # bytes; longer data is shown as it is
 # Declarations, indexed parameters first, and sentences with the parameters' names.
 _DECLARATIONS = {
     "Transfer(address indexed from,address indexed to,uint256 value)":

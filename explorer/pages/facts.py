@@ -71,6 +71,9 @@ def _subject(fact: FactView) -> str:
     return fact.account or (EVENTS if fact.event else HEADER)
 
 
+BREAK = "\\\n"  # of a line in a shell
+
+
 def _check_text(fact: FactView, registry: str, word: str) -> str:
     """The text whose Keccak-256 hash begins with the fact's check code; `word` is its value."""
     place = f"{fact.destination} {registry} {fact.source} {fact.block}"
@@ -86,15 +89,17 @@ def check_code(fact: FactView, registry: str) -> str:
 
 
 def _check_command(fact: FactView, registry: str) -> str:
-    """A command that reads the value and prints a hash that begins with the check code. The value
-    of an event is a hash of several, which no view returns.
+    """A command that reads the value and prints a hash that begins with the check code. That of an
+    event prints what the verifier says, because no view returns the hash that is its value.
     """
+    if fact.event:
+        reader = verifier_address(registry)
+        return next(entry.text for entry in snippets(fact, reader) if entry.key == "cast")
     call = fact_call(fact)
     types = ",".join(argument.type for argument in call.arguments)
     arguments = " ".join(argument.shell for argument in call.arguments)
     read = f'$(cast call {registry} "{call.function}({types})" {arguments} --rpc-url "$RPC")'
-    word = fact.word if fact.event else f"\\\n{read}"
-    return f'cast keccak "{_check_text(fact, registry, word)}"'
+    return f'cast keccak "{_check_text(fact, registry, f"{BREAK}{read}")}"'
 
 
 def fact(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:

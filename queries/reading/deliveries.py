@@ -26,7 +26,7 @@ class DeliveryView:
     arguments: Sequence[object]  # as in the request, with placeholders
     gas: int | None  # that the contract gets; None until a trial shows it
     gas_source: GasSource
-    unless: Sequence[object] | None  # the function and arguments of a call
+    unless: tuple[str, Sequence[object]] | None  # the function and arguments of a call
     state: DeliveryState
     transaction_hash: str  # empty if none was sent
     transaction_block: int | None  # once it is mined
@@ -85,7 +85,7 @@ class ProvenValues:
             proven_at__isnull=False,
         )
         columns = facts.values_list("account", "name", "word") if job and keys else ()
-        self._words = {(account, name): bytes(word) for account, name, word in columns}
+        self._words = {(account, name): word for account, name, word in columns if word}
 
     @property
     def source(self) -> int:
@@ -151,7 +151,7 @@ def _delivery_view(row: Delivery) -> DeliveryView:
         arguments=row.arguments,
         gas=row.gas,
         gas_source=GasSource(row.gas_source),
-        unless=row.unless,
+        unless=(row.unless[0], row.unless[1]) if row.unless else None,
         state=DeliveryState(row.state),
         transaction_hash=(sent.mined_hash or sent.hashes[-1]) if sent else "",
         transaction_block=sent.mined_block if sent else None,

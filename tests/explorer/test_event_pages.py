@@ -78,6 +78,7 @@ def test_a_known_event_reads_as_a_sentence(service: Service, sent: Transfer) -> 
     sentence = f"Transfer of {TOKENS:,} HS ({token}) from {sender} to {holder}"
     assert f"{sentence} · Local, block {sent.block}, log 0 of transaction 0" in text
     assert "symbol and decimals, are not proven" in text
+    assert f"Value {TOKENS:,} HS ({TOKENS * 10**18:,} raw units)" in text
     assert "Also proven of this transaction" in text
     assert "Receipt of transaction 0 succeeded, 1 log" in text
     assert "Number of transactions" not in text
@@ -88,6 +89,14 @@ def test_a_known_event_reads_as_a_sentence(service: Service, sent: Transfer) -> 
     log.details = {**(log.details or {}), "data": "0x"}
     log.save()
     assert "event 0xddf252ad1be2c89b" in page_text(f"{sent.facts}/LOG:0:0")
+    topics = [f"0x{'ab' * 32}", f"0x{int(sent.sender, 16):064x}", f"0x{'cd' * 32}"]
+    log.details = {**log.details, "topics": topics, "data": f"0x{437:064x}{10**6:064x}"}
+    log.save()
+    text = page_text(f"{sent.facts}/LOG:0:0")
+    assert f"Topic 0 {topics[0]} Copy" in text
+    assert f"Topic 1 {sent.sender} Copy" in text
+    assert f"Topic 2 {topics[2]} Copy" in text
+    assert "Data[0] 437 Data[1] 1,000,000" in text
 
 
 def test_a_token_that_answers_nonsense_has_raw_units(service: Service) -> None:
