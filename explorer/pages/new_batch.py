@@ -17,7 +17,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.http.errors import RefusalError
 from accounts.keys.check import count_request
-from accounts.models import ApiKey
 from accounts.reading import active_keys
 from accounts.sign_in.sessions import signed_in_account
 from explorer.pages.delivery_fields import DeliveryFields
@@ -177,10 +176,9 @@ def _check_or_estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage
     if not page.keys:  # only they may ask nodes
         return page
     try:
-        key = count_request(account, page.form.key)
         if page.is_feed:
             check_feed_count(account)
-        page = _estimate(key, page)
+        page = _estimate(request, page)
         # As when it is submitted, now that the fee may be filled in.
         checked_feed = _check(page)
     except RefusalError as refused:
@@ -188,8 +186,9 @@ def _check_or_estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage
     return replace(page, is_valid=True, trigger=checked_feed.trigger if checked_feed else None)
 
 
-def _estimate(key: ApiKey, page: NewBatchPage) -> NewBatchPage:
+def _estimate(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
     """Add the estimate of the batch, or of a run of the feed for the newest final block."""
+    key = count_request(signed_in_account(request), page.form.key)
     routes, body = page.links.routes, page.body
     if page.is_feed and (body := _body_of_run(page)) is None:
         return page
