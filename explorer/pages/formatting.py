@@ -111,6 +111,12 @@ def age(seconds: float) -> str:
     distance = int(abs(seconds))
     if distance < 1:
         return "now"
-    length, unit = next((pair for pair in UNITS if distance >= pair[0]), (1, "second"))
-    text = wording.format_count(distance // length, unit)
+    text = elapsed(distance)
     return f"{text} ago" if seconds > 0 else f"in {text}"
+
+
+def elapsed(seconds: float) -> str:
+    """How long a wait has lasted, in whole units that have passed: `4 minutes`."""
+    count = int(max(seconds, 0))
+    length, unit = next((pair for pair in UNITS if count >= pair[0]), (1, "second"))
+    return wording.format_count(count // length, unit)

@@ -1,6 +1,7 @@
 """Whether the service works, in a sentence, and what that rests on."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 
 from django.conf import settings
@@ -9,7 +10,7 @@ from django.utils import timezone
 
 from accounts.wording import format_timestamp
 from explorer.pages.charts import ended_batches_chart
-from explorer.pages.formatting import age, quantity
+from explorer.pages.formatting import elapsed, quantity
 from explorer.pages.links import PageLinks
 from explorer.pages.live import LivePage, content_digest, render_live
 from queries.reading import (
@@ -51,7 +52,7 @@ def _status_context(
     days = recent_batches(today)
     has_chart = len(days) >= MIN_CHART_DAYS
     return {
-        "chains": [(row, *chain_state(row)) for row in statuses],
+        "chains": [(row, chain_state(row)) for row in statuses],
         "waiting": open_count,
         "max_counted": MAX_COUNTED_BATCHES,
         "usual_seconds": duration_quantile(today),
@@ -75,7 +76,7 @@ def problems(statuses: Sequence[ChainStatus]) -> list[str]:
         duration = silence(last_poll)
         sentences = [f"Nothing is proven at the moment: no prover has been seen {duration}."]
     else:
-        sentences = [sentence for row in statuses if (sentence := chain_state(row)[2])]
+        sentences = [sentence for row in statuses if (sentence := chain_state(row).problem)]
     if late_count := late_batch_count():
         count = quantity(min(late_count, MAX_COUNTED_BATCHES), "batch,batches")
         have = "has" if late_count == 1 else "have"
@@ -117,29 +118,45 @@ def history_sentence(days: Mapping[date, PeriodTotals]) -> str:
     return "; ".join(counts) + "."
 
 
-def chain_state(row: ChainStatus) -> tuple[str, str, str]:
-    """Its mark, a few words, and a sentence if something is wrong."""
+@dataclass(frozen=True, slots=True)
+class ChainState:
+    mark: str  # CSS class
+    words: str
+    seconds: float | None = None  # so far; follows the words
+    problem: str = ""  # a sentence
+
+
+def chain_state(row: ChainStatus) -> ChainState:
     subject = f"Proving with {row.chain.name} is delayed"
     if not row.is_answered:
-        duration = silence(row.head.recorded_at) if row.head else "yet"
-        words = f"no answer {duration}" if row.head else "not seen yet"
-        return "rejected", words, f"{subject}: none of its nodes has answered {duration}."
-    if row.stalled_since:
-        words = f"no new block {silence(row.stalled_since)}"
-        return "rejected", words, f"{subject}: it has had {words}, although its nodes answer."
+        start = row.head.recorded_at if row.head else None
+        words = "no answer for" if start else "not seen yet"
+        duration = silence(start) if start else "yet"
+        problem = f"{subject}: none of its nodes has answered {duration}."
+        return ChainState("rejected", words, _seconds_since(start), problem)
+    if start := row.stalled_since:
+        words = "no new block for"
+        problem = f"{subject}: it has had no new block {silence(start)}, although its nodes answer."
+        return ChainState("rejected", words, _seconds_since(start), problem)
     if row.finality_fault:
-        return "rejected", "finality unknown", f"{subject}. {row.finality_fault}"
+        problem = f"{subject}. {row.finality_fault}"
+        return ChainState("rejected", "finality unknown", problem=problem)
     if row.is_stopped:
         cause = "its operator has to check who else uses the signer's key"
-        return "rejected", "stopped", f"Proving on {row.chain.name} has stopped: {cause}."
+        problem = f"Proving on {row.chain.name} has stopped: {cause}."
+        return ChainState("rejected", "stopped", problem=problem)
     if row.budget_left == 0:
         words = "its daily budget is spent"
-        return "waiting", words, f"Proving on {row.chain.name} waits: {words}."
-    return "proven", "works", ""
+        return ChainState("waiting", words, problem=f"Proving on {row.chain.name} waits: {words}.")
+    return ChainState("proven", "works")
 
 
 def silence(start: datetime) -> str:
-    return "for " + age((timezone.now() - start).total_seconds()).removesuffix(" ago")
+    return f"for {elapsed((timezone.now() - start).total_seconds())}"
+
+
+def _seconds_since(start: datetime | None) -> float | None:
+    return (timezone.now() - start).total_seconds() if start else None
 
 
 def _last_poll(statuses: Sequence[ChainStatus]) -> datetime | None:

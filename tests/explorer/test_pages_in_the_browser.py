@@ -253,6 +253,19 @@ def test_times_show_the_second_on_hover_and_are_not_tab_stops(page: Page, served
     assert page.locator("time[tabindex]").count() == 0
 
 
+def test_the_clock_of_a_wait_ticks_without_a_reload(page: Page, served: str) -> None:
+    start = datetime.now(UTC) - timedelta(minutes=5, seconds=5)
+    ChainRecord.objects.filter(chain=SEPOLIA).update(recorded_at=start)
+    page.route("**/status?seen=*", lambda route: route.fulfill(status=204))
+    page.clock.install()  # of the visitor, and an hour slow
+    page.clock.set_fixed_time(datetime.now(UTC) - timedelta(hours=1))
+    page.goto(f"{served}/status")
+    row = page.locator("tbody tr", has_text="Sepolia").first
+    expect(row).to_contain_text("no answer for 5 min")
+    page.clock.run_for(60_000)
+    expect(row).to_contain_text("no answer for 6 min")
+
+
 def test_the_newest_batches_update_without_a_reload(page: Page, served: str) -> None:
     page.goto(served)
     page.evaluate("window.notReloaded = true")
