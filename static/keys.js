@@ -5,7 +5,7 @@
   const STORAGE_KEY = "tacitus-keys";
   const ROWS = "main :is(.fact-table tbody tr, .list tbody tr, .rows > li)";
 
-  const help = document.getElementById("keys");
+  const help = document.getElementById("key-help");
   const areOn = document.getElementById("keys-on");
 
   try {

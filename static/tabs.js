@@ -36,4 +36,12 @@
     scrollBy({ top: target.getBoundingClientRect().top - before, behavior: "instant" });
   });
   select(storedTab());
+
+  // The anchor of a section that is on a page of its own is a link to it.
+  function followAnchor() {
+    const link = document.getElementById(location.hash.slice(1));
+    if (link?.matches("a[href]")) location.replace(link.href);
+  }
+  addEventListener("hashchange", followAnchor);
+  followAnchor();
 })();

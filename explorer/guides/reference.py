@@ -1,14 +1,15 @@
 """The API reference as Markdown, made of the endpoints, their models and the error codes."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 
 from pydantic import BaseModel
 
 from accounts.http.errors import BodyCode, ErrorCode, KeyCode, PageCode
 from accounts.wording import MINUTE
-from explorer.endpoints import ENDPOINTS
+from explorer.endpoints import ENDPOINTS, GROUPS
 from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
 from queries.api.examples import body_examples
 from queries.api.rejection_codes import batch_codes, delivery_codes
@@ -61,6 +62,17 @@ DELIVERY_STATE_MEANINGS = {
 }
 
 
+SITE = "http://127.0.0.1:8000"  # as in all guides
+OBJECTS = "objects"
+# The title and the lead of each page of the reference, by name.
+REFERENCE_PAGES = {
+    **{
+        f"api/{name}": (f"API: {group.title.lower()}", group.lead) for name, group in GROUPS.items()
+    },
+    f"api/{OBJECTS}": ("API: objects", "The fields of the objects in requests and answers."),
+}
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
@@ -86,32 +98,79 @@ def limit_table(batch: BatchLimits, requests: int) -> str:
 
 
 def endpoint_list() -> str:
-    return table(
-        ("endpoint", "what it does"),
-        ((_link(endpoint), _first_sentence(endpoint.summary)) for endpoint in ENDPOINTS),
+    """A table for each group of endpoints, and the objects in their bodies."""
+    common = (
+        f"Any endpoint that needs a key may answer with {_code_links(KeyCode)}; one that takes a "
+        f"body, with {_code_links(BodyCode)}; one that takes a batch, with "
+        f"{_code_links(RequestCode)}."
     )
+    parts = []
+    for name, group in GROUPS.items():
+        page = f"[{group.title}]({SITE}/docs/api/{name}.md)"
+        rows = (
+            (_link(endpoint), _first_sentence(endpoint.summary)) for endpoint in group.endpoints
+        )
+        parts += [f"{page}: {group.lead}", table(("endpoint", "what it does"), rows)]
+    names = ", ".join(f"[{name}](#{name.lower()})" for name in sorted(_nested_objects()))
+    page = f"[Objects]({SITE}/docs/api/{OBJECTS}.md)"
+    return "\n\n".join((*parts, f"{page} in requests and answers: {names}.", common))
 
 
 def _link(endpoint: Endpoint) -> str:
-    """A link to the endpoint's section, at the anchor that code hosts derive from its heading."""
+    return f"[`{endpoint.method} {endpoint.path}`](#{_anchor(endpoint)})"
+
+
+def _anchor(endpoint: Endpoint) -> str:
+    """The anchor that code hosts derive from its heading."""
     path = "".join(c for c in endpoint.path.lower() if c.isalnum() or c in "-_")
-    return f"[`{endpoint.method} {endpoint.path}`](#{endpoint.method.lower()}-{path})"
+    return f"{endpoint.method.lower()}-{path}"
 
 
 def _first_sentence(text: str) -> str:
     return f"{text.partition('. ')[0].rstrip('.')}."
 
 
+def reference_markdown(page: str) -> str:
+    """The page with this name, such as `api/batches`."""
+    title, lead = REFERENCE_PAGES[page]
+    name = page.removeprefix("api/")
+    return f"# {title}\n\n{lead}\n\n<!-- table: api-{name} -->\n"
+
+
+def reference_tables() -> Mapping[str, Callable[[], str]]:
+    """The sections of each page, by the name that stands in its Markdown."""
+    return {f"api-{name}": partial(_page_sections, name) for name in (*GROUPS, OBJECTS)}
+
+
+def _page_sections(name: str) -> str:
+    sections = re.sub("^###", "##", part_sections(name), flags=re.MULTILINE)
+    return sections.replace("](#", f"]({SITE}/docs/api.md#")  # which has all sections
+
+
+@cache
+def anchor_pages() -> Mapping[str, str]:
+    """The pages that have the sections of the reference, by their anchors."""
+    pages = {
+        _anchor(endpoint): f"api/{name}"
+        for name, group in GROUPS.items()
+        for endpoint in group.endpoints
+    }
+    return pages | {name.lower(): f"api/{OBJECTS}" for name in _nested_objects()}
+
+
 @cache
 def endpoint_sections() -> str:
     """A section for each endpoint, and one for each kind of object in their bodies."""
-    common = (
-        f"Any endpoint that needs a key may answer with {_code_links(KeyCode)}; one that takes a "
-        f"body, with {_code_links(BodyCode)}; one that takes a batch, with "
-        f"{_code_links(RequestCode)}."
-    )
-    sections = (part for endpoint in ENDPOINTS for part in _section(endpoint))
-    return "\n\n".join((common, *sections, *_object_sections()))
+    return "\n\n".join(map(part_sections, (*GROUPS, OBJECTS)))
+
+
+@cache
+def part_sections(name: str) -> str:
+    """The sections of a page of the reference."""
+    if name == OBJECTS:
+        return "\n\n".join(_object_sections())
+    sections = (part for endpoint in GROUPS[name].endpoints for part in _section(endpoint))
+    return "\n\n".join(sections)
 
 
 def _section(endpoint: Endpoint) -> Iterable[str]:
@@ -137,8 +196,8 @@ def _section(endpoint: Endpoint) -> Iterable[str]:
     yield _model_members(endpoint.response, "serialization")
     errors = endpoint.own_errors
     for codes, sentence in (
-        (BodyCode, "A malformed body is refused with the codes above."),
-        (RequestCode, "A malformed batch is refused with the codes above."),
+        (BodyCode, "A malformed body is refused with [these codes](#endpoints)."),
+        (RequestCode, "A malformed batch is refused with [these codes](#endpoints)."),
     ):
         if set(codes) <= set(errors):
             yield sentence
@@ -175,9 +234,8 @@ def _nested_objects() -> dict[str, Schema]:
 
 
 def _object_sections() -> Iterable[str]:
-    yield "### Objects in requests and answers"
     for name, schema in sorted(_nested_objects().items()):
-        yield f"#### {name}"
+        yield f"### {name}"
         yield schema.get("description", "")
         yield _member_list(schema, _all_schemas(), is_request=name.endswith("Body"))
 

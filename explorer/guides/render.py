@@ -21,6 +21,7 @@ from markdown_it.token import Token
 
 from explorer.guides.highlight import highlight
 from explorer.guides.networks import NETWORK_PAGES, network_markdown
+from explorer.guides.reference import REFERENCE_PAGES, anchor_pages, reference_markdown
 from queries.api.examples import TIME, RouteExample
 from queries.sources import NativeRegistry, derived_address
 
@@ -36,10 +37,10 @@ GUIDE_GROUPS = {  # as in the README
     "You want to check or change it": ("proofs", "contributing"),
 }  # fmt: skip
 GUIDES = tuple(name for names in GUIDE_GROUPS.values() for name in names)
-PAGES = (*GUIDES, *NETWORK_PAGES)  # the pages of networks are no files
+PAGES = (*GUIDES, *NETWORK_PAGES, *REFERENCE_PAGES)  # only the guides are files
 LOCALIZED_GUIDES = {
     "first-fact", "integrate", "contracts", "testing", "front-end", "events", "deliver", "api",
-    "webhooks", "proofs",
+    "webhooks", "proofs", *REFERENCE_PAGES,
 }  # fmt: skip
 FOLDER = settings.BASE_DIR / "explorer" / "docs"
 
@@ -49,7 +50,9 @@ def guide_path(name: str) -> Path:
 
 
 def page_source(name: str) -> str:
-    """The Markdown of a guide or of a network's page."""
+    """The Markdown of a guide, of a network's page or of a page of the API reference."""
+    if name in REFERENCE_PAGES:
+        return reference_markdown(name)
     return network_markdown(name) if name in NETWORK_PAGES else guide_path(name).read_text()
 
 
@@ -176,22 +179,37 @@ def render(markdown: str, site: str) -> Guide:
     lead[0].attrSet("class", "lead")
     for block in (lead, *blocks):
         _make_links_relative(block, site)
+    _link_sections_of_other_pages([lead, *blocks])
     _anchor_rows(blocks)
     _describe_tables(blocks)
     html = format_html_join("", "{}", ((part,) for part in _html_of_blocks([lead, *blocks])))
     return Guide(_plain_text(title[1]), html, sections)
 
 
-def text_sections(markdown: str) -> Iterator[tuple[str, str, str]]:
-    """The title, the anchor and the plain text of each section; the first one is the guide's lead,
-    with the guide's title and without an anchor."""
+@dataclass(frozen=True, slots=True)
+class TextSection:
+    """A section as plain text; a guide's lead has no anchor."""
+
+    title: str
+    anchor: str
+    text: str
+    is_row: bool = False  # of a table, with the name in its first cell as title
+
+
+def text_sections(markdown: str) -> Iterator[TextSection]:
+    """The sections of a guide, and the rows of its tables that have anchors.
+
+    The first one is the guide's lead, with the guide's title.
+    """
     blocks = _blocks(_PARSER.parse(markdown))
     title, anchor, texts = _plain_text(blocks[0][1]), "", list[str]()
     for _ in _add_anchors(blocks[1:]):
         pass
+    _anchor_rows(blocks[1:])
     for block in blocks[1:]:
+        yield from _text_rows(block)
         if block[0].type == "heading_open":
-            yield title, anchor, " ".join(texts)
+            yield TextSection(title, anchor, " ".join(texts))
             title, anchor, texts = _plain_text(block[1]), str(block[0].attrs["id"]), []
         else:
             texts += [
@@ -199,7 +217,15 @@ def text_sections(markdown: str) -> Iterator[tuple[str, str, str]]:
                 for token in block
                 if token.content and not DIRECTIVE_RE.fullmatch(token.content)
             ]
-    yield title, anchor, " ".join(texts)
+    yield TextSection(title, anchor, " ".join(texts))
+
+
+def _text_rows(block: Sequence[Token]) -> Iterator[TextSection]:
+    for start, row in enumerate(block):
+        if row.type == "tr_open" and "id" in row.attrs:
+            end = next(i for i in range(start, len(block)) if block[i].type == "tr_close")
+            name, *cells = (_plain_text(t) for t in block[start:end] if t.type == "inline")
+            yield TextSection(name, str(row.attrs["id"]), " ".join(cells), is_row=True)
 
 
 def _blocks(tokens: Sequence[Token]) -> list[list[Token]]:
@@ -244,6 +270,23 @@ def _make_links_relative(block: Sequence[Token], site: str) -> None:
             if url.startswith(f"{site}/"):
                 path = re.sub(r"^(/docs/[\w/-]+)\.md\b", r"\1", url.removeprefix(site))
                 token.attrSet("href", path)
+
+
+def _link_sections_of_other_pages(blocks: Sequence[Sequence[Token]]) -> None:
+    """Links to sections of the API reference lead to the page that has them.
+
+    The last link to each gets its anchor, so that `/docs/api#…` leads to it; tabs.js follows it.
+    """
+    pages = anchor_pages()
+    anchors = {opening.attrs.get("id") for opening, *_ in blocks}
+    links = [token for block in blocks for inline in block for token in inline.children or ()]
+    for token in reversed(links):
+        path, _, anchor = str(token.attrs.get("href", "")).partition("#")
+        if path in {"", "/docs/api"} and anchor in pages:
+            token.attrSet("href", f"/docs/{pages[anchor]}#{anchor}")
+            if not path and anchor not in anchors:
+                anchors.add(anchor)
+                token.attrSet("id", anchor)
 
 
 MAX_UNLABELLED_COLUMNS = 2  # a definition list needs no labels

@@ -17,10 +17,11 @@ EXCERPT_BEFORE, EXCERPT_LENGTH = 60, 240
 # Words of questions that say nothing about what is looked for
 COMMON_WORDS = frozenset({
     "a", "an", "and", "are", "at", "be", "by", "can", "could", "do", "does", "for", "from",
-    "get", "has", "have", "how", "i", "if", "in", "is", "it", "its", "me", "my", "of", "on",
-    "or", "should", "so", "that", "the", "there", "this", "to", "was", "what", "when", "where",
-    "which", "who", "why", "will", "with", "you",
+    "get", "has", "have", "how", "i", "if", "in", "is", "it", "its", "many", "me", "much", "my",
+    "of", "on", "or", "should", "so", "that", "the", "there", "this", "to", "was", "what", "when",
+    "where", "which", "who", "why", "will", "with", "you",
 })  # fmt: skip
+WORD_RE = re.compile(r"[\w$]+")
 MIN_WORD = 3  # letters of a word that may be a part of another one
 TITLE_WEIGHT = 8
 # References repeat the words of guides.
@@ -44,6 +45,7 @@ class _Section:
     anchor: str
     text: str
     terms: Counter[str]
+    is_row: bool  # found by its whole name alone
 
     def hit(self, words: Sequence[str]) -> GuideHit:
         excerpt = _excerpt(self.text, words)
@@ -51,17 +53,18 @@ class _Section:
 
 
 def search_guides(text: str, guides: Mapping[str, str]) -> list[GuideHit]:
-    """The sections that have most of the words: first those with all words in their title, then by
-    how often they have them (BM25).
+    """The sections that have most of the words: first those with more of them in their title, then
+    by how often they have them (BM25). A row of a table is found by the name in its first cell.
 
     `guides`: Markdown as `localized_markdown` returns it, by name.
     """
-    terms = list(dict.fromkeys(_terms(text)))
-    words = ([term for term in terms if term not in COMMON_WORDS] or terms)[:MAX_WORDS]
+    spelled = list(dict.fromkeys(WORD_RE.findall(text.lower())))
+    spelled = [word for word in spelled if word not in COMMON_WORDS] or spelled
+    words = list(dict.fromkeys(map(_singular, spelled)))[:MAX_WORDS]
     sections = [
         section for name, markdown in guides.items() for section in _sections(name, markdown)
     ]
-    counts = [[_count(word, section.terms) for word in words] for section in sections]
+    counts = [[_count(word, section) for word in words] for section in sections]
     found = [sum(count > 0 for count in row) for row in counts]
     most = max(found, default=0)
     if not words or most <= len(words) // 2:  # half of the words prove little
@@ -70,13 +73,14 @@ def search_guides(text: str, guides: Mapping[str, str]) -> list[GuideHit]:
     rarities = [log(1 + len(sections) / (1 + frequency)) for frequency in frequencies]
     mean_length = sum(section.terms.total() for section in sections) / len(sections)
 
-    def rank(section: _Section, row: Sequence[float]) -> tuple[bool, float]:
+    def rank(section: _Section, row: Sequence[float]) -> tuple[int, bool, float]:
         length = 0.4 + 0.6 * section.terms.total() / mean_length
         score = sum(
             rarity * count / (count + length) for rarity, count in zip(rarities, row, strict=True)
         )
         title = set(_terms(section.title or section.guide_title))
-        return title.issuperset(words), score * GUIDE_WEIGHTS.get(section.guide, 1)
+        weight = GUIDE_WEIGHTS.get(section.guide.partition("/")[0], 1)
+        return len(title.intersection(words)), not section.is_row, score * weight
 
     ranked = [
         (rank(section, row), section)
@@ -84,38 +88,43 @@ def search_guides(text: str, guides: Mapping[str, str]) -> list[GuideHit]:
         if count == most
     ]
     ranked.sort(key=lambda pair: pair[0], reverse=True)  # stable: guides stay in their order
-    spelled = text.lower().split()
-    marked = [word for word in spelled if word not in COMMON_WORDS] or spelled
-    return [section.hit(marked) for _, section in ranked[:MAX_HITS]]
+    return [section.hit(spelled) for _, section in ranked[:MAX_HITS]]
 
 
 def _terms(text: str) -> list[str]:
-    """The words in lower case, without a plural's s."""
-    words = re.findall(r"[\w$]+", text.lower())
-    return [word[:-1] if len(word) > MIN_WORD and word.endswith("s") else word for word in words]
+    return [_singular(word) for word in WORD_RE.findall(text.lower())]
 
 
-def _count(word: str, terms: Counter[str]) -> float:
+def _singular(word: str) -> str:
+    """Without a plural's s."""
+    return word[:-1] if len(word) > MIN_WORD and word.endswith("s") else word
+
+
+def _count(word: str, section: _Section) -> float:
     """How often the word occurs; one that only begins so counts half."""
-    if count := terms[word]:
+    count = section.terms[word]
+    if count or section.is_row or len(word) < MIN_WORD:
         return count
-    is_beginning = len(word) >= MIN_WORD and any(term.startswith(word) for term in terms)
-    return 0.5 if is_beginning else 0
+    return 0.5 if any(term.startswith(word) for term in section.terms) else 0
 
 
 @lru_cache(64)
 def _sections(guide: str, markdown: str) -> tuple[_Section, ...]:
-    (guide_title, _, _), *_ = sections = tuple(text_sections(markdown))
+    first, *_ = sections = tuple(text_sections(markdown))
     return tuple(
         _Section(
             guide,
-            guide_title,
-            title if anchor else "",
-            anchor,
-            text,
-            Counter(TITLE_WEIGHT * _terms(title) + _terms(text)),
+            first.title,
+            section.title if section.anchor else "",
+            section.anchor,
+            section.text,
+            # The section around a row has its text.
+            Counter(
+                TITLE_WEIGHT * _terms(section.title) + (not section.is_row) * _terms(section.text)
+            ),
+            section.is_row,
         )
-        for title, anchor, text in sections
+        for section in sections
     )
 
 

@@ -45,6 +45,10 @@ def guide_tables(
         "api-limits": lambda: reference.limit_table(limits, settings.REQUESTS_PER_MINUTE),
         "api-list": reference.endpoint_list,
         "api-endpoints": lambda: fill_in(reference.endpoint_sections(), site, example),
+        **{
+            name: lambda sections=sections: fill_in(sections(), site, example)
+            for name, sections in reference.reference_tables().items()
+        },
         "api-error": reference.error_example,
         "statuses": reference.status_table,
         "batch-codes": lambda: reference.batch_code_table(OPERATOR_ACTS | ADVICE),

@@ -3,7 +3,7 @@
 import gzip
 import json
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -56,6 +56,7 @@ MEDIA_TYPES = {
     ".ts": "application/typescript; charset=utf-8",
     ".ico": "image/vnd.microsoft.icon",
 }
+SECTIONS = {"api-endpoints"}  # pages of the reference have them, and Markdown for programs
 MARKDOWN_TYPE = "text/markdown; charset=utf-8"
 
 
@@ -82,7 +83,7 @@ def _searched_guides(
 ) -> Mapping[str, str]:
     """The Markdown of all pages with the demo's values, so that it does not change."""
     site = site_address(request)
-    tables = guide_tables(routes, limits, site, None)
+    tables = {**guide_tables(routes, limits, site, None), **dict.fromkeys(SECTIONS, str)}
     return {
         name: guides.localized_markdown(name, site, None, tables, SERVED_FILES)
         for name in guides.PAGES
@@ -90,7 +91,8 @@ def _searched_guides(
 
 
 def guide(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> HttpResponse:
-    text, site = _guide_markdown(request, name, routes, limits), site_address(request)
+    site = site_address(request)
+    text = _guide_markdown(request, name, routes, limits, left_out=SECTIONS)
     return _docs_page(
         request,
         "docs/guide.html",
@@ -117,12 +119,19 @@ def _docs_page(request: HttpRequest, template: str, **context: object) -> HttpRe
     return render(request, template, {"groups": groups, "site": site_address(request), **context})
 
 
-def _guide_markdown(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> str:
+def _guide_markdown(
+    request: HttpRequest,
+    name: str,
+    routes: Routes,
+    limits: BatchLimits,
+    *,
+    left_out: Collection[str] = (),
+) -> str:
+    """The guide's Markdown, without the tables that are left out."""
     site = site_address(request)
     example = route_example(routes) if name in guides.LOCALIZED_GUIDES else None
-    return guides.localized_markdown(
-        name, site, example, guide_tables(routes, limits, site, example), SERVED_FILES
-    )
+    tables = {**guide_tables(routes, limits, site, example), **dict.fromkeys(left_out, str)}
+    return guides.localized_markdown(name, site, example, tables, SERVED_FILES)
 
 
 def download(_request: HttpRequest, name: str, files: Mapping[str, Path]) -> HttpResponse:

@@ -1,6 +1,7 @@
 """Guides as pages and as Markdown: links, generated tables, and examples of this server."""
 
 import re
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from django.test import Client
 from markdown_it import MarkdownIt
 
 from accounts.http.errors import PageCode
+from explorer.guides.reference import REFERENCE_PAGES
 from explorer.guides.render import DEMO_SITE, GUIDES, guide_path
 from queries.api.rejection_codes import rejection_codes, wait_codes
 from queries.contracts.abi import load_artifact, selector
@@ -16,8 +18,8 @@ from tests.guides import code_blocks
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database, pytest.mark.urls(HERE)]
-PAGES = ["/docs", *(f"/docs/{name}" for name in GUIDES)]
-MAX_PAGE_BYTES = 155_000
+PAGES = ["/docs", *(f"/docs/{name}" for name in (*GUIDES, *REFERENCE_PAGES))]
+MAX_PAGE_BYTES = 90_000
 # Tested elsewhere.
 EXCLUDED = ("/static/", "/dashboard", "/explorer/", "/sign-in")
 
@@ -41,7 +43,7 @@ def test_a_page_is_small_and_all_its_links_work(client: Client, address: str) ->
         assert not anchor or f'id="{anchor}"' in targets[path].text, link
 
 
-@pytest.mark.parametrize("name", GUIDES)
+@pytest.mark.parametrize("name", [*GUIDES, *REFERENCE_PAGES])
 def test_a_guide_is_available_as_markdown(client: Client, name: str) -> None:
     answer = client.get(f"/docs/{name}.md")
     assert answer["Content-Type"] == "text/markdown; charset=utf-8"
@@ -49,9 +51,36 @@ def test_a_guide_is_available_as_markdown(client: Client, name: str) -> None:
     assert "A running server" not in answer.text
     tokens = MarkdownIt().parse(answer.text)
     code = [token.content.removesuffix("\n") for token in tokens if token.type == "fence"]
-    assert code_blocks(client.get(f"/docs/{name}").text) == code
+    pages = [client.get(f"/docs/{page}").text for page in (name, *_parts(name))]
+    assert sorted(chain(*map(code_blocks, pages))) == sorted(code)
     for link in re.findall(r"\]\((http://testserver/docs/\w[^)#]*)", answer.text):
         assert client.get(link).status_code == 200, link
+
+
+def _parts(name: str) -> list[str]:
+    """The pages that have parts of this guide; its Markdown is whole."""
+    return [page for page in REFERENCE_PAGES if page.startswith(f"{name}/")]
+
+
+def test_the_api_page_names_each_endpoint_and_leads_to_its_section(client: Client) -> None:
+    page, whole = client.get("/docs/api").text.replace("<wbr>", ""), client.get("/docs/api.md").text
+    assert len(page.encode()) < 50_000
+    headings = re.findall(r"^### `(\w+ /.*)`$", whole, re.MULTILINE)
+    links = re.findall(
+        r'<a href="(/docs/api/[\w-]+)#([\w-]+)" id="([\w-]+)"><code>(.*?)</code>', page
+    )
+    assert sorted(heading for *_, heading in links) == sorted(headings)
+    assert "POST /submit-batch-query" in headings
+    for path, anchor, id_, heading in links:
+        assert id_ == anchor  # so that older links to /docs/api#anchor lead here
+        section = client.get(path).text.partition(f'id="{anchor}"')[2]
+        assert section.startswith(f"><code>{heading}</code>")
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_ids_are_unique(client: Client, address: str) -> None:
+    ids = re.findall(r'\bid="([^"]+)"', client.get(address).text)
+    assert len(ids) == len(set(ids))
 
 
 def test_guides_stand_in_the_groups_of_the_readme(client: Client, repository: Path) -> None:
@@ -105,6 +134,9 @@ def test_the_search_finds_sections_and_marks_the_words(
         ("install on a server", "/docs/running#on-one-machine-with-systemd"),
         ("mcp", "/docs/integrate#6-let-an-agent-do-it"),
         ("typescript client", "/docs/first-fact#the-same-in-typescript"),
+        ("fee_too_low", "/docs/status#fee_too_low"),
+        ("sync committee", "/docs/glossary#sync-committee"),
+        ("docker compose", "/docs/running#with-containers"),
     ],
 )
 def test_the_first_hit_answers_a_question(client: Client, question: str, address: str) -> None:
@@ -118,7 +150,7 @@ def test_the_first_hit_answers_a_question(client: Client, question: str, address
 def test_titles_come_before_texts(client: Client) -> None:
     page = client.get("/docs", {"q": "errors"}).text.partition('id="guide"')[2]
     titles = re.findall(r'<li>\s*<a href="[^"]+">([^<]+)</a>', page)
-    in_title = ["error" in title.lower() for title in titles]
+    in_title = [bool(re.search(r"\berrors?\b", title, re.IGNORECASE)) for title in titles]
     assert any(in_title)
     assert in_title == sorted(in_title, reverse=True)
 

@@ -29,6 +29,8 @@ def test_the_chosen_language_is_kept_and_its_code_can_be_copied(
     assert clipboard == panes.first.locator("code").text_content()
     page.goto(f"{live_server}/docs/contracts")
     expect(page.locator(".pane:visible").first).to_contain_text("await fetch")
+    page.goto(f"{live_server}/docs/api#post-estimate")
+    expect(page).to_have_url(f"{live_server}/docs/api/batches#post-estimate")
 
 
 def test_tabs_and_anchors_work_without_scripts(plain_page: Page, live_server: LiveServer) -> None:
@@ -37,6 +39,10 @@ def test_tabs_and_anchors_work_without_scripts(plain_page: Page, live_server: Li
     expect(plain_page.locator(".pane:visible").first).to_contain_text("first_fact.py")
     plain_page.goto(f"{live_server}/docs/status#fee_too_low")
     expect(plain_page.locator("#fee_too_low")).to_be_in_viewport()
+    plain_page.goto(f"{live_server}/docs/api#post-estimate")
+    plain_page.locator("#post-estimate").click()
+    expect(plain_page).to_have_url(f"{live_server}/docs/api/batches#post-estimate")
+    expect(plain_page.locator("#post-estimate")).to_be_in_viewport()
 
 
 def test_navigation_is_at_the_side_and_folded_on_a_phone(
@@ -123,6 +129,6 @@ def test_words_in_tables_stay_whole_and_no_button_covers_code(
     page: Page, live_server: LiveServer, width: int
 ) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    for name in ("contracts", "api", "status", "configuration"):
+    for name in ("contracts", "api", "api/batches", "status", "configuration"):
         page.goto(f"{live_server}/docs/{name}")
         assert page.evaluate(DAMAGE) == []
