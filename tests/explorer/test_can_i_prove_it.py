@@ -13,6 +13,7 @@ from ulid import ULID
 
 from explorer.pages.links import PageLinks
 from explorer.pages.reach import ReachForm
+from queries.database import statistics
 from queries.models import Attestation, Batch, ChainRecord, NodeRecord
 from queries.sources.output import OutputRegistry
 from queries.statuses import BatchStatus, Readiness
@@ -243,3 +244,11 @@ def test_a_busy_route_does_not_hide_what_a_quiet_one_took() -> None:
         assert took in visible_text(row)
     row = text.partition(f'<tr id="route-{SEPOLIA}-{OPTIMISM}">')[2].partition("</tr>")[0]
     assert "no batch yet" in visible_text(row)
+    facts = statistics.route_facts_key(SEPOLIA, OPTIMISM)
+    statistics.add_counts(timezone.now(), {facts: 3})  # by batches of several sources
+    set_window(OPTIMISM, None)
+    text = visible_text(Client().get("/explorer/routes").text)
+    assert "none of it alone" in text
+    assert "not measured yet; blocks count once its signers have signed" in text
+    answer = Client().get("/explorer/routes", {"source": OPTIMISM, "block": FINAL, "to": SEPOLIA})
+    assert "nodes prove not measured" not in visible_text(answer.text)
