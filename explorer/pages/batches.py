@@ -92,7 +92,10 @@ def batch_list_page(
 ) -> HttpResponse:
     """A page of those of the listed batches that match the filters in the URL."""
     status, asked_for = request.GET.get("status", ""), request.GET.get("kind", "")
-    if status not in {"", *BatchStatus.values} or asked_for not in {"", *reading.AskedFor}:
+    if status not in {"", *BatchStatus.values, reading.LATE} or asked_for not in {
+        "",
+        *reading.AskedFor,
+    }:
         raise Http404
     wanted = replace(
         listed,

@@ -23,6 +23,7 @@ from queries.reading import (
     duration_quantile,
     minute_of,
     newest_proven_blocks,
+    read_late_batches,
 )
 
 NEWEST_BATCHES, READ_BATCHES = 5, 25  # shown, of those that are read
@@ -92,6 +93,6 @@ def _chains_context(links: PageLinks, digest: str) -> Mapping[str, object]:
             (links.routes.chains[source], heads[source], newest_proven.get(source))
             for source in links.sources
         ],
-        "problems": problems(statuses),
+        "problems": problems(statuses, read_late_batches()),
         "live_chains": Live(digest, reverse("chain-changes"), "live-chains"),
     }

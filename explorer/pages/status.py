@@ -13,22 +13,26 @@ from explorer.pages.charts import ended_batches_chart
 from explorer.pages.formatting import elapsed, quantity
 from explorer.pages.links import PageLinks
 from explorer.pages.live import LivePage, content_digest, render_live
+from explorer.pages.wait_hints import remaining_texts
 from queries.reading import (
     LATE_FACTOR,
     MAX_COUNTED_BATCHES,
     MIN_CHART_DAYS,
     ChainStatus,
+    LateBatches,
     PeriodTotals,
     RegistryState,
+    batch_view,
     chain_changes,
     chain_statuses,
     duration_quantile,
-    late_batch_count,
     minute_of,
     open_batch_count,
+    read_late_batches,
     read_registry_states,
     recent_batches,
 )
+from queries.wait_reasons import Reason
 
 
 def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
@@ -49,7 +53,7 @@ def _status_context(
     chains = [chain for _, chain in sorted(links.routes.chains.items())]
     statuses = chain_statuses(chains, with_budgets=is_full)
     registries = read_registry_states(links.routes.registries.values())
-    days = recent_batches(today)
+    days, late = recent_batches(today), read_late_batches()
     has_chart = len(days) >= MIN_CHART_DAYS
     return {
         "chains": [(row, chain_state(row)) for row in statuses],
@@ -61,11 +65,12 @@ def _status_context(
         "is_full": is_full,
         "last_poll": _last_poll(statuses),
         "registries": registries,
-        "problems": [*problems(statuses), *registry_problems(registries, links)],
+        "problems": [*problems(statuses, late), *registry_problems(registries, links)],
+        "late_cause": late_cause(late, links),
     }
 
 
-def problems(statuses: Sequence[ChainStatus]) -> list[str]:
+def problems(statuses: Sequence[ChainStatus], late: LateBatches) -> list[str]:
     """Sentences, the one that delays most first; empty if everything works."""
     last_poll = _last_poll(statuses)
     if not statuses:
@@ -77,11 +82,33 @@ def problems(statuses: Sequence[ChainStatus]) -> list[str]:
         sentences = [f"Nothing is proven at the moment: no prover has been seen {duration}."]
     else:
         sentences = [sentence for row in statuses if (sentence := chain_state(row).problem)]
-    if late_count := late_batch_count():
-        count = quantity(min(late_count, MAX_COUNTED_BATCHES), "batch,batches")
-        have = "has" if late_count == 1 else "have"
+    if late.count:
+        count = quantity(min(late.count, MAX_COUNTED_BATCHES), "batch,batches")
+        have = "has" if late.count == 1 else "have"
         sentences.append(f"{count} {have} waited more than {LATE_FACTOR} times as long as usual.")
     return sentences
+
+
+@dataclass(frozen=True, slots=True)
+class LateCause:
+    """The commonest reason of late batches, for `parts/status.html`."""
+
+    count: int
+    total: int
+    route: str
+    reason: Reason
+    missing: str  # such as `0 of 2 signatures, waiting for 0xd8dA…6045`
+
+
+def late_cause(late: LateBatches, links: PageLinks) -> LateCause | None:
+    if late.reason is None:
+        return None
+    source = links.chain_name(late.source) if late.source else "several chains"
+    route = f"{source} → {links.chain_name(late.destination)}"
+    batch = batch_view(late.oldest)
+    texts = remaining_texts([batch], links, timezone.now()) if batch else {}
+    missing = texts.get(late.oldest, "")
+    return LateCause(late.reason_count, late.count, route, late.reason, missing)
 
 
 def registry_problems(states: Sequence[RegistryState], links: PageLinks) -> list[str]:

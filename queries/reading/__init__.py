@@ -20,6 +20,7 @@ from queries.reading.batch_details import (
     transaction_shares,
 )
 from queries.reading.batches import (
+    LATE,
     AskedFor,
     BatchFilter,
     BatchView,
@@ -161,9 +162,10 @@ from queries.reading.service_status import (
     LATE_FACTOR,
     MAX_COUNTED_BATCHES,
     ChainStatus,
+    LateBatches,
     chain_statuses,
-    late_batch_count,
     open_batch_count,
+    read_late_batches,
 )
 from queries.reading.vouchers import VouchedHash, read_vouchers
 from queries.reading.waits import AwaitedBlock, awaited_blocks, missing_signers

@@ -20,6 +20,7 @@ from queries.models import IS_BLOCK_QUERY, Batch, Query, SentTransaction
 from queries.proving import AccountField, decode_header
 from queries.reading.facts import FactView, query_facts, read_words
 from queries.reading.pagination import Cursor, Page, past_cursor, read_page
+from queries.reading.service_status import late_batches
 from queries.reading.waits import WAIT_ANNOTATIONS, WAIT_COLUMNS, WAIT_EXPRESSIONS, wait_reason
 from queries.selectors import selector_of
 from queries.statuses import BatchStatus, StepName, StepStatus
@@ -208,12 +209,15 @@ _ASKED_COLUMNS = {
 }
 
 
+LATE = "LATE"  # in place of a status: open, and waiting longer than usual
+
+
 @dataclass(frozen=True, slots=True)
 class BatchFilter:
     """Which batches a list has. A field that is empty or None leaves out nothing."""
 
     owner: Account | None = None
-    status: str = ""
+    status: str = ""  # or LATE
     destination: int | None = None
     source: int | None = None
     asked_for: AskedFor | None = None
@@ -226,7 +230,9 @@ class BatchFilter:
 
     @property
     def _indexed_rows(self) -> QuerySet[Batch]:
-        rows = Batch.objects.filter(status=self.status) if self.status else Batch.objects.all()
+        rows = late_batches() if self.status == LATE else Batch.objects.all()
+        if self.status in BatchStatus.values:
+            rows = rows.filter(status=self.status)
         if self.owner is not None:
             return rows.filter(owner=self.owner)
         return rows.filter(destination=self.destination) if self.destination else rows

@@ -1,10 +1,13 @@
 """The state of the service for people: its provers, chains and nodes, and the open batches."""
 
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from ulid import ULID
 
@@ -13,10 +16,10 @@ from queries.models import Batch, ChainRecord, LightClient, NodeRecord, Query
 from queries.reading.chain_heads import HeadView, read_chain_heads
 from queries.reading.figures import duration_quantile
 from queries.reading.metrics import budget_spent
-from queries.reading.waits import PROVER_TIMEOUT
-from queries.statuses import ENDED_STATUSES, BatchStatus
+from queries.reading.waits import PROVER_TIMEOUT, WAIT_ANNOTATIONS, WAIT_COLUMNS, wait_reason
+from queries.statuses import ENDED_STATUSES, BatchStatus, StepName
 from queries.transactions.lane import stopped_lanes
-from queries.wait_reasons import EXPECTED_WAITS
+from queries.wait_reasons import EXPECTED_WAITS, Reason
 
 MAX_COUNTED_BATCHES = 1_000  # batches, so that a long queue does not slow the page
 LATE_FACTOR, USUAL_FRACTION = 3, 0.95  # usual: within which this fraction of the batches was DONE
@@ -93,20 +96,51 @@ def chain_statuses(
     return tuple(statuses)
 
 
-def late_batch_count() -> int:
-    """Count open batches of more than LATE_FACTOR times the usual age, up to
-    MAX_COUNTED_BATCHES + 1.
+def late_batches() -> QuerySet[Batch]:
+    """Select open batches that have made no step for LATE_FACTOR times the usual time.
 
-    Batches that wait as expected, such as for a block that is not final yet, do not count.
+    Of a long queue, only among `MAX_COUNTED_BATCHES`. Batches that wait as expected, such as for a
+    block that is not final yet, are not late, nor is one whose block has just become final.
     """
     now = timezone.now()
     usual = duration_quantile(now.date(), USUAL_FRACTION)
     if not usual:
-        return 0
-    rows = _open_batches(now - timedelta(seconds=LATE_FACTOR * usual))[: MAX_COUNTED_BATCHES + 1]
-    waiting_queries = Query.objects.filter(batch=OuterRef("pk"), job__wait_code__in=EXPECTED_WAITS)
+        return Batch.objects.none()
+    last_step = now - timedelta(seconds=LATE_FACTOR * usual)
+    rows = _open_batches(last_step)[: MAX_COUNTED_BATCHES + 1]
+    moved = reduce(or_, (Q(**{f"{step.completed_column}__gt": last_step}) for step in StepName))
+    is_fine = Q(job__wait_code__in=EXPECTED_WAITS) | moved
+    queries = Query.objects.filter(is_fine, batch=OuterRef("pk"))
     batches = Batch.objects.filter(pk__in=rows.values("pk")).exclude(wait_code__in=EXPECTED_WAITS)
-    return batches.exclude(Exists(waiting_queries)).count()
+    return batches.exclude(Exists(queries))
+
+
+@dataclass(frozen=True, slots=True)
+class LateBatches:
+    """How many batches are late, and the commonest reason with its route."""
+
+    count: int  # up to MAX_COUNTED_BATCHES + 1
+    reason: Reason | None = None
+    reason_count: int = 0
+    source: int | None = None  # None if there are several
+    destination: int = 0
+    oldest: str = ""  # the id of the oldest batch with this reason and route
+
+
+def read_late_batches() -> LateBatches:
+    """Read the late batches in one statement, or in two if the usual time is known."""
+    columns = ("status", "source", "destination", *WAIT_COLUMNS)
+    rows = late_batches().order_by("pk").only(*columns).annotate(**WAIT_ANNOTATIONS)
+    groups = defaultdict[tuple[str, int | None, int], list[tuple[str, Reason]]](list)
+    batches = list(rows)
+    for row in batches:
+        if reason := wait_reason(row):
+            groups[reason.code, row.source, row.destination].append((row.pk, reason))
+    if not groups:
+        return LateBatches(len(batches))
+    (_, source, destination), found = max(groups.items(), key=lambda item: len(item[1]))
+    oldest, reason = found[0]
+    return LateBatches(len(batches), reason, len(found), source, destination, oldest)
 
 
 def open_batch_count() -> int:

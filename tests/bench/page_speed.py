@@ -75,6 +75,7 @@ PAGES = (
     PublicPage("batches", "/explorer/batches"),
     PublicPage("batches, unchanged", "/explorer/batches", poll="live"),
     PublicPage("rejected batches, unchanged", "/explorer/batches?status=REJECTED", poll="live"),
+    PublicPage("late batches", "/explorer/batches?status=LATE"),
     PublicPage("batches, an old page", "/explorer/batches?before={past}"),
     PublicPage("batches by status and chain", STATUS_LIST),
     PublicPage("batches by kind and source", "/explorer/batches?kind=events&from={source}"),

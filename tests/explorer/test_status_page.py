@@ -12,7 +12,7 @@ from ulid import ULID
 from accounts.models import Account
 from accounts.wallets import Wallet
 from queries.database import statistics
-from queries.models import Batch, ChainRecord, NodeRecord
+from queries.models import Batch, ChainRecord, NodeRecord, Query
 from tests.explorer.page_text import page_text
 from tests.explorer.stored_batches import submit_balances
 from tests.queries.api.served_api import HERE, LONELY, OPTIMISM, SEPOLIA, record_head
@@ -77,7 +77,7 @@ def test_a_service_without_a_prover_says_so() -> None:
 
 def test_batches_that_wait_too_long_are_counted() -> None:
     statistics.add_counts(timezone.now(), {"batches_done": 9, "done_within_30": 9})
-    submit_balances()
+    new = submit_balances()
     assert "All systems work." in _text()
     submitted = timezone.now() - timedelta(seconds=91)
     old = Batch.objects.get()
@@ -89,6 +89,20 @@ def test_batches_that_wait_too_long_are_counted() -> None:
     assert "you need not send them again" in text
     assert "1 batch has waited more than 3 times as long as usual." in text
     assert "2 batches wait." in text
+    reason = {"wait_code": "node_behind", "waits_for": "Node 2 of Sepolia is 9 blocks behind."}
+    Batch.objects.update(**reason)
+    text = _text()
+    assert "On Sepolia → Sepolia: Node 2 of Sepolia is 9 blocks behind. node_behind" in text
+    assert 'href="/explorer/batches?status=LATE"' in Client().get("/status").text
+    late = Client().get("/explorer/batches", {"status": "LATE"}).text
+    assert "1 batch, newest first" in page_text("/explorer/batches?status=LATE")
+    assert f'href="/explorer/query/{old.pk}"' in late
+    query = Query.objects.get(batch=new)
+    query.pk, query.batch, query.initial_state_completed_at = None, old, timezone.now()
+    query.save(force_insert=True)  # its block has just become final
+    assert "All systems work." in _text()
+    Query.objects.filter(batch=old).update(initial_state_completed_at=submitted)
+    assert "1 batch has waited" in _text()
     Batch.objects.filter(pk=old.pk).update(wait_code="time_not_reached")
     assert "All systems work." in _text()
 
