@@ -1,7 +1,7 @@
 """Markdown tables that are generated from the code, by the names used in the guides."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from operator import itemgetter
 
@@ -30,7 +30,10 @@ LIMIT_COLUMNS = ("name", "default", "allowed", "meaning")  # of `[limits]` in th
 
 def guide_tables(
     routes: Routes, limits: BatchLimits, site: str, example: RouteExample | None
-) -> Mapping[str, Callable[[], str]]:
+) -> dict[str, Callable[[], str]]:
+    def filled_in(table: Callable[[], str]) -> Callable[[], str]:
+        return lambda: fill_in(table(), site, example)
+
     return {
         "snapshot-vote": lambda: _example("SnapshotVote"),
         "transfer-claim": lambda: _example("TransferClaim"),
@@ -44,11 +47,8 @@ def guide_tables(
         "calls": _call_table,
         "api-limits": lambda: reference.limit_table(limits, settings.REQUESTS_PER_MINUTE),
         "api-list": reference.endpoint_list,
-        "api-endpoints": lambda: fill_in(reference.endpoint_sections(), site, example),
-        **{
-            name: lambda sections=sections: fill_in(sections(), site, example)
-            for name, sections in reference.reference_tables().items()
-        },
+        "api-endpoints": filled_in(reference.endpoint_sections),
+        **{name: filled_in(table) for name, table in reference.reference_tables().items()},
         "api-error": reference.error_example,
         "statuses": reference.status_table,
         "batch-codes": lambda: reference.batch_code_table(OPERATOR_ACTS | ADVICE),
@@ -60,7 +60,7 @@ def guide_tables(
         "contract-errors": _contract_error_table,
         "error-codes": lambda: reference.error_code_table(REQUEST_ADVICE),
         "webhook-headers": reference.webhook_headers,
-        "webhook-event": lambda: fill_in(reference.webhook_event(), site, example),
+        "webhook-event": filled_in(reference.webhook_event),
         "webhook-limits": reference.webhook_limits,
     }
 

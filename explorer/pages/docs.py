@@ -3,7 +3,7 @@
 import gzip
 import json
 import tarfile
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -83,7 +83,7 @@ def _searched_guides(
 ) -> Mapping[str, str]:
     """The Markdown of all pages with the demo's values, so that it does not change."""
     site = site_address(request)
-    tables = {**guide_tables(routes, limits, site, None), **dict.fromkeys(SECTIONS, str)}
+    tables = guide_tables(routes, limits, site, None) | _without(SECTIONS)
     return {
         name: guides.localized_markdown(name, site, None, tables, SERVED_FILES)
         for name in guides.PAGES
@@ -130,8 +130,12 @@ def _guide_markdown(
     """The guide's Markdown, without the tables that are left out."""
     site = site_address(request)
     example = route_example(routes) if name in guides.LOCALIZED_GUIDES else None
-    tables = {**guide_tables(routes, limits, site, example), **dict.fromkeys(left_out, str)}
+    tables = guide_tables(routes, limits, site, example) | _without(left_out)
     return guides.localized_markdown(name, site, example, tables, SERVED_FILES)
+
+
+def _without(tables: Iterable[str]) -> dict[str, Callable[[], str]]:
+    return dict.fromkeys(tables, str)
 
 
 def download(_request: HttpRequest, name: str, files: Mapping[str, Path]) -> HttpResponse:
