@@ -375,9 +375,9 @@ def fact_value(fact: FactView, value: DecodedValue) -> SafeString:
     """
     exact = WEI_UNIT if value.wei else "", value.wei or fact.word
     return format_html(
-        '<span class="short"><a href="{}"><bdi>{}</bdi></a><code class="exact">{}{}</code></span>',
+        '<span class="short"><a href="{}">{}</a><code class="exact">{}{}</code></span>',
         facts.fact_url(fact),
-        value.short,
+        as_value(value.short),
         *exact,
     )
 

@@ -9,7 +9,7 @@ from django.test import Client
 
 def visible_text(html: str) -> str:
     """The text between the tags, on one line."""
-    return " ".join(unescape(re.sub("<[^>]*>", " ", html)).split())
+    return " ".join(unescape(re.sub("<[^>]*>", " ", html.replace("<wbr>", ""))).split())
 
 
 def page_text(address: str, client: Client | None = None) -> str:

@@ -109,7 +109,7 @@ def test_facts_are_in_one_table_in_pages() -> None:
     prove(many_blocks)
     text = _get(many_blocks).text
     table = text.partition("<table")[2]
-    assert len(re.findall(r"<bdi>\d+ ETH</bdi>", table)) == 31
+    assert len(re.findall(r"<bdi>\d+ <span class=\"unit\">ETH</span></bdi>", table)) == 31
     assert len(text) < 150_000
 
 

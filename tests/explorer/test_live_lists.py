@@ -282,7 +282,7 @@ def test_what_an_owner_types_stays(own_page: Page, live_server: LiveServer) -> N
     page, feed = own_page, _feed()
     page.goto(f"{live_server.url}/explorer/feed/{feed}")
     page.get_by_text("Change it").click()
-    budget = page.get_by_label("In wei, for 24 hours")
+    budget = page.get_by_label("For 24 hours")
     budget.fill("123")
     Feed.objects.update(waits_for="It waits for this test.")
     message = page.get_by_text("It waits for this test.")

@@ -55,7 +55,7 @@ def rows(html: str) -> list[list[str]]:
 
 def cell_text(cell: str) -> str:
     """Its text, with straight quotes, and without the places where code may break."""
-    return visible_text(cell.replace("<wbr>", "")).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    return visible_text(cell).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
 
 
 def cites(html: str, source: dict[str, str]) -> bool:

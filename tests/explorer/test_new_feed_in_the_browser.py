@@ -149,6 +149,5 @@ def test_deliveries_are_added_by_keyboard_and_the_form_is_accessible(
     for case in FEEDS.values():
         with page.expect_response("**/check"):
             page.locator(f"[name=trigger][value={case.trigger}]").check()
-        expect(page.locator("form.htmx-request")).to_have_count(0)
         assert_accessible(page)
         assert_fits(page, 320, 390, 768, 1280)

@@ -63,7 +63,7 @@ def test_a_chain_that_makes_no_blocks_is_named() -> None:
     problem = "it has had no new block for 10 minutes, although its nodes answer."
     for path in ("/status", "/"):
         assert f"Proving with OP Mainnet is delayed: {problem}" in _text(path=path)
-    assert "OP Mainnet no new block for 10 minutes" in _text()
+    assert "OP Mainnet no new block for 10 min 5 s" in _text()
     records.update(block_seconds=3_600)
     assert "All systems work." in _text()
 
