@@ -18,17 +18,19 @@ UNSEEN_CONTROLS = """() => {
   };
   const checked = new Set(), faults = [];
   for (const control of document.querySelectorAll(controls)) {
-    const kind = [control, control.parentElement].map((node) => node.tagName + node.className).join();
+    const nodes = [control, control.parentElement];
+    const kind = nodes.map((node) => node.tagName + node.className).join();
     if (checked.has(kind) || control.disabled || !control.checkVisibility()) continue;
     checked.add(kind);
-    if (control.tabIndex !== 0) faults.push(`no tab stop: ${control.outerHTML.slice(0, 120)}`);
+    const start = control.outerHTML.slice(0, 120);
+    if (control.tabIndex !== 0) faults.push(`no tab stop: ${start}`);
     document.activeElement.blur();
     const [label] = control.labels ?? []; // tabs are labels of radio buttons that cannot be seen
     const before = [style(control), label && style(label)].join();
     control.focus();
-    if (!control.matches(":focus-visible")) faults.push(`no focus: ${control.outerHTML.slice(0, 120)}`);
+    if (!control.matches(":focus-visible")) faults.push(`no focus: ${start}`);
     else if ([style(control), label && style(label)].join() === before) {
-      faults.push(`focus not seen: ${control.outerHTML.slice(0, 120)}`);
+      faults.push(`focus not seen: ${start}`);
     }
   }
   document.activeElement.blur();
@@ -44,7 +46,8 @@ ONLY_WITH_SCRIPTS = """(html) => {
   const plain = new DOMParser().parseFromString(html, "text/html");
   const words = (root) => {
     const main = root.querySelector("main").cloneNode(true);
-    for (const node of main.querySelectorAll("time, button, noscript, [role=status]")) node.remove();
+    const others = main.querySelectorAll("time, button, noscript, [role=status]");
+    for (const node of others) node.remove();
     return main.textContent.split(/\\s+/).filter(Boolean);
   };
   const known = new Set(words(plain));
