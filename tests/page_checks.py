@@ -20,7 +20,8 @@ UNSEEN_CONTROLS = """() => {
   for (const control of document.querySelectorAll(controls)) {
     const nodes = [control, control.parentElement];
     const kind = nodes.map((node) => node.tagName + node.className).join();
-    if (checked.has(kind) || control.disabled || !control.checkVisibility()) continue;
+    if (checked.has(kind) || control.matches("[disabled], [aria-hidden]")) continue;
+    if (!control.checkVisibility()) continue;
     checked.add(kind);
     const start = control.outerHTML.slice(0, 120);
     if (control.tabIndex !== 0) faults.push(`no tab stop: ${start}`);

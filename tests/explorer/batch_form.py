@@ -5,7 +5,9 @@ import re
 from html import unescape
 from typing import Any
 
+from django.conf import settings
 from django.test import Client
+from playwright.sync_api import Page
 
 from accounts.models import Account
 from accounts.wallets import Wallet
@@ -31,6 +33,13 @@ def signed_in(wallet: str = WALLET, **options: Any) -> Client:
     client = Client(**options)
     client.force_login(wallet_account(wallet), backend="django.contrib.auth.backends.ModelBackend")
     return client
+
+
+def sign_in_browser(page: Page, site: str) -> None:
+    name = settings.SESSION_COOKIE_NAME
+    page.context.add_cookies(
+        [{"name": name, "value": signed_in().cookies[name].value, "url": site}]
+    )
 
 
 def form(client: Client, **changes: Any) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
-from django.conf import settings
 from django.utils import timezone
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 from pytest_django.live_server_helper import LiveServer
@@ -18,7 +17,7 @@ from queries.statuses import BatchStatus, DeliveryState, StepName
 from queries.wait_reasons import WaitCode
 from tests.accessibility import serious_problems
 from tests.browser import Pictures, assert_fits
-from tests.explorer.batch_form import signed_in
+from tests.explorer.batch_form import sign_in_browser
 from tests.explorer.stored_batches import (
     ADDRESS,
     BLOCK,
@@ -140,9 +139,7 @@ def own_page(page: Page, live_server: LiveServer) -> Page:
     """A page of a visitor who has signed in; a prover has polled the chains."""
     for chain in (SEPOLIA, OPTIMISM):
         record_head(chain, number=BLOCK + 70, timestamp=int(time.time()))
-    name = settings.SESSION_COOKIE_NAME
-    cookie = {"name": name, "value": signed_in().cookies[name].value, "url": live_server.url}
-    page.context.add_cookies([cookie])  # type: ignore[list-item]
+    sign_in_browser(page, live_server.url)
     return page
 
 

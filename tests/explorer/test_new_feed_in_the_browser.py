@@ -4,14 +4,13 @@ import re
 import time
 
 import pytest
-from django.conf import settings
 from playwright.sync_api import Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from queries.planning import on_request
 from tests.accessibility import assert_accessible
 from tests.browser import assert_fits
-from tests.explorer.batch_form import FEED_URL, signed_in
+from tests.explorer.batch_form import FEED_URL, sign_in_browser
 from tests.explorer.feed_form import CONTRACT, FEEDS, FeedCase
 from tests.queries.api.served_api import HERE, OPTIMISM, SEPOLIA, WALLET, ask, make_key, record_head
 
@@ -31,12 +30,6 @@ def key(monkeypatch: pytest.MonkeyPatch) -> str:
     for chain in (SEPOLIA, OPTIMISM):
         record_head(chain, number=5_186_021, timestamp=int(time.time()))
     return make_key()
-
-
-def _sign_in(page: Page, live_server: LiveServer) -> None:
-    name = settings.SESSION_COOKIE_NAME
-    cookie = {"name": name, "value": signed_in().cookies[name].value, "url": live_server.url}
-    page.context.add_cookies([cookie])  # type: ignore[list-item]
 
 
 def _focus(page: Page, selector: str) -> None:
@@ -93,7 +86,7 @@ def test_a_feed_of_each_trigger_is_made_by_keyboard_alone(
     page: Page, plain_page: Page, live_server: LiveServer, key: str, has_scripts: bool
 ) -> None:
     page = page if has_scripts else plain_page
-    _sign_in(page, live_server)
+    sign_in_browser(page, live_server.url)
     for case in FEEDS.values():
         page.goto(f"{live_server.url}{FEED_URL}")
         _fill_in(page, case)
@@ -103,7 +96,7 @@ def test_a_feed_of_each_trigger_is_made_by_keyboard_alone(
 
 
 def test_what_is_pasted_while_the_server_answers_stays(page: Page, live_server: LiveServer) -> None:
-    _sign_in(page, live_server)
+    sign_in_browser(page, live_server.url)
     page.goto(f"{live_server.url}{FEED_URL}")
     held = list[Route]()
 
@@ -128,7 +121,7 @@ def test_what_is_pasted_while_the_server_answers_stays(page: Page, live_server: 
 def test_deliveries_are_added_by_keyboard_and_the_form_is_accessible(
     page: Page, live_server: LiveServer
 ) -> None:
-    _sign_in(page, live_server)
+    sign_in_browser(page, live_server.url)
     page.goto(f"{live_server.url}{FEED_URL}?source={SEPOLIA}&account={WALLET}")
     for case in FEEDS.values():
         page.locator(f"[name=trigger][value={case.trigger}]").check()

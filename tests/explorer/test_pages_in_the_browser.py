@@ -6,12 +6,14 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from explorer.guides.reference import REFERENCE_PAGES
 from explorer.guides.render import GUIDES
 from queries.database import statistics
 from queries.models import Batch, BlockJob, ChainRecord, FeedRun, SentTransaction
 from queries.selectors import DUE_BLOCK
 from queries.statuses import BatchStatus
 from tests.accessibility import serious_problems
+from tests.explorer.batch_form import sign_in_browser
 from tests.explorer.stored_batches import ADDRESS, BLOCK, prove, submit_accounts, submit_balances
 from tests.page_checks import page_faults
 from tests.queries.api.batch_states import HASHES, send_transaction, set_status
@@ -30,7 +32,7 @@ PAGES = [
     "/",
     "/sign-in",
     "/docs",
-    *(f"/docs/{name}" for name in GUIDES),
+    *(f"/docs/{name}" for name in (*GUIDES, *REFERENCE_PAGES)),
     "/docs/networks/base",
     "/explorer/batches",
     "/explorer/query/BATCH",
@@ -38,6 +40,7 @@ PAGES = [
     f"/explorer/block/{SEPOLIA}/{BLOCK}",
     f"/explorer/block/{SEPOLIA}/1",
     f"/explorer/account/{ADDRESS}",
+    f"/explorer/fact/{SEPOLIA}/{BLOCK}/{ADDRESS}/BALANCE",
     f"/explorer/transaction/{SEPOLIA}/{HASHES[1]}",
     f"/explorer/registry/{SEPOLIA}/{ROUTES.registries[SEPOLIA, SEPOLIA].address}",
     "/explorer/routes",
@@ -46,6 +49,14 @@ PAGES = [
     f"/search?q=0x{'ab' * 32}",
     f"/search?q={SEPOLIA}",
     *(BROKEN := {"/nowhere": 404, "/broken": 500}),
+]
+OWN_PAGES = [
+    "/dashboard",
+    *(f"/dashboard/{name}" for name in ("batches", "feeds", "keys", "webhooks", "usage")),
+    "/dashboard/sessions",
+    "/dashboard/new-batch",
+    "/dashboard/feeds/new",
+    "/explorer/feed/FEED",
 ]
 # As a click on each visible summary does, one after the other.
 OPEN_DETAILS = """() => {
@@ -103,7 +114,9 @@ def test_all_pages_fit_are_accessible_and_link_to_pages(
     feed = _feed_with_runs()
     BlockJob.objects.update(waits_for="It waits for this test.")
     seen, waiting, faults = set[str](), set[str](), list[str]()
-    for path in PAGES:
+    for path in PAGES + OWN_PAGES:
+        if path == OWN_PAGES[0]:
+            sign_in_browser(page, served)
         page.set_viewport_size({"width": 1920, "height": 900})
         address = served + path.replace("BATCH", batch).replace("FEED", feed)
         answer = page.goto(address)
