@@ -8,8 +8,9 @@ from django.test import Client
 
 
 def visible_text(html: str) -> str:
-    """The text between the tags, on one line."""
-    return " ".join(unescape(re.sub("<[^>]*>", " ", html.replace("<wbr>", ""))).split())
+    """The text between the tags, on one line; words stay whole where they may break."""
+    whole = re.sub("<wbr>(<span[^>]*>)?", "", html)
+    return " ".join(unescape(re.sub("<[^>]*>", " ", whole)).split())
 
 
 def page_text(address: str, client: Client | None = None) -> str:
