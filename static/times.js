@@ -1,5 +1,5 @@
-// Updates relative times and running durations. The words are those of formatting.age and
-// formatting.precise_duration on the server.
+// Updates relative times and running durations. The words are those of formatting.age,
+// formatting.countdown and formatting.precise_duration on the server.
 
 (() => {
   const UNITS = [
@@ -11,6 +11,7 @@
     [1, "second"],
   ];
   const PRECISE_SECONDS = 10; // shorter durations have a decimal
+  const [HOUR, PRECISE_DAYS] = [3_600, 5 * 86_400]; // countdowns between them have minutes
 
   function age(seconds) {
     const distance = Math.floor(Math.abs(seconds));
@@ -47,7 +48,11 @@
       let seconds = (Date.now() - Date.parse(time.dateTime)) / 1_000;
       // A past time stays in the past, even if the visitor's clock is slow.
       if (!time.textContent.startsWith("in ")) seconds = Math.max(seconds, 0);
-      const words = seconds > 0 && time.dataset.past ? time.dataset.past : age(seconds);
+      let words = age(seconds);
+      if (time.dataset.past && seconds > 0) words = time.dataset.past;
+      if (time.dataset.past && -seconds >= HOUR && -seconds < PRECISE_DAYS) {
+        words = `in ${preciseDuration(-seconds)}`;
+      }
       if (time.textContent !== words) time.textContent = words;
     }
     for (const time of document.querySelectorAll("time.elapsed")) {

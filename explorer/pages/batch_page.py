@@ -237,8 +237,12 @@ class BatchPage(BatchState):
     @property
     def delivery_summary(self) -> DeliverySummary | None:
         """What became of the deliveries of a batch that is DONE."""
+        if self.batch.status != BatchStatus.DONE:
+            return None
         states = [delivery.state for delivery in self.deliveries]
-        return summarize_deliveries(states) if self.batch.status == BatchStatus.DONE else None
+        return summarize_deliveries(
+            states, sum(delivery.is_refused for delivery in self.deliveries)
+        )
 
     @property
     def has_failed_partly(self) -> bool:

@@ -46,8 +46,13 @@ class DeliverySummary:
     mark: str  # CSS class
 
 
-def summarize_deliveries(states: Sequence[DeliveryState]) -> DeliverySummary | None:
-    """The summary of these states; None without deliveries. A failure comes first."""
+def summarize_deliveries(
+    states: Sequence[DeliveryState], refused: int = 0
+) -> DeliverySummary | None:
+    """The summary of these states; None without deliveries. A failure comes first.
+
+    `refused`: how many wait because their contract refuses them.
+    """
     if not states:
         return None
     count, failed = len(states), states.count(DeliveryState.FAILED)
@@ -58,10 +63,12 @@ def summarize_deliveries(states: Sequence[DeliveryState]) -> DeliverySummary | N
         )
     delivered, skipped = states.count(DeliveryState.DELIVERED), states.count(DeliveryState.SKIPPED)
     if any(state in OPEN_DELIVERIES for state in states):
-        text = (
-            "being delivered" if count == 1 else f"{delivered + skipped:,} of {count:,} delivered"
-        )
-        return DeliverySummary(text, status_mark(DeliveryState.SENT))
+        if count == 1:
+            text = "refused, is tried again" if refused else "being delivered"
+        else:
+            text = f"{delivered + skipped:,} of {count:,} delivered"
+            text += f", {refused:,} refused" if refused else ""
+        return DeliverySummary(text, "waiting" if refused else status_mark(DeliveryState.SENT))
     text = "delivered" if count == 1 else f"{delivered:,} delivered"
     if skipped:
         text = (
@@ -78,7 +85,7 @@ def delivery_summaries(batches: Iterable[BatchView]) -> Mapping[str, DeliverySum
     if not ids:
         return {}
     summaries = (
-        (key, summarize_deliveries(states)) for key, states in delivery_states(ids).items()
+        (key, summarize_deliveries(*states)) for key, states in delivery_states(ids).items()
     )
     return {key: summary for key, summary in summaries if summary}
 

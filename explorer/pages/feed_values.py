@@ -155,7 +155,7 @@ def reading_text(feed: FeedView, links: PageLinks) -> str:
         return f"It is compared with {before}."
     now = _amount(feed.read_value, currency)
     if feed.read_value == feed.compared_value:
-        return f"Read last: {now}, as proven last."
+        return f"Read last: {now}, as at the newest run."
     moved = _amount(abs(feed.read_value - feed.compared_value), currency)
     word = "more" if feed.read_value > feed.compared_value else "less"
     return f"Read last: {now}, {moved} {word} than the {before} that it is compared with."

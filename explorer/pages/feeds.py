@@ -47,7 +47,7 @@ from queries.reading import (
     own_feed_changes,
     read_chain_heads,
 )
-from queries.statuses import OPEN_DELIVERIES, BatchStatus, DeliveryState, FeedState
+from queries.statuses import ENDED_STATUSES, OPEN_DELIVERIES, BatchStatus, DeliveryState, FeedState
 from queries.wait_reasons import Reason, WaitCode
 
 RUNS_PER_PAGE = 30  # the newest are those that are summed up
@@ -55,6 +55,7 @@ FEEDS_PER_PAGE, LISTED_OUTCOMES = 20, 10
 MAX_LISTED_DELIVERIES = 3  # of a run
 MONTH = 30 * DAY
 MIN_FOLDED_RUNS = 3
+MIN_PACE_RUNS = 5  # from which the pace of a feed without an interval is known
 DUE_NOW = "due now"
 SUCCESS, FAILURE, OPEN = "proven", "rejected", "moving"  # CSS classes of marks
 OUTCOME_WORDS = {SUCCESS: "succeeded", FAILURE: "failed", OPEN: "goes on"}
@@ -166,7 +167,7 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class RunCosts:
-    """What the newest runs that have ended cost."""
+    """What the newest runs that are DONE or REJECTED have cost so far."""
 
     gas: int  # on average
     spent: int  # wei, on average
@@ -261,8 +262,8 @@ def _runs_in_a_month(
     if feed.state is not FeedState.ACTIVE:
         return None
     seconds = feed.trigger.seconds_between_runs(head.block_seconds if head else None)
-    if seconds is None and runs:
-        seconds = (timezone.now() - runs[-1].submitted_at).total_seconds() / len(runs)
+    if seconds is None and len(runs) >= MIN_PACE_RUNS:
+        seconds = (timezone.now() - runs[-1].submitted_at).total_seconds() / (len(runs) - 1)
     return MONTH / seconds if seconds else None
 
 
@@ -311,12 +312,14 @@ def feed_embed(request: HttpRequest, feed_id: str, links: PageLinks) -> HttpResp
     if view is None:
         raise Http404
     repeated = reading.repeated_batch(view, links.routes)
-    newest_run = next(iter(reading.newest_runs(feed_id, 1)), None)
+    newest_runs = reading.newest_runs(feed_id, RUNS_PER_PAGE)
     context = {
         "feed": view,
         "title": view.name or str(feed_sentence(view, repeated, links)),
         "values": feed_values(feed_id, links),
-        "last_run_at": newest_run.submitted_at if newest_run else None,
+        "last_run_at": next(
+            (run.submitted_at for run in newest_runs if run.status == BatchStatus.DONE), None
+        ),
         "registry": links.registry(view.source, repeated.destination) if repeated else None,
     }
     return render(request, "feed_embed.html", context)
@@ -366,13 +369,19 @@ def _destination(repeated: RepeatedBatch | None, runs: Iterable[RunDetails]) -> 
 def _run_row(details: RunDetails, links: PageLinks) -> RunRow:
     run, value = details.run, details.value
     decoded = decode_fact(value, links.currency(value.source)) if value else None
-    summary = summarize_deliveries(run.deliveries) if run.status == BatchStatus.DONE else None
+    summary = (
+        summarize_deliveries(
+            run.deliveries, sum(delivery.is_refused for delivery in details.deliveries)
+        )
+        if run.status == BatchStatus.DONE
+        else None
+    )
     return RunRow(run, details, _due(run), outcome_mark(run), decoded, summary)
 
 
 def _costs(rows: Iterable[RunRow], runs_in_a_month: float | None) -> RunCosts | None:
-    """None if no run has ended."""
-    ended_runs = [row for row in rows if row.run.batch and row.mark != OPEN]
+    """None if no run has ended; its deliveries may go on."""
+    ended_runs = [row for row in rows if row.run.status in ENDED_STATUSES]
     if not ended_runs:
         return None
     spent = sum(row.details.spent for row in ended_runs)
@@ -382,19 +391,23 @@ def _costs(rows: Iterable[RunRow], runs_in_a_month: float | None) -> RunCosts | 
 
 
 def _delivery_totals(feed: FeedView) -> DeliveryTotals | None:
-    """None if nothing was to deliver."""
+    """None if nothing was delivered or tried yet."""
     counts = reading.delivery_counts(feed.id)
-    if not counts:
-        return None
+    delivered, failed = counts.get(DeliveryState.DELIVERED, 0), counts.get(DeliveryState.FAILED, 0)
+    refused = feed.refused.count if feed.refused else 0
+    to_come = max(sum(counts.get(state, 0) for state in OPEN_DELIVERIES) - refused, 0)
     parts = [
-        (counts.get(DeliveryState.FAILED, 0), "failed"),
-        (feed.refused.count if feed.refused else 0, "refused"),
+        (failed, "failed"),
+        (refused, "refused"),
         (counts.get(DeliveryState.SKIPPED, 0), "skipped"),
+        (to_come, "to come"),
     ]
+    if to_come == sum(counts.values()):
+        return None
     notes = [f"{count:,} {word}" for count, word in parts if count]
     if sum(counts.values()) >= MAX_COUNTED_RUNS:
         notes.append(f"in the newest {MAX_COUNTED_RUNS:,} runs")
-    text = f"{counts.get(DeliveryState.DELIVERED, 0):,} of {sum(counts.values()):,}"
+    text = f"{delivered:,} of {delivered + failed + refused:,}"
     return DeliveryTotals(text, ", ".join(notes))
 
 

@@ -12,6 +12,7 @@ MARKS = {
     "ACTIVE": "proven",
 }  # fmt: skip
 PRECISE_SECONDS = 10  # shorter durations have a decimal
+PRECISE_DAYS = 5  # shorter countdowns have hours and minutes
 UNITS = ((365 * DAY, "year"), (30 * DAY, "month"), (DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
 
 
@@ -113,6 +114,12 @@ def age(seconds: float) -> str:
         return "now"
     text = elapsed(distance)
     return f"{text} ago" if seconds > 0 else f"in {text}"
+
+
+def countdown(seconds: float) -> str:
+    """`in 54 minutes`, `in 1 h 54 min` from an hour on, or `in 5 days`."""
+    is_precise = HOUR <= seconds < PRECISE_DAYS * DAY
+    return f"in {precise_duration(seconds)}" if is_precise else age(-seconds)
 
 
 def elapsed(seconds: float) -> str:

@@ -24,6 +24,7 @@ from explorer.pages.decoding import DecodedValue, decode_header_field
 from explorer.pages.fact_kinds import decode_fact
 from explorer.pages.formatting import (
     age,
+    countdown,
     format_cost,
     format_wei,
     intcomma,
@@ -115,13 +116,13 @@ def ago(moment: datetime) -> SafeString:
 
 @register.simple_tag
 def due(moment: datetime) -> SafeString:
-    """As `ago`; `due now` once it is past."""
+    """As `countdown`; `due now` once it is past."""
     seconds = (timezone.now() - moment).total_seconds()
     return format_html(
         '<time class="moment" datetime="{}" title="{}" data-past="{past}">{}</time>',
         f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         wording.format_utc(moment),
-        age(seconds) if seconds < 0 else DUE_NOW,
+        countdown(-seconds) if seconds < 0 else DUE_NOW,
         past=DUE_NOW,
     )
 

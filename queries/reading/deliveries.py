@@ -2,7 +2,7 @@
 placeholders stand for; the gas of an account's.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -37,14 +37,20 @@ class DeliveryView:
     refusals: int  # attempts that failed or would have
     retry_at: datetime | None  # after a refusal
 
+    @property
+    def is_refused(self) -> bool:
+        """It waits because the contract refuses it, and is tried again."""
+        return bool(self.waits_for and self.waits_for.code == WaitCode.CONTRACT_REFUSES)
 
-def delivery_states(batch_ids: Iterable[str]) -> Mapping[str, Sequence[DeliveryState]]:
-    """The states of the deliveries of these batches."""
-    states = defaultdict[str, list[DeliveryState]](list)
+
+def delivery_states(batch_ids: Iterable[str]) -> Mapping[str, tuple[Sequence[DeliveryState], int]]:
+    """The states of the deliveries of these batches, and how many their contracts refuse."""
+    states, refused = defaultdict[str, list[DeliveryState]](list), Counter[str]()
     rows = Delivery.objects.filter(batch__in=batch_ids).order_by("batch", "position")
-    for batch_id, state in rows.values_list("batch", "state"):
+    for batch_id, state, wait_code in rows.values_list("batch", "state", "wait_code"):
         states[batch_id].append(DeliveryState(state))
-    return states
+        refused[batch_id] += wait_code == WaitCode.CONTRACT_REFUSES
+    return {batch_id: (listed, refused[batch_id]) for batch_id, listed in states.items()}
 
 
 def read_deliveries(batch_ids: Iterable[str]) -> Mapping[str, Sequence[DeliveryView]]:
