@@ -758,8 +758,12 @@ def test_a_change_whose_delivery_failed_is_delivered_again(proving: Service) -> 
     watcher.chain.send(watcher.target, call_data("setRefuses(bool)", True))
     watcher.pay(1)
     watcher.feed.wait_for_more_than(count)
-    watcher.chain.mine(2)
-    wait_until(lambda: watcher.feed.runs[0]["deliveries"] == ["FAILED"])
+
+    def has_failed() -> bool:
+        watcher.chain.mine()
+        return any(run["deliveries"] == ["FAILED"] for run in watcher.feed.runs)
+
+    wait_until(has_failed, what="a delivery has failed")
     assert watcher.feed.read()["lastValue"] == "1"
     watcher.chain.send(watcher.target, call_data("setRefuses(bool)", False))
     wait_until(lambda: watcher.chain.mine() and watcher.delivered_balance() == 2)
