@@ -137,6 +137,8 @@ def test_the_search_finds_sections_and_marks_the_words(
         ("fee_too_low", "/docs/status#fee_too_low"),
         ("sync committee", "/docs/glossary#sync-committee"),
         ("docker compose", "/docs/running#with-containers"),
+        ("certificate of a fact", "/docs/proofs#the-certificate-of-a-fact-and-its-check-code"),
+        ("What does a delivery cost?", "/docs/deliver#what-it-costs"),
     ],
 )
 def test_the_first_hit_answers_a_question(client: Client, question: str, address: str) -> None:
