@@ -1,10 +1,12 @@
 // What is typed or pasted while the server answers stays, also where the answer replaces the field:
-// the values that differ from those that were sent are put back.
+// the values that differ from those that were sent are put back, with the caret and the focus.
+// No key can come in between: base.html sets htmx's settle delay to 0, so a swap and its events are
+// one task.
 
 const form = () => document.querySelector("form.new-batch");
 const sent = new WeakMap(); // by request
 let typed = [];
-let focused = "";
+let focused = null;
 
 function fieldValues() {
   const fields = [...form().elements].filter((field) => field.id && field.type !== "hidden");
@@ -20,19 +22,28 @@ function putBack([id, value]) {
   return true;
 }
 
+// htmx does not move the focus to a field that was hidden until now, nor the caret in a value that
+// is put back.
+function putFocusBack({ id, value, selectionStart, selectionEnd }) {
+  const field = document.getElementById(id);
+  if (document.activeElement === document.body) field?.focus();
+  const hasCaret = typeof selectionStart === "number" && field === document.activeElement && field.value === value;
+  if (hasCaret) field.setSelectionRange(selectionStart, selectionEnd);
+}
+
 document.addEventListener("htmx:beforeRequest", ({ detail }) => {
   if (form()?.contains(detail.elt)) sent.set(detail.xhr, fieldValues());
 });
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const before = sent.get(detail.xhr);
-  focused = form()?.contains(document.activeElement) ? document.activeElement.id : "";
+  focused = form()?.contains(document.activeElement) ? document.activeElement : null;
   typed = before && form() ? [...fieldValues()].filter(([id, value]) => before.has(id) && before.get(id) !== value) : [];
 });
 document.addEventListener("htmx:afterSettle", () => {
   const isChanged = typed.map(putBack).some(Boolean);
   typed = [];
-  // htmx does not move the focus to a field that was hidden until now.
-  if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus();
+  if (focused && !focused.isConnected) putFocusBack(focused);
+  focused = null;
   if (isChanged) form()?.dispatchEvent(new Event("input", { bubbles: true }));
 });
 
@@ -81,10 +92,12 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   lastResponse = serverResponse;
 });
 
-// The details of an estimate stay open.
-let isOpen = false;
-document.addEventListener("toggle", ({ target }) => { if (target.id === "estimate-details" && target.isConnected) isOpen = target.open; }, true);
-document.addEventListener("htmx:afterSwap", () => document.getElementById("estimate-details")?.toggleAttribute("open", isOpen));
+// Details stay open.
+const opened = new Set(); // ids
+document.addEventListener("toggle", ({ target }) => {
+  if (target.isConnected && form()?.contains(target)) opened[target.open ? "add" : "delete"](target.id);
+}, true);
+document.addEventListener("htmx:afterSwap", () => opened.forEach((id) => document.getElementById(id)?.setAttribute("open", "")));
 
 document.addEventListener("htmx:beforeRequest", (event) => stopTooLarge(event, event.detail.elt));
 document.addEventListener("submit", (event) => stopTooLarge(event, event.target));

@@ -12,7 +12,16 @@ from tests.accessibility import assert_accessible
 from tests.browser import assert_fits
 from tests.explorer.batch_form import FEED_URL, sign_in_browser
 from tests.explorer.feed_form import CONTRACT, FEEDS, FeedCase
-from tests.queries.api.served_api import HERE, OPTIMISM, SEPOLIA, WALLET, ask, make_key, record_head
+from tests.queries.api.served_api import (
+    HERE,
+    OPTIMISM,
+    OTHER_WALLET,
+    SEPOLIA,
+    WALLET,
+    ask,
+    make_key,
+    record_head,
+)
 
 pytestmark = [
     pytest.mark.browser,
@@ -54,6 +63,17 @@ def _enter(page: Page, field: str, value: str) -> None:
     for _ in range(options.index(value)):
         page.keyboard.press("ArrowDown")
     expect(element).to_have_value(value)
+
+
+def _hold_redraws(page: Page) -> list[Route]:
+    """Requests for the form wait in the list until the test continues them."""
+    held = list[Route]()
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(f"**{FEED_URL}", hold)
+    return held
 
 
 def _fill_in(page: Page, case: FeedCase) -> None:
@@ -98,24 +118,84 @@ def test_a_feed_of_each_trigger_is_made_by_keyboard_alone(
 def test_what_is_pasted_while_the_server_answers_stays(page: Page, live_server: LiveServer) -> None:
     sign_in_browser(page, live_server.url)
     page.goto(f"{live_server.url}{FEED_URL}")
-    held = list[Route]()
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    page.route(f"**{FEED_URL}", hold)
+    held = _hold_redraws(page)
     with page.expect_request(f"**{FEED_URL}"):
         page.locator("#destination").select_option(str(OPTIMISM))
     page.locator("#account").fill(WALLET)
     page.locator("#trigger-log").check()
     page.locator("#emitter").fill(CONTRACT)
-    held[0].continue_()
+    held.pop().continue_()
     expect(page.locator("#to-0 + .about")).to_contain_text("OP Mainnet")
     expect(page.locator("#account")).to_have_value(WALLET)
     expect(page.locator("#emitter")).to_have_value(CONTRACT)
     expect(page.locator("#trigger-log")).to_be_checked()
     expect(page.locator("#emitter")).to_be_focused()
     expect(page.locator("#request-json")).to_contain_text(WALLET)
+
+
+@pytest.mark.parametrize("delay", [0, 10, 40], ids="{}ms".format)
+@pytest.mark.parametrize("field", ["account", "to-0", "function-0"])
+def test_each_key_counts_that_is_pressed_while_the_form_is_redrawn(
+    page: Page, live_server: LiveServer, field: str, delay: int
+) -> None:
+    sign_in_browser(page, live_server.url)
+    page.goto(f"{live_server.url}{FEED_URL}?account={'' if field == 'account' else OTHER_WALLET}")
+    element = page.locator(f"#{field}")
+    value = FEEDS["log"].function if field == "function-0" else WALLET
+    held = _hold_redraws(page)
+    with page.expect_request(f"**{FEED_URL}"):
+        page.locator("#source").press("ArrowDown")
+    _focus(page, f"#{field}")
+    page.keyboard.type(value[:8])
+    held.pop().continue_()
+    page.keyboard.type(value[8:], delay=delay)
+    expect(page.locator("#about-emitter")).to_contain_text("OP Mainnet")
+    expect(element).to_have_value(value)
+    expect(element).to_be_focused()
+    expect(page.locator("#request-json")).to_contain_text(value)
+
+
+def test_the_focus_and_the_caret_stay_where_they_are_when_the_form_is_redrawn(
+    page: Page, live_server: LiveServer
+) -> None:
+    sign_in_browser(page, live_server.url)
+    page.goto(f"{live_server.url}{FEED_URL}?account={WALLET[:5]}{WALLET[8:]}")
+    account, nonce = page.locator("#account"), page.locator("[name=props][value=NONCE]")
+    held = _hold_redraws(page)
+    with page.expect_request(f"**{FEED_URL}"):
+        page.locator("#destination").select_option(str(OPTIMISM))
+    account.press("Home")
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.type(WALLET[5])
+    held.pop().continue_()
+    expect(page.locator("#to-0 + .about")).to_contain_text("OP Mainnet")
+    page.keyboard.type(WALLET[6:8])
+    expect(account).to_have_value(WALLET)
+    with page.expect_request(f"**{FEED_URL}"):
+        page.locator("#destination").select_option(str(SEPOLIA))
+    nonce.press("Space")
+    is_checked = nonce.is_checked()
+    held.pop().continue_()
+    expect(page.locator("#to-0 + .about")).to_contain_text("Sepolia")
+    expect(nonce).to_be_checked(checked=is_checked)
+    expect(nonce).to_be_focused()
+    with page.expect_request(f"**{FEED_URL}"):
+        page.locator("#destination").select_option(str(OPTIMISM))
+    page.locator("#more-slots summary").press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.type("2 ")
+    held.pop().continue_()
+    expect(page.locator("#to-0 + .about")).to_contain_text("OP Mainnet")
+    page.keyboard.type("0x7")
+    expect(page.locator("#slots")).to_have_value("2 0x7")
+    with page.expect_request(f"**{FEED_URL}"):
+        page.locator("#destination").select_option(str(SEPOLIA))
+    page.locator("[value=submit]").focus()
+    held.pop().continue_()
+    expect(page.locator("#to-0 + .about")).to_contain_text("Sepolia")
+    expect(page.locator("[value=submit]")).to_be_focused()
+    expect(page.locator("#slots")).to_be_visible()
 
 
 def test_deliveries_are_added_by_keyboard_and_the_form_is_accessible(
