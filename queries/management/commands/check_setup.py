@@ -9,17 +9,18 @@ from django.core.management.base import CommandError
 from django.db.models import Max
 
 from accounts.database_state import schema_fault
-from accounts.wording import format_count
+from accounts.wording import format_count, format_duration
 from queries.amounts import short_amount
 from queries.chain import ChainClient, ChainError, Signer, SignerUnusableError
 from queries.config.chains import Chain
+from queries.database.clock import shared_now
 from queries.database.light_clients import light_client_row, stored_state
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
 from queries.management.light_client_check import check_light_client
 from queries.management.setup_check import DEPLOY_ADVICE, CheckResult, check_routes
-from queries.models import Delivery, SentTransaction
+from queries.models import Batch, ChainRecord, Delivery, SentTransaction
 from queries.sources import Routes
-from queries.statuses import DeliveryState
+from queries.statuses import ENDED_STATUSES, DeliveryState
 from queries.transactions.budget import spent_in_24_hours
 from queries.transactions.lane import stopped_lanes
 
@@ -86,6 +87,7 @@ def _all_checks(routes: Routes) -> Iterator[CheckResult]:
     yield CheckResult("database", ok=not fault, sentence=fault or "It is migrated.")
     if fault:
         return
+    yield from _prover_check(routes)
     stopped = stopped_lanes()
     for chain_id in dict.fromkeys(destination for _, destination in routes.registries):
         chain = routes.chains[chain_id]
@@ -99,6 +101,23 @@ def _all_checks(routes: Routes) -> Iterator[CheckResult]:
             with suppress(ChainError):  # other checks report it
                 yield from _restore_hints(chain, signer)
         yield from _budget_checks(chain, signer)
+
+
+def _prover_check(routes: Routes) -> Iterator[CheckResult]:
+    """Check that a prover polls, if batches wait for one."""
+    waiting = Batch.objects.exclude(status__in=ENDED_STATUSES).count()
+    if not waiting:
+        return
+    last_poll = ChainRecord.objects.aggregate(last=Max("polled_at"))["last"]
+    age = round((shared_now() - last_poll).total_seconds()) if last_poll else None
+    limits = [chain.limits for chain in routes.chains.values()]
+    if age is not None and age < max(item.poll_interval + item.request_timeout for item in limits):
+        yield CheckResult("prover", ok=True, sentence="One is at work.")
+        return
+    since = "None has run yet" if age is None else f"None has polled for {format_duration(age)}"
+    batches = "a batch waits" if waiting == 1 else f"{waiting:,} batches wait"
+    sentence = f"{since}, and {batches}. Start one with manage.py run_prover."
+    yield CheckResult("prover", ok=False, sentence=sentence)
 
 
 def _restore_hints(chain: Chain, signer: Signer) -> Iterator[CheckResult]:

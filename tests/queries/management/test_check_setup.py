@@ -4,15 +4,18 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.utils.timezone import now
 from eth_abi.abi import encode
 from eth_utils.address import to_checksum_address
 
+from accounts.models import Account
 from explorer.demo.local_node import LocalNode, local_node
 from queries.contracts.abi import call_data, load_artifact
 from queries.contracts.create2 import (
@@ -23,11 +26,13 @@ from queries.contracts.create2 import (
     verifier_address,
     verifier_init_code,
 )
+from queries.models import Batch, ChainRecord
 from queries.sources import KINDS
 from queries.sources.native import NativeRegistry
 from queries.sources.reader import HASH_HISTORY, accumulated_slot
 from queries.sources.registry import RegistryKind, deployment_calldata, derived_address
 from queries.sources.routes import read_routes
+from queries.statuses import BatchStatus
 from tests.commands import Manage
 from tests.queries.attacks.hash_sources import SIGNERS, Games
 from tests.queries.attacks.registry_attacks import L1_BLOCK, put_predeploy, set_l1_block
@@ -48,6 +53,7 @@ SOURCE = 900
 LENGTH = 10_000
 NATIVE = derived_address(NativeRegistry(CHAIN_ID, CHAIN_ID))
 Response = dict[str, Any]
+COUNTS = ("query_count", "block_count", "source_count", "account_count", "fact_count")
 
 
 @pytest.fixture(scope="module")
@@ -698,6 +704,29 @@ def test_a_chain_without_a_daily_budget_gets_a_hint(
     assert [
         hint.endswith("in a day. Set `daily_budget` if gas costs money.") for hint in hints
     ] == ([] if option else [True])
+
+
+def test_batches_that_wait_for_a_prover_are_reported(
+    setup: LocalSetup, native: str, node: LocalNode
+) -> None:
+    native_setup(setup, native, node.url)
+    Batch.objects.create(
+        id="01M8R2DWD4WNBR7RK3SKZ7Y723",
+        owner=Account.objects.create(address=ADDRESS),
+        destination=CHAIN_ID,
+        status=BatchStatus.RECEIVED,
+        submitted_at=now(),
+        **dict.fromkeys(("fee", "spent"), f"{0:064x}"),
+        **dict.fromkeys(COUNTS, 1),
+    )
+    found = failed_check(setup)
+    assert found.endswith(
+        "None has run yet, and a batch waits. Start one with manage.py run_prover."
+    )
+    poll = ChainRecord.objects.create(chain=CHAIN_ID, polled_at=now() - timedelta(seconds=52))
+    assert "  None has polled for 52 seconds, and a batch waits." in failed_check(setup)
+    ChainRecord.objects.filter(pk=poll.pk).update(polled_at=now())
+    assert failed_checks(setup.run("check_setup")) == []
 
 
 def test_the_exit_code_is_1_if_a_check_fails(
