@@ -14,6 +14,7 @@ SUDO = """
 while [[ $1 == -* ]]; do if [ $1 = -u ]; then shift; fi; shift; done
 exec env "$@"
 """
+AGREEING = 9 * "y\n"  # to each question, such as before a deployment
 BLOCK = re.compile(r"^```sh\b[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -33,7 +34,7 @@ def run(
         ["bash", "-euo", "pipefail", "-c", commands],
         cwd=folder,
         env={**environment, "PATH": path},
-        stdin=subprocess.DEVNULL,
+        input=AGREEING,
     )
     assert completed.returncode == 0, f"{commands}\n{completed.stdout}\n{completed.stderr}"
     return completed

@@ -86,7 +86,9 @@ def _add_target(text: str) -> None:
     except ImproperlyConfigured as error:
         raise CommandError(str(error).replace("DATABASE_URL", "The address")) from None
     except ValueError as error:
-        raise CommandError(f"The file {text} {error}.") from None
+        raise CommandError(
+            f"The file that you name {error}. Name one, or an address: postgres://…"
+        ) from None
     if config["ENGINE"] != POSTGRESQL:
         raise CommandError("The address must be that of a PostgreSQL database: postgres://…")
     both = {DEFAULT_DB_ALIAS: settings.DATABASES[DEFAULT_DB_ALIAS], TARGET: config}

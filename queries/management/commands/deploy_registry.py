@@ -4,7 +4,6 @@ destination's courier, and prints a new one's route.
 Only lines that ROUTES_FILE lacks go to stdout, so that `>> routes.toml` appends them.
 """
 
-import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from contextlib import closing, suppress
@@ -194,11 +193,15 @@ class Command(OperatorCommand):
         self.report(f"Deploying the {title} on {chain.name}, paid for by {signer.address} …")
         try:
             self._show_cost(data, destination, signer)
-            if not options["yes"] and sys.stdin.isatty():
-                self.confirm("Deploy it?", "Nothing was sent.")
+            if options["dry_run"]:
+                return "Nothing was sent, because of --dry-run."
+            if not options["yes"]:
+                self.confirm("Deploy it?", "Nothing was sent. Where nobody answers, pass --yes.")
             timeout = options["wait"]
             receipt = send_and_wait(destination, signer, FACTORY, data, timeout, self.report)
         except CallRevertedError:
+            if options["dry_run"]:
+                return "Its cost can be estimated once the contract beside it is deployed."
             sentence = f"Deploying this contract on {chain.name} would revert; nothing was sent."
             raise CommandError(sentence) from None
         if not destination.code(address):
@@ -276,6 +279,9 @@ def estimate_deployment(destination: ChainClient, sender: str, data: bytes) -> G
 def add_transaction_arguments(parser: ArgumentParser) -> None:
     add_wait_argument(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask before paying")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what is missing and its cost, and send nothing"
+    )
 
 
 def _registry_table(options: Mapping[str, Any]) -> dict[str, object]:

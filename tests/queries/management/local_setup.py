@@ -48,6 +48,8 @@ class LocalSetup:
 
     def run_apart(self, command: str, *arguments: str) -> tuple[str, str]:
         """Return stderr, and stdout with the sentence of a failure."""
+        if command.startswith("deploy_") and "--dry-run" not in arguments:
+            arguments = (*arguments, "--yes")
         out, err = StringIO(), StringIO()
         try:
             call_command(command, *arguments, stdout=out, stderr=err)

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.core.management import CommandError, call_command
 from eth_abi.abi import decode
 
 from explorer.demo.local_node import LocalNode, local_node
@@ -265,6 +267,21 @@ def test_all_registries_of_the_routes_file_are_deployed(setup: LocalSetup, node:
     assert f"this version's registry would be at {derived_address(optimism)}." in progress
     assert "remove `address` to deploy another registry, or restore the key." in progress
     assert has_genuine_code(node, NativeRegistry, derived_address(native))
+
+
+def test_nothing_is_sent_by_a_dry_run_or_where_nobody_answers(
+    setup: LocalSetup, node: LocalNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID)
+    sent = node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest")
+    tried = setup.run("deploy_registry", "--dry-run")
+    assert tried.count("It takes ") >= 2
+    assert "Its cost can be estimated once the contract beside it is deployed." in tried
+    monkeypatch.setattr("sys.stdin", StringIO())
+    with pytest.raises(CommandError, match="Not deployed: 1 of 1"):
+        call_command("deploy_registry", stderr=(errors := StringIO()))
+    assert "Nothing was sent. Where nobody answers, pass --yes." in errors.getvalue()
+    assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == sent
 
 
 def test_the_cost_is_shown_before_anything_is_sent(setup: LocalSetup) -> None:
