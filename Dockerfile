@@ -11,12 +11,10 @@ FROM python:3.11-slim
 RUN groupadd --gid 10001 tacitus && useradd --uid 10001 --gid 10001 --no-create-home tacitus
 COPY --from=packages /opt/tacitus /opt/tacitus
 WORKDIR /srv/tacitus
-COPY manage.py pyproject.toml SECURITY.md ./
+COPY manage.py ./
 COPY accounts accounts
 COPY explorer explorer
 COPY queries queries
-COPY static static
-COPY templates templates
 ENV PATH=/opt/tacitus/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
     STATIC_ROOT=/srv/collected
 # The file names do not depend on SECRET_KEY and SITE_URL, so any values will do.

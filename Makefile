@@ -33,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE  # a test run would compile all tests again, on
 NPM_BIN := queries/contracts/node_modules/.bin
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(NPM_BIN):$(PATH)
 
-.PHONY: help demo test bench gas chaos fuzz analyse lint format serve screenshots contracts client pins setup clean
+.PHONY: help demo test bench gas chaos fuzz analyse lint format serve screenshots packages contracts client pins setup clean
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -102,6 +102,9 @@ serve: setup ## the development server, which restarts when the code changes
 screenshots: setup ## take the README's picture and the preview card again (needs Chromium)
 	@$(BIN)/python -m tests.screenshots
 
+packages: setup ## build what is published, in dist: the wheel of the service
+	@$(BIN)/uv build --quiet --wheel --out-dir dist && ls dist/*
+
 contracts: setup ## rebuild the contracts' committed build output
 	@$(MANAGE) build_contracts
 
@@ -147,6 +150,7 @@ $(PYTHON_READY): requirements-dev.txt
 	@echo "Setting up Python packages in .venv, which takes a minute or two …"
 	@rm -rf .venv && $(PYTHON) -m venv .venv || { echo "Python could not make .venv. On Debian: apt-get install python3-venv"; exit 1; }
 	@$(BIN)/python -m pip install --quiet --retries 2 --disable-pip-version-check --require-hashes --requirement requirements-dev.txt || { echo "The Python packages could not be installed. Is PyPI, or your pip index, reachable?"; exit 1; }
+	@ln -s ../../manage.py $(BIN)/tacitus
 	@touch $@
 
 $(ANALYSER_READY): requirements-analyser.txt $(PYTHON_READY)

@@ -10,7 +10,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 # The database is gone, locked or full. A traceback of our code would not help.
 OUTAGE_ERRORS = (OperationalError, InterfaceError)
-NOT_MIGRATED = "The database is not migrated. Run: manage.py migrate"
+NOT_MIGRATED = "The database is not migrated. Run: tacitus migrate"
 
 
 def describe_outage(error: BaseException) -> str:
@@ -31,7 +31,7 @@ def schema_fault() -> str:
         return ""
     return (
         f"The database is that of another version ({difference}): run that version, or give this "
-        "one an empty database and run manage.py migrate"
+        "one an empty database and run tacitus migrate"
     )
 
 

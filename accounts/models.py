@@ -15,7 +15,7 @@ from accounts.wallets import Wallet, short_hash
 
 class AccountManager(BaseUserManager["Account"]):
     def create_superuser(self, username: str, password: str | None = None) -> "Account":
-        """Create an operator without a wallet, for `manage.py createsuperuser`."""
+        """Create an operator without a wallet, for `tacitus createsuperuser`."""
         account = self.model(username=username, is_operator=True)
         account.set_password(password)
         account.full_clean()

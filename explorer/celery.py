@@ -18,7 +18,7 @@ try:
 except ImproperlyConfigured as error:
     sys.exit(f"Tacitus cannot start. {error}")
 if settings.PROVER_ENGINE != "CELERY":
-    sys.exit("PROVER_ENGINE is EMBEDDED. Set it to CELERY, or run: manage.py run_prover")
+    sys.exit("PROVER_ENGINE is EMBEDDED. Set it to CELERY, or run: tacitus run_prover")
 
 from queries.engines.celery import app, beat_init, setup_logging
 from queries.prover import tasks

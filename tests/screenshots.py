@@ -15,7 +15,7 @@ from tests import browser
 from tests.commands import free_port
 from tests.rigs.service import REPOSITORY
 
-PICTURES = REPOSITORY / "static" / "pictures"
+PICTURES = REPOSITORY / "explorer" / "static" / "pictures"
 WIDTH, BOTTOM_MARGIN = 1200, 40
 MAX_BYTES = 150_000
 CARD = Path(__file__).with_name("card.svg")

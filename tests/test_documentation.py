@@ -45,7 +45,7 @@ from tests.bench.__main__ import NAMES as ROWS
 from tests.environment import SETTINGS_READ
 
 pytestmark = pytest.mark.no_database
-DOCUMENTS = ("README.md", "SECURITY.md", "explorer/docs/*.md", "templates/docs/*.html")
+DOCUMENTS = ("README.md", "explorer/docs/*.md", "explorer/templates/docs/*.html")
 SOURCES = ("*.py", "*.sol", "*.yml", "*.html", "Makefile", "run")
 PATH = re.compile(r"(?:(?:GET|POST) )?(/[a-z-]+(?:/[a-z-]+)*/?(?:\.\w+)?)(?:\?.*)?")
 SYSTEM_PATHS = ("/etc", "/opt", "/srv", "/tmp", "/usr", "/var", "/run")
@@ -119,7 +119,7 @@ def test_every_documented_path_is_served(code_words: set[str]) -> None:
 def test_every_command_exists(repository: Path, text: str) -> None:
     commands = get_commands()
     ours = {name for name, app in commands.items() if app in {"accounts", "explorer", "queries"}}
-    documented = set(re.findall(r"manage\.py ([a-z]\w+)", text))
+    documented = set(re.findall(r"(?:manage\.py|tacitus) ([a-z]+_\w+)", text))
     assert documented - set(commands) == set()
     assert {name for name in ours - MAKE_COMMANDS if name not in text} == set()
     targets = re.findall(r"^([a-z]+):.*## ", (repository / "Makefile").read_text(), re.MULTILINE)
@@ -135,7 +135,7 @@ BOUNDS, MAX_DIGITS = Limits(), sys.int_info.default_max_str_digits
 BALANCE_GAS = round(account_cost(NativeRegistry.block_work, 1).gas)
 # Of limits, settings and costs; other guides explain.
 FIGURES = {
-    "SECURITY.md": (
+    "explorer/docs/security.md": (
         f"| {settings.REQUESTS_PER_MINUTE} a minute per key,",
         f"| {LIMITS.blocks:,} blocks, {LIMITS.accounts:,} accounts, {LIMITS.slots:,} slots, ",
         f"{LIMITS.events:,} logs and other items of blocks |",

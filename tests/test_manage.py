@@ -60,7 +60,7 @@ def test_a_database_that_is_not_migrated_is_one_sentence(manage: Manage, tmp_pat
     for command in (["run_prover"], ["attest", "--import", "-"], ["changepassword", "x"]):
         completed = manage(*command, **settings)
         assert completed.returncode == 1, command
-        assert completed.stderr.endswith("The database is not migrated. Run: manage.py migrate\n")
+        assert completed.stderr.endswith("The database is not migrated. Run: tacitus migrate\n")
         assert len(completed.stderr.splitlines()) == 1, completed.stderr
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from queries.chain import JsonRpc, JsonRpcError, NodeTransportError
 from queries.config.limits import Limits
 
-PACKAGES = Path(__file__).parents[2] / "queries" / "contracts" / "node_modules" / "@foundry-rs"
+CONTRACTS = Path(__file__).parents[2] / "queries" / "contracts"
 GAS_LIMIT = 16_777_216  # of one transaction (EIP-7825)
 # Each state in memory is a copy, with the hashes of all blocks: 0.3 MB after 1,000 blocks.
 MAX_STATES = 1_000
@@ -127,6 +127,15 @@ class LocalNode:
             raise
 
 
+def is_installed() -> bool:
+    return bool(_programs())
+
+
+def _programs() -> list[Path]:
+    """npm installs only this platform's."""
+    return sorted(CONTRACTS.glob("node_modules/@foundry-rs/anvil-*/bin/anvil*"))
+
+
 @contextmanager
 def local_node(
     *options: str, hardfork: str = "osaka", max_states: int = MAX_STATES
@@ -137,7 +146,7 @@ def local_node(
     nothing to the disk. By default, Anvil writes the state of each older block to a file in the
     home directory, and leaves it there.
     """
-    programs = sorted(PACKAGES.glob("anvil-*/bin/anvil*"))  # npm installs only this platform's
+    programs = _programs()
     if not programs:
         raise LocalNodeMissingError("The local Ethereum node is not installed. Run: make contracts")
     with socket.socket() as probe:

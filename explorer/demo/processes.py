@@ -13,7 +13,7 @@ from typing import Self
 
 from explorer.demo.local_node import LocalNode
 
-BASE_DIR = Path(__file__).resolve().parent.parent.parent
+COMMAND = Path(sys.argv[0]).absolute()  # `tacitus`, or `tacitus` of a checkout
 INHERITED_VARIABLES = ("PATH", "HOME", "LANG")  # an operator's settings are not inherited
 START_SECONDS, STOP_SECONDS = 60, 20
 
@@ -51,18 +51,17 @@ class Programs:
         self._nodes[name] = node
 
     def run(self, name: str, *arguments: str) -> None:
-        """Run `manage.py` with these arguments to its end."""
+        """Run `tacitus` with these arguments to its end."""
         self.start(name, *arguments)
         if self._processes.pop(name).wait():
             raise DemoError(f"The {name} failed. {self._last_line(name)}")
 
     def start(self, name: str, *arguments: str, **variables: str) -> None:
-        """Start `manage.py` with these arguments; it runs until the end of the demo."""
+        """Start `tacitus` with these arguments; it runs until the end of the demo."""
         with self._log(name).open("wb") as log:
             # In its own session, so that a terminal's Ctrl-C reaches only the demo.
             self._processes[name] = subprocess.Popen(
-                [sys.executable, "manage.py", *arguments],
-                cwd=BASE_DIR,
+                [sys.executable, COMMAND, *arguments],
                 env=self._environment | variables,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -95,10 +94,17 @@ class Programs:
 
     def _last_line(self, name: str) -> str:
         text = self._log(name).read_text(errors="replace").strip()
-        path = self._log(name).relative_to(BASE_DIR)
+        path = shown_path(self._log(name))
         if not text:
             return f"Its log, {path}, is empty."
         return f"The last line of its log, {path}: {text.splitlines()[-1][:300]}"
+
+
+def shown_command() -> str:
+    """What a user types for `tacitus`."""
+    if COMMAND.suffix == ".py":
+        return f"{shown_path(Path(sys.executable))} {shown_path(COMMAND)}"
+    return COMMAND.name if shutil.which(COMMAND.name) == str(COMMAND) else str(shown_path(COMMAND))
 
 
 def _exit_reason(process: subprocess.Popen[bytes]) -> str:
@@ -112,6 +118,12 @@ def empty_folder(folder: Path) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
     except OSError as error:
-        path = folder.relative_to(BASE_DIR)
-        raise DemoError(f"The demo cannot write to {path}: {error.strerror}.") from None
+        raise DemoError(
+            f"The demo cannot write to {shown_path(folder)}: {error.strerror}."
+        ) from None
     return folder
+
+
+def shown_path(path: Path) -> Path:
+    """The path from the working directory, if it lies there."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

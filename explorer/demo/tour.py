@@ -1,9 +1,11 @@
 """The demo's four batches and its lookup, compared with their source chains, and its output."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
@@ -20,7 +22,7 @@ from explorer.demo.chains import (
     DemoChains,
 )
 from explorer.demo.local_node import LocalNode, TransactionRevertedError
-from explorer.demo.processes import DemoError
+from explorer.demo.processes import DemoError, shown_command, shown_path
 from queries.amounts import UNIT_DIGITS, format_units
 from queries.chain import READ_RECENT, GatewayError, follow_lookup
 from queries.client.python import (
@@ -223,7 +225,8 @@ def things_to_try(
 ) -> str:
     """List addresses, and three things to try. `first_batch`: its id, and its block's hash."""
     batch_id, block_hash = first_batch
-    balances, holder, python = TOKEN_BALANCES, chains.holders[2], ".venv/bin/python"
+    balances, holder = TOKEN_BALANCES, chains.holders[2]
+    python, command = shown_path(Path(sys.executable)), shown_command()
     deployment = chains.token_transaction
     token_block = int(chains.b.rpc.ask("eth_getTransactionReceipt", deployment)["blockNumber"], 16)
     return f"""\
@@ -270,7 +273,7 @@ Three things to try
 
 3. Download the first batch's proof, and verify it after the demo has stopped:
    curl -sSo proof.json {site}/explorer/query/{batch_id}/proof.json
-   {python} manage.py verify_proof proof.json --hash {block_hash}
+   {command} verify_proof proof.json --hash {block_hash}
 
 After the second, have a contract called with each new balance of $HOLDER: {site}/docs/deliver
 

@@ -73,7 +73,7 @@ DELIVERY_ADVICE = {
         "Read the reason in the message. If the contract will not accept the call later, correct "
         "either, and submit it again: what is proven costs nothing."
     ),
-    "courier_missing": "Ask the operator to run `manage.py deploy_registry`.",
+    "courier_missing": "Ask the operator to run `tacitus deploy_registry`.",
     "delivery_gas_spent": "Deliver less often, or ask the operator for a higher limit.",
     "fee_below_gas_price": "Submit it again with the fee of `POST /estimate`.",
     "too_much_gas": "Make the call cheaper, or the arguments shorter.",

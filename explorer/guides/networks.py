@@ -294,4 +294,4 @@ def _init_command(network: Network) -> str:
         f"--node {name}=https://{name}.example.org --node {name}=https://another-{name}.example.org"
         for name in names
     ]
-    return " \\\n  ".join((f"python manage.py init {':'.join(names)}", *nodes))
+    return " \\\n  ".join((f"tacitus init {':'.join(names)}", *nodes))

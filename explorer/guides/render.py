@@ -46,7 +46,7 @@ FOLDER = settings.BASE_DIR / "explorer" / "docs"
 
 
 def guide_path(name: str) -> Path:
-    return settings.BASE_DIR / "SECURITY.md" if name == "security" else FOLDER / f"{name}.md"
+    return FOLDER / f"{name}.md"
 
 
 def page_source(name: str) -> str:
@@ -142,9 +142,8 @@ def _absolute_link(match: re.Match[str], site: str, files: Mapping[str, str]) ->
     if match["code"]:
         return match["code"]
     text, path, anchor = match["text"], Path(match["path"]), match["anchor"] or ""
-    name = "security" if path.name == "SECURITY.md" else path.stem
-    if path.suffix == ".md" and name in GUIDES:
-        return f"[{text}]({site}/docs/{name}.md{anchor})"
+    if path.suffix == ".md" and path.stem in GUIDES:
+        return f"[{text}]({site}/docs/{path.stem}.md{anchor})"
     return f"[{text}]({site}{files[path.name]})" if path.name in files else text
 
 

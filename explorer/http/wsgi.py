@@ -1,4 +1,4 @@
-"""The WSGI application that `manage.py serve` runs."""
+"""The WSGI application that `tacitus serve` runs."""
 
 import os
 from collections.abc import Iterable

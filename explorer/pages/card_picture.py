@@ -11,13 +11,13 @@ from typing import NamedTuple
 from django.conf import settings
 from PIL import Image, ImageDraw, ImageFont
 
-FONTS = settings.BASE_DIR / "static" / "fonts"
+FONTS = settings.BASE_DIR / "explorer" / "static" / "fonts"
 SANS, MONO = "plex-sans", "plex-mono-600"
 REGULAR, SEMIBOLD = 400, 600
-# As in static/tacitus.css.
+# As in explorer/static/tacitus.css.
 PAPER, INK, FADED, LINE, ACCENT = "#fbf9f4", "#1d1b18", "#5f5a52", "#dcd6ca", "#2c6257"
 MARK_COLOURS = {"proven": ACCENT, "moving": "#8a5a00", "waiting": "#6c675f", "rejected": "#9c3322"}
-CARD_SIZE = 1200, 630  # also in templates/base.html
+CARD_SIZE = 1200, 630  # also in explorer/templates/base.html
 MARGIN, LOGO_TOP, SENTENCE_TOP, RULE_TOP, LAST_LINE = 80, 60, 164, 532, 573
 HASH_SIZE, CODE_SIZE = 22, 34
 TEXT_WIDTH = CARD_SIZE[0] - 2 * MARGIN
@@ -26,7 +26,7 @@ SENTENCE_SIZES = 60, 52, 46  # the largest one that needs the fewest lines
 MAX_VALUE_SIZE, MIN_VALUE_SIZE = 92, 38
 STATUS_SIZE, SMALL_SIZE, BLOCK_SIZE, NAME_SIZE = 76, 28, 34, 44
 LINE_HEIGHT = 1.22
-LOGO_SIZE, LOGO_UNITS = 64, 32  # pixels; units of static/favicon.svg
+LOGO_SIZE, LOGO_UNITS = 64, 32  # pixels; units of explorer/static/favicon.svg
 LOGO_PATH = (16, 4), (12, 12), (16, 20), (20, 28)
 LOGO_OTHERS = (20, 12), (8, 20), (24, 20), (4, 28), (12, 28), (28, 28)
 SMOOTHNESS = 4  # Pillow draws shapes without smooth edges, so they are drawn larger
@@ -211,7 +211,7 @@ def _mark(mark: str, size: int) -> Image.Image:
 
 @lru_cache(1)
 def _logo() -> Image.Image:
-    """As static/favicon.svg."""
+    """As explorer/static/favicon.svg."""
     image = Image.new("RGB", (LOGO_SIZE, LOGO_SIZE), PAPER)
     others, path = _Shape(LOGO_SIZE, LOGO_UNITS), _Shape(LOGO_SIZE, LOGO_UNITS)
     for node in LOGO_OTHERS:

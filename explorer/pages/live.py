@@ -1,4 +1,4 @@
-"""Pages that refresh themselves: `static/live.js` asks for their part every few seconds.
+"""Pages that refresh themselves: `explorer/static/live.js` asks for their part every few seconds.
 
 A poll has the address of the page and the digest that it has `seen`. The view reads what the digest
 is made of, in a few statements, and renders the part only if the digest has changed.

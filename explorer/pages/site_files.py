@@ -10,7 +10,7 @@ from django.views.generic import TemplateView
 
 from explorer.guides.render import PAGES
 
-ICONS = {"favicon.ico": settings.BASE_DIR / "static" / "favicon.ico"}
+ICONS = {"favicon.ico": settings.BASE_DIR / "explorer" / "static" / "favicon.ico"}
 CONTACT_VALIDITY = timedelta(days=180)  # RFC 9116 recommends less than a year
 TEXT = "text/plain; charset=utf-8"
 

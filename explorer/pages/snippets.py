@@ -1,4 +1,4 @@
-"""Code that reads a fact from its contract; the texts are in templates/snippets."""
+"""Code that reads a fact from its contract; the texts are in explorer/templates/snippets."""
 
 import json
 from dataclasses import dataclass

@@ -5,7 +5,6 @@ production lacks. A test compares this file with explorer/docs/configuration.md.
 """
 
 import os
-import tomllib
 from pathlib import Path
 
 from csp.constants import NONE, SELF
@@ -16,11 +15,12 @@ from django.core.checks.security.base import (
 )
 from django.core.exceptions import ImproperlyConfigured
 
+from explorer import __version__
 from explorer.settings.database import database
 from explorer.settings.environment import Environment, is_broker
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
-VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
+VERSION = __version__
 
 env = Environment(os.environ)
 MIN_TOKEN_LENGTH = 20  # characters
@@ -122,7 +122,7 @@ MIDDLEWARE = [
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [BASE_DIR / "explorer" / "templates"],  # before those of Django's apps
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -141,10 +141,11 @@ TIME_ZONE = "UTC"
 USE_I18N = False
 FORMAT_MODULE_PATH = "explorer.formats"
 
-# The database
+# The data folder and the database
 
-VAR_DIR = BASE_DIR / "var"
-DATABASES = {"default": database(env.secret("DATABASE_URL"), VAR_DIR / "tacitus.sqlite3")}
+# Where Tacitus writes, as long as no other setting names another place.
+DATA_DIR = Path(env.text("DATA_DIR") or "var").absolute()
+DATABASES = {"default": database(env.secret("DATABASE_URL"), DATA_DIR / "tacitus.sqlite3")}
 
 # Accounts, sign-in and limits
 
@@ -210,8 +211,7 @@ ATTESTER_KEY = env.secret("ATTESTER_KEY")
 # development they are served from their source folder.
 
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = Path(env.text("STATIC_ROOT") or VAR_DIR / "static")
+STATIC_ROOT = Path(env.text("STATIC_ROOT") or DATA_DIR / "static")
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEVELOPMENT
 STORAGES = {
     "staticfiles": {

@@ -48,7 +48,7 @@ class WantedAttestationsResponse(ApiModel):
     "POST",
     "/attestations",
     "A signer of an attested registry submits its attestation of a block's hash. The block "
-    "must be final on the source chain. `manage.py attest` makes and sends attestations. "
+    "must be final on the source chain. `tacitus attest` makes and sends attestations. "
     "Sending one again changes nothing.",
     body=AttestationBody,
     own_errors=(*BodyCode, *AttestationCode, RequestCode.BLOCK_BEYOND_HEAD),

@@ -201,8 +201,8 @@ def batch_query(
 @endpoint(
     "GET",
     "/batch-queries/{batch}/proof",
-    "The proof of a DONE batch in one file. `manage.py verify_proof` checks it without a "
-    "database or network; `manage.py publish_proof` sends the facts to a registry with any "
+    "The proof of a DONE batch in one file. `tacitus verify_proof` checks it without a "
+    "database or network; `tacitus publish_proof` sends the facts to a registry with any "
     "signer's key. Headers are in RLP and accounts have the form that eth_getProof returns, so "
     "other tools can check them too; `calls` holds calldata for prove(). Anyone who knows the "
     "batch's id may fetch it; the batch's page has the same file without an API key.",

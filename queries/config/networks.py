@@ -1,4 +1,4 @@
-"""Public networks that `manage.py init` knows, with their entries of a routes file.
+"""Public networks that `tacitus init` knows, with their entries of a routes file.
 
 `networks.toml` has them, with a source and a date for each claim.
 """

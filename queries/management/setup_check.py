@@ -62,7 +62,7 @@ from queries.sources import (
 # Distances from the head at which receipts are probed; the first block is probed last.
 RECEIPT_PROBES = (0, 1_000, HISTORY_RING, *(10**power for power in range(5, 10)))
 
-DEPLOY_ADVICE = "Deploy one with manage.py deploy_registry."
+DEPLOY_ADVICE = "Deploy one with tacitus deploy_registry."
 
 UNVERIFIABLE = (
     "It is unverifiable: its code is genuine, but its address does not prove that its constructor "

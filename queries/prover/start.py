@@ -25,8 +25,8 @@ def prover_routes() -> Routes:
     routes = read_routes(settings.ROUTES_FILE)
     if not routes.registries:
         raise CommandError(
-            "ROUTES_FILE is not set, or names no registry. Run manage.py init and "
-            "manage.py deploy_registry."
+            "ROUTES_FILE is not set, or names no registry. Run tacitus init and "
+            "tacitus deploy_registry."
         )
     # Else another prover would take a job whose webhook or request to a node has not ended.
     min_lease = max(routes.limits.request_timeout, MAX_DELIVERY_SECONDS)

@@ -19,7 +19,7 @@ from queries.wait_reasons import Reason, WaitCode
 # Provers poll each chain more often.
 PROVER_TIMEOUT = timedelta(minutes=2)
 NOT_CLAIMED_SENTENCE = "No prover has claimed it yet"
-START_HINT = "the operator has to start one with manage.py run_prover."
+START_HINT = "the operator has to start one with tacitus run_prover."
 
 # Once a batch is accepted, one of its jobs has the reason for waiting. Raw SQL, because each poll
 # reads this, and the ORM took 1.5 times as long.

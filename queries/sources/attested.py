@@ -97,7 +97,7 @@ class AttestedRegistry(Registry):
 
     def remarks(self) -> Iterator[str]:
         until = format_time(self.valid_until)
-        yield f"Its signers can attest until {until}: each runs manage.py attest."
+        yield f"Its signers can attest until {until}: each runs tacitus attest."
 
     def expectation(self, age: int | None) -> Expectation:
         sentence = (

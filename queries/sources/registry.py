@@ -40,7 +40,7 @@ GatewayUrl = Annotated[
     ),
 ]
 Refuse = Callable[[str, str], NoReturn]
-REPLACE_ADVICE = "Deploy a new registry with manage.py deploy_registry."
+REPLACE_ADVICE = "Deploy a new registry with tacitus deploy_registry."
 
 
 class RegistryKind(StrEnum):

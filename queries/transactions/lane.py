@@ -343,7 +343,7 @@ class Lane:
             return
         log.error(
             "Nonce %s of %s on chain %s was used by a transaction that is not in this database: "
-            "nothing more is sent there until manage.py resume_sending %s.",
+            "nothing more is sent there until tacitus resume_sending %s.",
             row.nonce,
             row.sender,
             row.chain,

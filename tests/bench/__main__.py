@@ -112,7 +112,7 @@ def _say(progress: str) -> None:
 @contextmanager
 def _log_folder() -> Iterator[Path]:
     """Removed at the end, unless a row fails after a program was started."""
-    folder = empty_folder(settings.VAR_DIR / f"bench-{os.getpid()}")
+    folder = empty_folder(settings.DATA_DIR / f"bench-{os.getpid()}")
     try:
         yield folder
     except BaseException:

@@ -60,7 +60,7 @@ class PageTime:
 
 
 def poll(answer: str, id_: str) -> str:
-    """The address that `static/live.js` polls while nothing changes."""
+    """The address that `explorer/static/live.js` polls while nothing changes."""
     mark = re.search(rf'id="{id_}".*?data-seen="(\w+)"\s+hx-get="([^"]+)"', answer, re.DOTALL)
     if mark is None:
         raise BenchError(f"A page has no mark {id_}.")

@@ -260,9 +260,8 @@ def test_the_commands_of_the_guide_about_events_work(demo: Demo, tmp_path: Path)
 
 def _clone(repository: Path, folder: Path) -> Path:
     """A folder with links to the repository, so that scripts write beside them."""
-    for name in (".venv", "manage.py", "explorer", "queries", "accounts", "pyproject.toml"):
+    for name in (".venv", "manage.py", "explorer", "queries", "accounts"):
         (folder / name).symlink_to(repository / name)
-    (folder / "templates").symlink_to(repository / "templates")
     return folder
 
 

@@ -26,7 +26,7 @@ def test_readiness_needs_the_database_and_its_migrations() -> None:
     client = Client()
     with modify_settings(INSTALLED_APPS={"append": "django.contrib.sessions"}):
         answer = client.get("/readyz")
-    missing = "The database is not migrated. Run: manage.py migrate"
+    missing = "The database is not migrated. Run: tacitus migrate"
     assert (answer.status_code, answer.json()["checks"]) == (503, {"database": missing})
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["checks"]) == (200, {"database": "ok"})

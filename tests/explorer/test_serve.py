@@ -1,4 +1,4 @@
-"""`manage.py serve`, tested over HTTP."""
+"""`tacitus serve`, tested over HTTP."""
 
 import gzip
 import json
@@ -242,7 +242,7 @@ def test_ctrl_c_stops_the_server_which_warns_of_missing_migrations(
         finally:
             server.kill()
     written = (tmp_path / "log").read_text()
-    assert written.count("WARNING  The database is not migrated. Run: manage.py migrate\n") == 1
+    assert written.count("WARNING  The database is not migrated. Run: tacitus migrate\n") == 1
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -39,7 +39,7 @@ def test_every_page_has_a_preview_with_absolute_links(repository: Path) -> None:
         assert preview["og:description"] == preview["description"]
         card = cards.get(address, "/static/pictures/card.png")
         assert preview["og:image"] == f"{SITE}{card}"
-    assert len((repository / "static/pictures/card.png").read_bytes()) < 60_000
+    assert len((repository / "explorer/static/pictures/card.png").read_bytes()) < 60_000
     missing = Client().get("/<nowhere>", headers=HTML).text
     assert "canonical" not in missing
     block = Client().get(f"/explorer/block/{SEPOLIA}/{BLOCK}", headers=HTML).text

@@ -37,9 +37,9 @@ class Machine:
     def __init__(self, repository: Path, folder: Path) -> None:
         self.folder, self.state = folder, folder / "docker"
         self.state.mkdir()
-        for name in ("accounts", "explorer", "queries", "static", "templates"):
+        for name in ("accounts", "explorer", "queries"):
             (folder / name).symlink_to(repository / name)
-        for name in ("manage.py", "pyproject.toml", "SECURITY.md", "Dockerfile", "compose.yaml"):
+        for name in ("manage.py", "Dockerfile", "compose.yaml"):
             shutil.copy(repository / name, folder)
         docker = f'exec {sys.executable} -m tests.operating.docker "$@"'
         write_stand_in(folder, "docker", docker)

@@ -58,7 +58,7 @@ def test_commands_without_their_database_end_with_a_sentence_and_can_be_restarte
             with server.while_initialising():
                 pass
             with server.while_running():
-                missing = "The database is not migrated. Run: manage.py migrate"
+                missing = "The database is not migrated. Run: tacitus migrate"
                 wait_until(lambda: readiness() == (503, missing))
                 service.manage("migrate")
                 wait_until(lambda: readiness() == (200, "ok"))

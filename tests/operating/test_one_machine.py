@@ -22,9 +22,7 @@ from tests.rigs.service import wait_until
 
 pytestmark = [pytest.mark.no_database, pytest.mark.installation]
 FOLDERS = r"(?<![\w.])/(etc|srv/tacitus|var/lib/tacitus|var/backups|usr/local/bin)\b"
-RELEASE_FILES = (
-    "accounts explorer queries static templates manage.py pyproject.toml SECURITY.md compose.yaml"
-)
+RELEASE_FILES = "accounts explorer queries manage.py compose.yaml"
 EXISTING_FOLDERS = ("usr/local/bin", "etc/caddy", "etc/cron.d")
 INSTALL = """
 given=(); while [ $# -gt 0 ]; do case $1 in -g | -o) shift ;; *) given+=("$1") ;; esac; shift; done

@@ -36,7 +36,7 @@ HEADER_RECENT = f"function readHeaderRecent(uint8,uint256,string[]) {RECENT_WORD
 
 def add_route(service: Service, kind: RegistryKind, source: Chain, to: Chain, **more: Any) -> None:
     """Add a registry to the routes file, with a lookup whose only gateway is dead. Deploy both by
-    `manage.py deploy_registry`.
+    `tacitus deploy_registry`.
     """
     members = {"signers": tuple(more["signers"])} if "signers" in more else {}
     registry = KINDS[kind](source.id, to.id, **{**more, **members})

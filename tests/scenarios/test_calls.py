@@ -1,4 +1,4 @@
-"""JSON-RPC calls of provers: idle, and per fact as `manage.py cost` shows."""
+"""JSON-RPC calls of provers: idle, and per fact as `tacitus cost` shows."""
 
 import time
 from collections import Counter

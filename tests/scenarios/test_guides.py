@@ -333,7 +333,7 @@ def _with_node(chain: Chain, code: str) -> str:
 
 
 def _run_in_clone(command: str, folder: Path) -> str:
-    here = command.replace(".venv/bin/python manage.py", f"{sys.executable} {REPOSITORY}/manage.py")
+    here = command.replace("tacitus ", f"{sys.executable} {REPOSITORY}/manage.py ")
     result = run_program(
         ["sh", "-ec", here], cwd=folder, env=clean_environment(folder, DEVELOPMENT="1")
     )

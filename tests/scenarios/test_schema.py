@@ -44,7 +44,7 @@ def test_tables_of_another_version_are_found_before_anything_runs(
     service.execute("ALTER TABLE queries_feed RENAME COLUMN request TO body")
     assert fault() == (
         "The database is that of another version (queries_feed has no column request): run that "
-        "version, or give this one an empty database and run manage.py migrate"
+        "version, or give this one an empty database and run tacitus migrate"
     )
 
     last_line = service.manage("check_setup", fails=True).stdout.splitlines()[-1]

@@ -191,7 +191,7 @@ def test_two_provers_with_one_key_are_noticed(
         checked = second.manage("check_setup", fails=True)
         assert re.search("^not ok +.*resume_sending 31337", checked.stdout, re.MULTILINE)
         router = second.manage("deploy_router", "--destination", "31337", fails=True)
-        assert "manage.py resume_sending 31337" in router.stderr
+        assert "tacitus resume_sending 31337" in router.stderr
         elsewhere = second.manage("resume_sending", "31338", "--yes", fails=True)
         assert "Sending to chain 31338 is not stopped. It is to: 31337." in elsewhere.stderr
         second.manage("resume_sending", "31337", "--yes")

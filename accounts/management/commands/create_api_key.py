@@ -1,4 +1,4 @@
-"""`manage.py create_api_key`: an API key without a browser, for scripts and first steps."""
+"""`tacitus create_api_key`: an API key without a browser, for scripts and first steps."""
 
 from argparse import ArgumentParser
 from typing import Any

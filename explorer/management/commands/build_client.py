@@ -1,4 +1,4 @@
-"""`manage.py build_client`: builds the clients from their sources.
+"""`tacitus build_client`: builds the clients from their sources.
 
 The TypeScript client's output is committed; servers join tacitus.py at the first request.
 """

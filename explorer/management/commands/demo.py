@@ -1,4 +1,4 @@
-"""`manage.py demo`: three chains, the service and a tour, all on this machine, until Ctrl-C."""
+"""`tacitus demo`: three chains, the service and a tour, all on this machine, until Ctrl-C."""
 
 import errno
 import io
@@ -15,8 +15,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from explorer.demo.beacon_chain import run_beacon_chain
 from explorer.demo.chains import CHAIN_A, Keys, produce_blocks, run_nodes, set_up_chains
-from explorer.demo.local_node import LocalNodeMissingError, TransactionRevertedError
-from explorer.demo.processes import DemoError, empty_folder
+from explorer.demo.installation import install_local_node
+from explorer.demo.local_node import LocalNodeMissingError, TransactionRevertedError, is_installed
+from explorer.demo.processes import DemoError, empty_folder, shown_path
 from explorer.demo.service import running_service, sign_in
 from explorer.demo.tour import Terminal, examples, show, show_lookup, things_to_try
 from queries.chain import JsonRpcError, NodeTransportError
@@ -71,7 +72,10 @@ def _check_port(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
             reason = " is in use" if error.errno == errno.EADDRINUSE else f": {error.strerror}"
-            raise CommandError(f"Port {port}{reason}. Use another: make demo PORT=8001") from None
+            raise CommandError(
+                f"Port {port}{reason}. Use another: tacitus demo --port 8001, or in a checkout "
+                "make demo PORT=8001"
+            ) from None
 
 
 DOCUMENTED_BLOCK = 17  # which the requests of README and guides name
@@ -79,11 +83,14 @@ DOCUMENTED_BLOCK = 17  # which the requests of README and guides name
 
 def _run(terminal: Terminal, port: int, *, once: bool) -> None:
     site, keys = f"http://127.0.0.1:{port}", Keys()
-    folder = empty_folder(settings.VAR_DIR / f"demo-{port}")
+    folder = empty_folder(settings.DATA_DIR / f"demo-{port}")
     terminal.line("Tacitus on this machine. Everything here runs for real. Press Ctrl-C to stop.")
     terminal.line()
     with ExitStack() as stack:
         try:
+            if not is_installed():
+                with terminal.step("Downloaded a local Ethereum node (Anvil, some 45 MB)"):
+                    install_local_node()
             with terminal.step("Three chains, with registries and state to prove"):
                 nodes = stack.enter_context(run_nodes())
                 beacon = stack.enter_context(run_beacon_chain(nodes.c))
@@ -105,7 +112,7 @@ def _run(terminal: Terminal, port: int, *, once: bool) -> None:
                 terminal.line("The registries hold the same values as the chains.")
                 return
             chains.make_final(DOCUMENTED_BLOCK)
-            path = str(folder.relative_to(settings.BASE_DIR))
+            path = str(shown_path(folder))
             terminal.line(things_to_try(site, key, path, chains, batches[0]))
             while True:
                 programs.check()

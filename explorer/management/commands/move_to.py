@@ -1,4 +1,4 @@
-"""`manage.py move_to`: copies everything in a SQLite database to an empty PostgreSQL database."""
+"""`tacitus move_to`: copies everything in a SQLite database to an empty PostgreSQL database."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`manage.py serve`: the web server, ready for production."""
+"""`tacitus serve`: the web server, ready for production."""
 
 import errno
 import logging
@@ -75,7 +75,7 @@ def _check_production_settings() -> None:
             "BEHIND_PROXY=1."
         )
     if not (settings.STATIC_ROOT / "staticfiles.json").exists():
-        raise CommandError("Static files are not collected. Run: manage.py collectstatic")
+        raise CommandError("Static files are not collected. Run: tacitus collectstatic")
 
 
 def _check_public_settings(host: str) -> None:

@@ -111,7 +111,7 @@ def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
         if len(chains := sorted({block.chain for block in blocks})) > 1:
             raise NotProvenError(
                 f"Nothing is proven. Chains {' and '.join(map(str, chains))} of the proof share "
-                f"the block hash 0x{hash_.hex()}. `manage.py verify_proof --node URL` asks a node "
+                f"the block hash 0x{hash_.hex()}. `tacitus verify_proof --node URL` asks a node "
                 "of each."
             )
 

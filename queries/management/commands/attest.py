@@ -1,4 +1,4 @@
-"""`manage.py attest`: sign the hashes of blocks for an attested registry."""
+"""`tacitus attest`: sign the hashes of blocks for an attested registry."""
 
 import signal
 import sys

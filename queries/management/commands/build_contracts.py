@@ -1,4 +1,4 @@
-"""`manage.py build_contracts`: rebuilds the committed build output from the Solidity sources."""
+"""`tacitus build_contracts`: rebuilds the committed build output from the Solidity sources."""
 
 import json
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""`manage.py check_setup`: checks everything that provers need."""
+"""`tacitus check_setup`: checks everything that provers need."""
 
 import logging
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ class Command(OperatorCommand):
         routes = configured_routes()
         if not routes.chains:
             raise CommandError(
-                "ROUTES_FILE is not set, or names no chains. manage.py init writes such a file."
+                "ROUTES_FILE is not set, or names no chains. tacitus init writes such a file."
             )
         check_count = failed_count = 0
         with _warnings_off():
@@ -94,7 +94,7 @@ def _all_checks(routes: Routes) -> Iterator[CheckResult]:
         if signer is not None and (chain_id, signer.address) in stopped:
             sentence = (
                 "Another program has used a nonce, so nothing is sent. Stop that program; then run "
-                f"manage.py resume_sending {chain_id}."
+                f"tacitus resume_sending {chain_id}."
             )
             yield CheckResult(f"signer's nonces on {chain.name}", ok=False, sentence=sentence)
         if signer is not None:
@@ -116,7 +116,7 @@ def _prover_check(routes: Routes) -> Iterator[CheckResult]:
         return
     since = "None has run yet" if age is None else f"None has polled for {format_duration(age)}"
     batches = "a batch waits" if waiting == 1 else f"{waiting:,} batches wait"
-    sentence = f"{since}, and {batches}. Start one with manage.py run_prover."
+    sentence = f"{since}, and {batches}. Start one with tacitus run_prover."
     yield CheckResult("prover", ok=False, sentence=sentence)
 
 

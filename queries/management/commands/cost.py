@@ -1,4 +1,4 @@
-"""`manage.py cost`: the cost of registries and facts, at the current or another gas price."""
+"""`tacitus cost`: the cost of registries and facts, at the current or another gas price."""
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ class Command(OperatorCommand):
     def handle(self, *, gas_price_gwei: int | None, **_: Any) -> None:
         routes = configured_routes()
         if not routes.registries:
-            raise CommandError("ROUTES_FILE names no registry. manage.py init writes such a file.")
+            raise CommandError("ROUTES_FILE names no registry. tacitus init writes such a file.")
         failures = 0
         for registry in routes.registries.values():
             source, chain = routes.chains[registry.source], routes.chains[registry.destination]

@@ -1,4 +1,4 @@
-"""`manage.py deploy_registry`: deploys missing registries with their events verifiers, and the
+"""`tacitus deploy_registry`: deploys missing registries with their events verifiers, and the
 destination's courier, and prints a new one's route.
 
 Only lines that ROUTES_FILE lacks go to stdout, so that `>> routes.toml` appends them.
@@ -298,7 +298,7 @@ def _check_not_stopped(chain: Chain, signer: Signer) -> None:
         if (chain.id, signer.address) in stopped_lanes():
             raise CommandError(
                 f"Another program has used the key of {signer.address} on {chain.name}, so nothing "
-                f"is sent there. Run manage.py resume_sending {chain.id} when it has stopped."
+                f"is sent there. Run tacitus resume_sending {chain.id} when it has stopped."
             )
 
 

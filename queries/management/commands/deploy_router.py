@@ -1,4 +1,4 @@
-"""`manage.py deploy_router`: deploys a router over the registries of a destination chain."""
+"""`tacitus deploy_router`: deploys a router over the registries of a destination chain."""
 
 from argparse import ArgumentParser
 from contextlib import closing
@@ -41,7 +41,7 @@ class Command(DeployRegistry):
             for source, target in router.addresses.items():
                 if not destination.code(target):
                     name = f"The {router.target} of chain {source}"
-                    raise CommandError(f"{name} is not deployed. Run manage.py deploy_registry.")
+                    raise CommandError(f"{name} is not deployed. Run tacitus deploy_registry.")
             data = SALT + router.init_code
             sentence = self.deploy(router.title, address, data, destination, options)
         self.report(sentence)

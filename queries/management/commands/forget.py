@@ -1,4 +1,4 @@
-"""`manage.py forget`: deletes an account and everything that belongs to it."""
+"""`tacitus forget`: deletes an account and everything that belongs to it."""
 
 from argparse import ArgumentParser
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""`manage.py init`: writes a routes file for public networks, and prints the next steps."""
+"""`tacitus init`: writes a routes file for public networks, and prints the next steps."""
 
 import json
 import math
@@ -217,14 +217,14 @@ class Command(OperatorCommand):
         except SignerUnusableError:
             write("  set SIGNER_KEY_FILE to a file with a new key, which pays for transactions")
             signer = "its address"
-        write("  manage.py cost              what deploying and proving will cost")
+        write("  tacitus cost              what deploying and proving will cost")
         coins = (f"{network.currency} on {network.title}" for network in arguments.destinations)
         write(f"  send {' and '.join(coins)} to {signer}")
         if arguments.beacon:
-            write("  manage.py check_setup       beacon nodes and checkpoints must be ok")
-        write("  manage.py deploy_registry   shows the cost, and asks before it deploys")
-        write("  manage.py migrate           creates the tables of the database")
-        write("  manage.py check_setup       checks nodes, registries and the signer")
+            write("  tacitus check_setup       beacon nodes and checkpoints must be ok")
+        write("  tacitus deploy_registry   shows the cost, and asks before it deploys")
+        write("  tacitus migrate           creates the tables of the database")
+        write("  tacitus check_setup       checks nodes, registries and the signer")
 
 
 def _remarks(source: Network, registry: Registry) -> Iterator[str]:

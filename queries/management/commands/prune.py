@@ -1,4 +1,4 @@
-"""`manage.py prune`: deletes batches that ended long ago, and the rows that only they needed."""
+"""`tacitus prune`: deletes batches that ended long ago, and the rows that only they needed."""
 
 import re
 import time

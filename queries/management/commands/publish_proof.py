@@ -1,4 +1,4 @@
-"""`manage.py publish_proof`: proves a proof file's facts to a registry, with any key."""
+"""`tacitus publish_proof`: proves a proof file's facts to a registry, with any key."""
 
 from argparse import ArgumentParser
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`manage.py resume_sending`: sends to a chain again after the signer's key was used elsewhere."""
+"""`tacitus resume_sending`: sends to a chain again after the signer's key was used elsewhere."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -1,4 +1,4 @@
-"""`manage.py run_prover`: processes batches until it is stopped. Several may run."""
+"""`tacitus run_prover`: processes batches until it is stopped. Several may run."""
 
 import signal
 from argparse import ArgumentParser

@@ -1,4 +1,4 @@
-"""`manage.py verify_proof`: verifies a proof file, offline by default."""
+"""`tacitus verify_proof`: verifies a proof file, offline by default."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
@@ -107,4 +107,4 @@ def _caveats(bundle: Bundle) -> Iterator[str]:
     with_events = {block.registry.address for block in bundle.blocks if block.events}
     for verifier in sorted(map(verifier_address, map(to_checksum_address, with_events))):
         yield f"  whether the events verifier {verifier} is deployed; its address proves its code"
-    yield "manage.py publish_proof checks the registry and sends the facts that it lacks."
+    yield "tacitus publish_proof checks the registry and sends the facts that it lacks."

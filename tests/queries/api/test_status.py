@@ -156,7 +156,7 @@ def test_a_batch_says_that_it_waits_for_a_prover() -> None:
         assert (code, sentence) == tuple(listed[name] for name in parts)
         return code, sentence
 
-    start = "the operator has to start one with manage.py run_prover."
+    start = "the operator has to start one with tacitus run_prover."
     never = f"No prover has claimed it yet, and none has been seen so far: {start}"
     assert result() == ("no_prover", never)
     record_head(SEPOLIA, number=1, timestamp=1)

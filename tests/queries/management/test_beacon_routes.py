@@ -85,7 +85,7 @@ def test_sepolia_proven_to_arbitrum_sepolia(
         arbitrum.set_balance(Account.from_key(key).address, ETHER // 10)
         arbitrum.mine(3, 1)
         setup = exports(prepare)
-        printed = reader.run(setup, "python manage.py check_setup || true")
+        printed = reader.run(setup, "tacitus check_setup || true")
         assert re.search("^ok +Sepolia, checkpoint ", printed, re.MULTILINE)
         assert "There is no contract at " in printed
         printed = reader.run(setup, deploy, check)

@@ -585,7 +585,7 @@ def test_a_state_root_of_another_block_is_reported(
 def test_an_address_without_a_contract_is_reported(setup: LocalSetup, node: LocalNode) -> None:
     address = "0x" + "66" * 20
     line = failed_check(native_setup(setup, address, node.url))
-    assert f"There is no contract at {address}. Deploy one with manage.py deploy_regist" in line
+    assert f"There is no contract at {address}. Deploy one with tacitus deploy_regist" in line
 
 
 def test_a_lowered_horizon_is_reported(setup: LocalSetup, node: LocalNode, native: str) -> None:
@@ -610,7 +610,7 @@ def test_a_missing_events_verifier_gets_a_hint(
         printed = setup.run("check_setup")
     assert failed_checks(printed) == []
     hints = [line for line in printed.splitlines() if line.startswith("hint ")]
-    sentence = "registry of Local on Local .* Its events verifier .* manage.py deploy_registry."
+    sentence = "registry of Local on Local .* Its events verifier .* tacitus deploy_registry."
     matches = [bool(re.search(sentence, hint)) for hint in hints]
     assert matches == ([] if is_deployed else [True])
 
@@ -626,7 +626,7 @@ def test_a_missing_courier_gets_a_hint(
         node.rpc.ask("anvil_setCode", courier_address(), "0x")
         printed = setup.run("check_setup")
     (hint,) = (line for line in printed.splitlines() if line.startswith("hint "))
-    sentence = "courier on Local .* It is missing: .* Deploy one with manage.py deploy_registry."
+    sentence = "courier on Local .* It is missing: .* Deploy one with tacitus deploy_registry."
     assert re.search(sentence, hint)
 
 
@@ -720,11 +720,10 @@ def test_batches_that_wait_for_a_prover_are_reported(
         **dict.fromkeys(COUNTS, 1),
     )
     found = failed_check(setup)
-    assert found.endswith(
-        "None has run yet, and a batch waits. Start one with manage.py run_prover."
-    )
+    assert found.endswith("None has run yet, and a batch waits. Start one with tacitus run_prover.")
     poll = ChainRecord.objects.create(chain=CHAIN_ID, polled_at=now() - timedelta(seconds=52))
-    assert "  None has polled for 52 seconds, and a batch waits." in failed_check(setup)
+    silent = "  None has polled for 5[0-9] seconds, and a batch waits."
+    assert re.search(silent, failed_check(setup))
     ChainRecord.objects.filter(pk=poll.pk).update(polled_at=now())
     assert failed_checks(setup.run("check_setup")) == []
 
@@ -739,7 +738,7 @@ def test_the_exit_code_is_1_if_a_check_fails(
     key = {"SIGNER_KEY_FILE": str(tmp_path / "key")}
     done = manage("check_setup", **variables, **key)
     (line,) = failed_checks(f"{done.stdout}FAILED: {done.stderr}")
-    assert line.split("  ")[-1] == "The database is not migrated. Run: manage.py migrate"
+    assert line.split("  ")[-1] == "The database is not migrated. Run: tacitus migrate"
     manage("migrate", **variables)
     done = manage("check_setup", **variables, **key)
     assert (done.returncode, done.stderr) == (0, "")

@@ -132,7 +132,7 @@ def test_a_destination_without_nodes_leaves_the_other_routes(setup: LocalSetup) 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "FAILED: ROUTES_FILE names no registry. manage.py init writes such a file."),
+        ([], "FAILED: ROUTES_FILE names no registry. tacitus init writes such a file."),
         (["--gas-price-gwei", "0"], "FAILED: Error: argument --gas-price-gwei: use a number of"),
         (["--gas-price-gwei", "nan"], "use a number of gwei, such as 0.5"),
     ],

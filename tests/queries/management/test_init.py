@@ -317,10 +317,10 @@ def test_beacon_nodes_are_checked(setup: LocalSetup) -> None:
                 assert not setup.file.exists()
             warnings, printed = init(node.url, checkpoint)
             assert "Beacon node" not in warnings
-            *before, deploying, after = printed.partition("manage.py deploy_registry")
+            *before, deploying, after = printed.partition("tacitus deploy_registry")
             assert deploying
-            assert "manage.py check_setup" in before[0]
-            assert "manage.py check_setup" in after
+            assert "tacitus check_setup" in before[0]
+            assert "tacitus check_setup" in after
             warnings, _ = init(node.url, ROOT)
             assert "Beacon node 1 of Sepolia cannot be used yet. " in warnings
             assert "do not have the beacon block 0xa5a5a5a5…" in warnings
@@ -419,7 +419,7 @@ def test_deploying_asks_before_it_pays(tmp_path: Path, chains: dict[str, LocalNo
     file, node = tmp_path / "routes.toml", chains["optimism-sepolia"]
     variables = {"ROUTES_FILE": str(file), "SIGNER_KEY": KEY}
     init = ("init", "optimism-sepolia", "--node", f"optimism-sepolia={node.url}")
-    assert "manage.py deploy_registry" in on_a_terminal(tmp_path, "", *init, **variables)
+    assert "tacitus deploy_registry" in on_a_terminal(tmp_path, "", *init, **variables)
     nonce = node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest")
     printed = on_a_terminal(tmp_path, "n\n", "deploy_registry", **variables)
     refusal = "The native registry of OP Sepolia's facts on OP Sepolia: Nothing was sent."

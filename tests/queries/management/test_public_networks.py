@@ -15,6 +15,7 @@ from eth_account import Account
 
 from explorer.demo.local_node import LocalNode, local_node
 from tests.commands import clean_environment, free_port
+from tests.operating.guide import AGREEING
 from tests.queries.attacks.registry_attacks import put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
 from tests.rigs.service import wait_until
@@ -63,7 +64,7 @@ class GuideReader:
             ["sh", "-ec", script],
             cwd=self._repository,
             env=self._environment,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -72,7 +73,7 @@ class GuideReader:
 
     def run(self, *blocks: str) -> str:
         program = self.start(*blocks)
-        printed, _ = program.communicate(timeout=120)
+        printed, _ = program.communicate(AGREEING, timeout=120)
         assert program.returncode == 0, printed
         return printed
 
@@ -123,7 +124,7 @@ def test_sepolia_proven_to_itself(blocks: list[str], repository: Path, tmp_path:
             },
         )
         printed = reader.run(prepare, init)
-        assert "Next:\n  manage.py cost" in printed
+        assert "Next:\n  tacitus cost" in printed
         assert "Deploying the registry and its events verifier, once: 6," in printed
         assert node.url not in (tmp_path / "tacitus" / "routes.toml").read_text()
         reader.fund(node, 0.1)
