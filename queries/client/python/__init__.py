@@ -45,6 +45,7 @@ from queries.client.python.responses import (
     Status,
     StepProgress,
     SubmittedBatch,
+    WaitingQuery,
     WitnessProof,
 )
 from queries.client.python.routes import Route, create2_address
@@ -82,6 +83,7 @@ __all__ = [
     "Variable",
     "ViewCall",
     "WaitTimeoutError",
+    "WaitingQuery",
     "WebhookNotGenuineError",
     "WitnessProof",
     "__version__",

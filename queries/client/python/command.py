@@ -35,10 +35,17 @@ from queries.client.python.feed_commands import add_feed_commands
 from queries.client.python.layouts import locate
 from queries.client.python.mcp_server import run_mcp_server
 from queries.client.python.proofs import read_proof, report_lines, trust_reasons, verify_proof
-from queries.client.python.responses import DeliveryStatus, Status, parse_status
+from queries.client.python.responses import (
+    DeliveryStatus,
+    Status,
+    WaitingQuery,
+    member,
+    parse_status,
+)
 from queries.client.python.terminal import ProgressOutput, print_stderr, print_table, progress_line
 from queries.client.python.version import __version__
 from queries.proving import ADDRESS_BYTES, COMPARE_YOURSELF, MAX_BUNDLE_MIB
+from queries.selectors import parse_selector
 
 EPILOG = """\
 Prove a balance, wait, and print it:
@@ -86,6 +93,7 @@ ADVICE = {
     "unreadable_response": "Check that this is the URL of a Tacitus server.",
     "invalid_usage": "See --help.",
 }
+MAX_WAITING_ROWS = 100
 HELP_FORMATTER = argparse.RawDescriptionHelpFormatter  # keeps the line breaks of epilogs
 DESCRIPTION = "Request past blockchain state, wait, and print the proven facts."
 
@@ -272,6 +280,13 @@ def _run_status(options: argparse.Namespace) -> None:
         _print_failure(status.rejection, options)
     elif status.is_done:
         _print_result(service.facts(options.id), status, options)
+    else:
+        facts, waiting = service.partial_facts(options.id)
+        print_table([_fact_row(fact) for fact in facts])
+        if len(member(body, "queries", list)) > 1:  # otherwise the first line has the reason
+            print_table([_waiting_row(query) for query in waiting[:MAX_WAITING_ROWS]])
+        if len(waiting) > MAX_WAITING_ROWS:
+            print(f"{len(waiting) - MAX_WAITING_ROWS:,} more queries wait; --json prints them.")
 
 
 def _run_routes(options: argparse.Namespace) -> None:
@@ -319,6 +334,14 @@ def _print_result(facts: Sequence[ProvenFact], status: Status, options: argparse
 def _fact_row(fact: ProvenFact) -> tuple[str, ...]:
     account = fact.ens or fact.account or ""
     return f"{fact.chain}", f"{fact.block:,}", account, fact.name, _format_value(fact)
+
+
+def _waiting_row(query: WaitingQuery) -> tuple[str, ...]:
+    selector = parse_selector(query.selector)
+    block = query.selector
+    if selector and not selector.is_time:
+        block = f"{selector.number:,}"
+    return f"{query.source}", block, query.account, "waits", query.waits_for
 
 
 def _delivery_row(delivery: DeliveryStatus) -> tuple[str, ...]:

@@ -106,6 +106,17 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingQuery:
+    """A query that is not proven yet, and why it waits."""
+
+    source: int
+    selector: str  # of its block, as requested
+    account: str  # its ENS name, if requested by name; empty for a block's header and content
+    waits_for: str  # a sentence
+    wait_code: str  # the same for programs, listed in /docs/status
+
+
+@dataclass(frozen=True, slots=True)
 class CostEstimate:
     """The cost of a batch now; `response` is the server's complete response."""
 
@@ -168,6 +179,16 @@ def parse_status(batch_id: str, body: Mapping[str, Any]) -> Status:
         rejection=rejection,
         deliveries=deliveries,
         proves=body.get("prove") is not False,
+    )
+
+
+def parse_waiting_query(query: Mapping[str, Any]) -> WaitingQuery:
+    return WaitingQuery(
+        source=number_member(query, "originChainId"),
+        selector=text_member(query, "selector"),
+        account=text_member(query, "name") or text_member(query, "account"),
+        waits_for=text_member(query, "waitsFor"),
+        wait_code=text_member(query, "waitCode"),
     )
 
 

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -29,11 +29,13 @@ from queries.client.python.responses import (
     CostEstimate,
     Status,
     SubmittedBatch,
+    WaitingQuery,
     WitnessProof,
     member,
     number_member,
     parse_object,
     parse_status,
+    parse_waiting_query,
     parse_witness,
     response_bytes,
     text_member,
@@ -157,9 +159,7 @@ class Tacitus:
         Raises BatchNotDoneError, BatchRejectedError or FactsLostError.
         """
         facts: list[ProvenFact] = []
-        first_query = 0
-        for _ in range(MAX_PAGES):
-            body = self.status_response(batch_id, fromQuery=first_query)
+        for body in self._query_pages(batch_id):
             status = parse_status(batch_id, body)
             if status.rejection:
                 raise status.rejection
@@ -169,17 +169,47 @@ class Tacitus:
                 return ()
             for query in member(body, "queries", list):
                 facts += facts_in_query(query)
+        return self._with_contracts(facts, body)
+
+    def partial_facts(
+        self, batch_id: str
+    ) -> tuple[tuple[ProvenFact, ...], tuple[WaitingQuery, ...]]:
+        """Return the facts that are proven so far, and the queries that wait, with their reasons.
+        A query that is neither proven nor waits is being worked on.
+        """
+        facts, waiting = list[ProvenFact](), list[WaitingQuery]()
+        for body in self._query_pages(batch_id):
+            for query in member(body, "queries", list):
+                if isinstance(query, dict) and query.get("values"):
+                    facts += facts_in_query(query)
+                elif text_member(query, "waitsFor"):
+                    waiting.append(parse_waiting_query(query))
+        return self._with_contracts(facts, body), tuple(waiting)
+
+    def _query_pages(self, batch_id: str) -> Iterator[dict[str, Any]]:
+        """Yield the batch's status with each page of its queries, at least one."""
+        first_query = 0
+        for _ in range(MAX_PAGES):
+            body = self.status_response(batch_id, fromQuery=first_query)
+            yield body
             next_query = body.get("nextQuery")
             if next_query is None:
-                contracts = self._contracts(number_member(body, "destinationChainId"))
-                return tuple(
-                    replace(fact, contract=contracts.get(fact.chain, ("", ""))[":" in fact.name])
-                    for fact in facts
-                )
+                return
             if not isinstance(next_query, int) or next_query <= first_query:
                 break
             first_query = next_query
         raise UnreadableResponseError("The server's pages of queries do not end.")
+
+    def _with_contracts(
+        self, facts: Sequence[ProvenFact], status: Mapping[str, Any]
+    ) -> tuple[ProvenFact, ...]:
+        if not facts:
+            return ()
+        contracts = self._contracts(number_member(status, "destinationChainId"))
+        return tuple(
+            replace(fact, contract=contracts.get(fact.chain, ("", ""))[":" in fact.name])
+            for fact in facts
+        )
 
     def cancel(self, batch_id: str) -> dict[str, Any]:
         """Cancel a batch, if no transaction for it is signed yet. It ends REJECTED."""

@@ -170,6 +170,36 @@ def test_the_output_of_a_command_is_the_input_of_the_next(
     assert len(piped.stdout.strip()) == len(batch)
 
 
+def test_the_status_of_a_batch_has_the_facts_proven_so_far(
+    shared_service: Service, client: Tacitus, block: int
+) -> None:
+    late = shared_service.chain.head + BLOCKS_AHEAD  # not mined
+    queries = [
+        BlockQuery(CHAIN_ID, block=number, accounts=[HOLDER], props=["BALANCE"])
+        for number in (block, late)
+    ]
+    header = BlockQuery(CHAIN_ID, block=late, header=["GAS_USED"])
+    batch = client.submit(build_batch(CHAIN_ID, *queries, header)).id
+
+    def rows() -> list[list[str]]:
+        shown = run(shared_service, "status", batch)
+        assert shown.returncode == 0, shown.stderr
+        return [re.split("  +", line) for line in shown.stdout.splitlines()]
+
+    wait_until(lambda: "BALANCE" in str(rows()))
+    first, fact, *waiting = rows()
+    assert first[1] == "IN_PROGRESS"
+    balance = f"123.456789 ({HOLDER_BALANCE:,} wei)"
+    assert fact == [f"{CHAIN_ID}", f"{block:,}", HOLDER, "BALANCE", balance]
+    place = [f"{CHAIN_ID}", f"{late:,}"]
+    assert [row[:-1] for row in waiting] == [[*place, "waits"], [*place, HOLDER, "waits"]]
+    reasons = {query["waitsFor"] for query in client.status_response(batch)["queries"]} - {None}
+    assert {row[-1] for row in waiting} == reasons
+    shared_service.chain.mine(BLOCKS_AHEAD + 2)
+    client.wait(batch, timeout=60)
+    assert len(rows()) == 4
+
+
 def test_the_command_waits_for_deliveries(shared_service: Service, target: str, block: int) -> None:
     function = "onBalance(address,uint256,uint256)"
     call = ("--deliver", target, function, HOLDER, "$block", f"$value({HOLDER}.BALANCE)")
