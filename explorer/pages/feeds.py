@@ -31,6 +31,7 @@ from explorer.pages.lists import cursor_of, parse_ulid
 from explorer.pages.live import LivePage, content_digest, render_live
 from explorer.pages.sentences import Sentence, batch_sentence
 from queries import reading
+from queries.feeds.bodies import payment_currency
 from queries.feeds.budget import reserved_in_a_day
 from queries.feeds.manage import change_feed, end_feed, run_now
 from queries.feeds.outcomes import MAX_FAILED_RUNS
@@ -448,7 +449,7 @@ CHANGES = {
 def _currency(feed_id: str, links: PageLinks) -> str:
     """The coin of the chain that the feed's runs are paid on."""
     view = reading.public_feed(feed_id)
-    return links.currency(int(view.batch["destinationChainId"])) if view else "ETH"
+    return payment_currency(view.batch, links.routes) if view else "ETH"
 
 
 @signed_in_post
@@ -464,14 +465,14 @@ def change_own_feed(
             message = message if is_new else "The newest block has a run already."
         elif action == "budget":
             budget = parse_amount(text, _currency(feed_id, links))
-            change_feed(account, feed_id, {"budget": str(budget)})
+            change_feed(account, feed_id, {"budget": str(budget)}, links.routes)
         elif action == "rename":
-            change_feed(account, feed_id, {"name": text.strip() or None})
+            change_feed(account, feed_id, {"name": text.strip() or None}, links.routes)
         elif action == "end":
             end_feed(account, feed_id)
         else:
             state = FeedState.PAUSED if action == "pause" else FeedState.ACTIVE
-            change_feed(account, feed_id, {"state": state.value})
+            change_feed(account, feed_id, {"state": state.value}, links.routes)
     except (RefusalError, AmountError) as error:
         messages.error(request, f"{error}" if isinstance(error, AmountError) else error.sentence)
         if not reading.owns_feed(account, feed_id):

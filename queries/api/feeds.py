@@ -243,7 +243,7 @@ def patch_feed(
     request: HttpRequest, key: ApiKey, routes: Routes, feed: str, limits: BatchLimits
 ) -> FeedResponse:
     content = json_body(request, limits.body_bytes)
-    return _feed_response(change_feed(key.owner, feed, content), routes)
+    return _feed_response(change_feed(key.owner, feed, content, routes), routes)
 
 
 @endpoint(

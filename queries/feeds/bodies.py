@@ -7,7 +7,7 @@ from typing import Any
 
 from accounts.http.errors import RefusalError
 from queries.intake.submit import check_batch, check_fee
-from queries.schema.batch_checks import BatchLimits
+from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.checked_batch import CheckedBatch
 from queries.schema.paths import WHOLE_BODY, RefusedJsonError
 from queries.schema.templates import DUE, Values, fill_in
@@ -39,6 +39,15 @@ def scheduled_run(due: int, *, is_time: bool = False) -> DueRun:
 def batch_of(request: str) -> dict[str, Any]:
     """The batch of a stored request."""
     return dict(json.loads(request)["batch"])
+
+
+def payment_currency(batch: Mapping[str, Any], routes: Routes) -> str:
+    """The coin that a feed's runs are paid in: the destination's."""
+    try:
+        destination = read_chain(batch["destinationChainId"], _BATCH, routes)
+    except RefusalError:  # it is not configured any more
+        return "ETH"
+    return routes.chains[destination].currency
 
 
 def one_block(batch: Mapping[str, Any]) -> tuple[str, str]:

@@ -7,10 +7,12 @@ from typing import NamedTuple
 from django.db.models import Case, Q, Value, When
 
 from accounts.wording import DAY
+from queries.amounts import short_amount
 from queries.database.clock import shared_now
-from queries.feeds.bodies import batch_of
+from queries.feeds.bodies import batch_of, payment_currency
 from queries.feeds.outcomes import IS_OPEN
 from queries.models import Feed, FeedRun
+from queries.sources import Routes
 from queries.statuses import BatchStatus
 
 OVER_BUDGET = "over_budget"  # why a run waits
@@ -26,7 +28,7 @@ class _Run(NamedTuple):
     spent: int  # wei, so far
 
 
-def budget_shortage(feed: Feed) -> str:
+def budget_shortage(feed: Feed, routes: Routes) -> str:
     """Why the next run does not fit the budget of 24 hours; empty if it does."""
     if not feed.budget:
         return ""
@@ -37,9 +39,11 @@ def budget_shortage(feed: Feed) -> str:
     reserved = _reserved(runs)
     if reserved + reserve <= budget:
         return ""
+    currency = payment_currency(batch_of(feed.request), routes)
+    amounts = [short_amount(amount, currency) for amount in (reserved, reserve, budget)]
     return (
-        f"Runs of this feed in the last 24 hours have spent or reserve {reserved} wei, and the "
-        f"next one reserves {reserve}: more than the budget of {budget}."
+        f"Runs of this feed in the last 24 hours have spent or reserve {amounts[0]}, and the next "
+        f"one reserves {amounts[1]}: more than the budget of {amounts[2]}."
     )
 
 

@@ -12,10 +12,11 @@ from ulid import ULID
 from accounts.http.errors import RefusalError
 from accounts.models import Account
 from accounts.wording import format_count, format_timestamp, quote_text
+from queries.amounts import short_amount
 from queries.database.clock import shared_now
 from queries.database.durable import durable_transaction
 from queries.error_codes import FeedCode
-from queries.feeds.bodies import batch_of, check_alone, check_run, scheduled_run
+from queries.feeds.bodies import batch_of, check_alone, check_run, payment_currency, scheduled_run
 from queries.feeds.budget import budget_shortage
 from queries.feeds.runs import delete_waiting_runs, queue_next_run, unclaimed_runs
 from queries.feeds.submit import submitted_run
@@ -69,7 +70,7 @@ def check_feed(content: Any, routes: Routes, limits: BatchLimits) -> CheckedFeed
             f"is {format_timestamp(body.until)}, before the first run; it must be {first_time} or "
             "later.",
         )
-    _check_budget(body.budget, request.fee)
+    _check_budget(body.budget, request.fee, routes.chains[request.destination].currency)
     return CheckedFeed(body, trigger, source, due, request)
 
 
@@ -135,10 +136,12 @@ def _read_source(body: FeedRequest, trigger: Trigger, routes: Routes, limits: Ba
     return read_chain(chain, path.child(chain), routes)
 
 
-def _check_budget(budget: int | None, fee: int) -> None:
+def _check_budget(budget: int | None, fee: int, currency: str) -> None:
     if budget is not None and budget < fee:
         raise _malformed(
-            WHOLE_BODY.child("budget"), f"is {budget} wei, but one run may spend its fee, {fee}."
+            WHOLE_BODY.child("budget"),
+            f"is {short_amount(budget, currency)}, but one run may spend its fee, "
+            f"{short_amount(fee, currency)}.",
         )
 
 
@@ -146,7 +149,7 @@ def _malformed(path: JsonPath, problem: str) -> RefusalError:
     return path.refusal(FeedCode.FEED_MALFORMED, problem)
 
 
-def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
+def change_feed(owner: Account, feed_id: str, content: object, routes: Routes) -> Feed:
     """Pause or resume the feed, or change its budget or name."""
     change = read_body(FeedChange, content)
     with transaction.atomic():
@@ -155,7 +158,8 @@ def change_feed(owner: Account, feed_id: str, content: object) -> Feed:
             sentence = f"This feed has ended: {feed.reason}"
             raise RefusalError(FeedCode.FEED_ENDED, sentence, path="feed")
         if change.budget is not None:
-            _check_budget(change.budget, int(batch_of(feed.request)["fee"]))
+            batch = batch_of(feed.request)
+            _check_budget(change.budget, int(batch["fee"]), payment_currency(batch, routes))
             feed.budget = f"{change.budget:064x}"
             # Not those that wait because a feed runs once in `FEED_SECONDS`.
             rows = unclaimed_runs(feed).exclude(due_at=None).exclude(waits_for="")
@@ -199,7 +203,7 @@ def run_now(owner: Account, feed_id: str, routes: Routes) -> tuple[FeedRun, bool
         due = trigger.newest_due(ChainRecord.objects.get(chain=feed.source))
         if earlier := feed.runs.filter(due=due, submitted_at__isnull=False).first():
             return earlier, False
-        if reason := budget_shortage(feed):
+        if reason := budget_shortage(feed, routes):
             raise RefusalError(FeedCode.FEED_NOT_RUNNABLE, reason, path="feed")
         run = scheduled_run(due, is_time=trigger.is_time)
         feed.runs.filter(due=due, submitted_at=None).delete()  # it is submitted now

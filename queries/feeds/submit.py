@@ -81,7 +81,7 @@ class FeedRunHandler(Handler[FeedRun, WorkContext]):
         if failures := _too_many_failures(feed):
             pause_feed(feed, failures)
             return None
-        if shortage := budget_shortage(feed):
+        if shortage := budget_shortage(feed, routes):
             return Wait(Reason(OVER_BUDGET, shortage), pause)
         try:
             with transaction.atomic():

@@ -494,6 +494,11 @@ def test_the_owner_changes_the_budget() -> None:
         words = visible_text(owner.post(url, {"budget": text}, follow=True).text)
         assert sentence in words, words
     assert int(Feed.objects.get(pk=feed).budget, 16) == 250_000
+    by_alias = made_feed(make_key(), feed_body(batch={"destinationChainId": "SN_SEPOLIA"}))
+    url = f"/dashboard/feeds/{by_alias}/budget"
+    assert "The budget is changed." in visible_text(
+        owner.post(url, {"budget": "1"}, follow=True).text
+    )
 
 
 def test_nobody_else_changes_a_feed() -> None:

@@ -12,6 +12,7 @@ import pytest
 import requests
 from eth_abi.abi import encode
 
+from queries.amounts import short_amount
 from tests.builds import contract_for_tests, example
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.faulty_node import Node
@@ -263,7 +264,7 @@ def test_a_run_beyond_the_budget_waits(proving: Service) -> None:
     assert 0 < spent < fee
     feed.mine_to(first + EVERY)
     wait_until(lambda: feed.read()["waitsFor"], what=lambda: str(feed.read()))
-    assert f"have spent or reserve {spent} wei" in feed.read()["waitsFor"]
+    assert f"have spent or reserve {short_amount(spent, 'ETH')}" in feed.read()["waitsFor"]
     feed.mine_to(first + 2 * EVERY)
     time.sleep(1)
     assert feed.dues == [first]

@@ -201,7 +201,7 @@ REFUSALS: list[tuple[dict[str, object], str, str, str]] = [
     ({"batch": None}, "wrong_type", "batch", "must be an object, not null."),
     ({"until": 0}, "feed_malformed", "until", "is 1970-01-01 00:00:00 UTC, before the first run; "),
     ({"until": 10**10}, "feed_malformed", "until", "is 10000000000, but must be a whole number "),
-    ({"budget": "9"}, "feed_malformed", "budget", "is 9 wei, but one run may spend its fee, 10."),
+    ({"budget": "9"}, "feed_malformed", "budget", "is 9 wei, but one run may spend its fee, "),
     ({"budget": 25}, "wrong_type", "budget", 'must be text in quotes, such as "0", not a number.'),
     ({"catchUp": "none"}, "feed_malformed", "catchUp", 'is "none", but must be "latest" or "all".'),
     ({"catchUp": 1}, "feed_malformed", "catchUp", 'is a number, but must be "latest" or "all".'),
@@ -359,6 +359,17 @@ def test_refused_changes(change: object, code: str, path: str, sentence: str) ->
     answer = send(key, "PATCH", made_feed(key, FEED), change).json()
     assert (answer.get("code"), answer.get("path")) == (code, path), answer
     assert answer["error"].startswith(sentence), answer["error"]
+
+
+def test_a_budget_below_the_fee_of_a_run_is_refused_in_coins() -> None:
+    key, sentence = make_key(), "budget is 0.001 ETH, but one run may spend its fee, 0.01 ETH."
+    batch = BATCH | {"fee": str(10**16)}
+    for destination in ("11155111", "SN_SEPOLIA"):
+        content = FEED | {"batch": batch | {"destinationChainId": destination}}
+        refused = make_feed(key, content | {"budget": str(10**15)}).json()
+        assert refused["error"] == sentence
+        change = {"budget": str(10**15)}
+        assert send(key, "PATCH", made_feed(key, content), change).json()["error"] == sentence
 
 
 def test_an_own_key_cannot_be_that_of_a_run_and_due_is_no_block_of_a_batch() -> None:

@@ -19,7 +19,8 @@ from tests.queries.api.served_api import (
 from tests.queries.feeds.running import submit_due_runs
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
-HEAD, EVERY, FEE = 1_000, 100, 10
+HEAD, EVERY = 1_000, 100
+FEE, BUDGET = 90_385_389_557_412, 10**14  # wei
 
 
 def test_an_open_run_counts_after_a_day() -> None:
@@ -27,7 +28,7 @@ def test_an_open_run_counts_after_a_day() -> None:
     entry = {"accounts": {WALLET: {"props": ["BALANCE"]}}}
     data = {str(SEPOLIA): {"block:$due": entry}}
     batch = {"destinationChainId": str(SEPOLIA), "fee": str(FEE), "data": data}
-    content = {"every": f"{EVERY} blocks", "batch": batch, "budget": str(FEE)}
+    content = {"every": f"{EVERY} blocks", "batch": batch, "budget": str(BUDGET)}
     feed = made_feed(key := make_key(), content)
     for runs in (1, 2):
         ChainRecord.objects.update(number=HEAD + runs * EVERY)
@@ -35,7 +36,10 @@ def test_an_open_run_counts_after_a_day() -> None:
         Batch.objects.update(submitted_at=timezone.now() - timedelta(hours=25))
     details = ask(key, f"/feeds/{feed}").json()
     assert len(details["runs"]) == 1
-    assert f"have spent or reserve {FEE} wei" in details["waitsFor"]
+    assert details["waitsFor"] == (
+        "Runs of this feed in the last 24 hours have spent or reserve 0.000090… ETH, and the next "
+        "one reserves 0.000090… ETH: more than the budget of 0.0001 ETH."
+    )
     Batch.objects.update(status="DONE", spent=f"{FEE:064x}")
     submit_due_runs()
     assert len(ask(key, f"/feeds/{feed}").json()["runs"]) == 2
