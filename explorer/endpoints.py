@@ -3,6 +3,7 @@
 OpenAPI, the reference and the URL patterns are made of them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.urls import URLPattern
@@ -21,6 +22,7 @@ from queries.api import (
 from queries.api.endpoint import Endpoint
 from queries.compat import event_proofs, second_generation
 from queries.compat.routers import router_addresses
+from queries.reading import FeedView
 from queries.schema.batch_checks import BatchLimits
 from queries.sources import Routes
 
@@ -96,12 +98,17 @@ GROUPS = {  # by the name of the page
 ENDPOINTS = tuple(endpoint for group in GROUPS.values() for endpoint in group.endpoints)
 
 
-def url_patterns(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
-    """The URL patterns of all endpoints, with these routes and batch limits."""
+def url_patterns(
+    routes: Routes, limits: BatchLimits, feed_words: Callable[[FeedView, Routes], str]
+) -> list[URLPattern]:
+    """The URL patterns of all endpoints, with these routes and batch limits. `feed_words`: the
+    sentence of a feed, which pages have too; they are not imported here.
+    """
     configuration: dict[str, object] = {
         "routes": routes,
         "limits": limits,
         "endpoints": ENDPOINTS,
+        "feed_sentence": lambda feed: feed_words(feed, routes),
         "routers": router_addresses(routes.registries.values()),
     }
     return endpoint.url_patterns(ENDPOINTS, configuration)

@@ -39,7 +39,7 @@ from queries.schema.batch_checks import BatchLimits
 from queries.sources import Routes
 
 View = Callable[..., HttpResponseBase]
-API = api.url_patterns(ROUTES, LIMITS)
+API = api.url_patterns(ROUTES, LIMITS, feeds.feed_words)
 # Every response at these paths is JSON.
 API_PATHS = {re.sub(r"<\w+:(\w+)>", r"{\1}", f"/{url.pattern}") for url in API}
 

@@ -48,6 +48,7 @@ from queries.reading import (
     own_feed_changes,
     read_chain_heads,
 )
+from queries.sources import Routes
 from queries.statuses import ENDED_STATUSES, OPEN_DELIVERIES, BatchStatus, DeliveryState, FeedState
 from queries.wait_reasons import Reason, WaitCode
 
@@ -232,6 +233,11 @@ def feed_sentences(feeds: Iterable[FeedView], links: PageLinks) -> Mapping[str, 
         feed.id: feed_sentence(feed, reading.repeated_batch(feed, links.routes), links)
         for feed in feeds
     }
+
+
+def feed_words(feed: FeedView, routes: Routes) -> str:
+    """The feed's sentence as text, for the API."""
+    return str(feed_sentence(feed, reading.repeated_batch(feed, routes), PageLinks(routes)))
 
 
 def next_run(feed: FeedView, head: HeadView | None) -> NextRun | None:

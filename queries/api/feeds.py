@@ -1,5 +1,6 @@
 """Endpoints of feeds, which submit the same batch whenever it is due."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from django.http import HttpRequest
@@ -14,6 +15,7 @@ from queries.api.responses import (
     ApiModel,
     BlockNumber,
     ChainId,
+    DestinationId,
     FactName,
     Id,
     Moment,
@@ -23,6 +25,7 @@ from queries.api.responses import (
     Word,
 )
 from queries.error_codes import EndpointCode, FeedCode, RequestCode, SubmissionCode
+from queries.feeds.bodies import destination_of, payment_currency
 from queries.feeds.manage import change_feed, create_feed, end_feed, feed_not_found, run_now
 from queries.feeds.outcomes import MAX_FAILED_RUNS
 from queries.models import Feed
@@ -81,7 +84,17 @@ class FeedResponse(ApiModel):
         description="Of an active feed, that its newest runs have failed or are refused, and why.",
         examples=[None],
     )
+    sentence: str = Field(
+        description="What it repeats and how often, as its page says it.",
+        examples=["balance of 0xd8dA…6045 · Sepolia, every 4 hours"],
+    )
     origin_chain_id: ChainId
+    destination_chain_id: DestinationId | None = Field(
+        description="null if the server no longer has this chain."
+    )
+    coin: str = Field(
+        description="The destination's: fees and the budget are paid in it.", examples=["ETH"]
+    )
     every: str | None = Field(default=None, examples=["4 hours"])
     on: dict[str, Any] | None = Field(default=None, description="As in the request.")
     when: dict[str, Any] | None = Field(default=None, description="As in the request.")
@@ -159,6 +172,9 @@ class FeedDetailsResponse(FeedResponse):
 AMOUNT_FIELDS = {"BALANCE", "BASE_FEE_PER_GAS"}  # in wei
 MAX_FEED_BYTES = 2**16  # of a request: provers read those of all feeds
 
+# Makes the sentence of a feed as pages do; the site passes it in.
+FeedSentence = Callable[[FeedView], str]
+
 _FEED = path_parameter("feed", "The `id` of a feed.")
 
 
@@ -178,12 +194,17 @@ _FEED = path_parameter("feed", "The `id` of a feed.")
     links=(Link("getFeed", "feed", "/id"),),
 )
 def post_feed(
-    request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
+    request: HttpRequest,
+    key: ApiKey,
+    routes: Routes,
+    limits: BatchLimits,
+    feed_sentence: FeedSentence,
 ) -> NewFeedResponse:
     content = json_body(request, min(limits.body_bytes, MAX_FEED_BYTES))
     feed, first_batch = create_feed(key.owner, content, routes, limits)
     warnings = [WarningResponse.model_validate(warning) for warning in first_batch.warnings]
-    return NewFeedResponse(**_feed_members(feed_view(feed), None, routes), warnings=warnings)
+    members = _feed_members(feed_view(feed), None, routes, feed_sentence)
+    return NewFeedResponse(**members, warnings=warnings)
 
 
 @endpoint(
@@ -194,10 +215,15 @@ def post_feed(
     own_errors=(EndpointCode.PARAMETER_MALFORMED,),
     links=(Link("getFeed", "feed", "/feeds/0/id"),),
 )
-def get_feeds(request: HttpRequest, key: ApiKey, routes: Routes) -> FeedListResponse:
+def get_feeds(
+    request: HttpRequest, key: ApiKey, routes: Routes, feed_sentence: FeedSentence
+) -> FeedListResponse:
     page = feed_page(key.owner, cursor=cursor_parameter(request), limit=page_size(request))
     values = newest_values([view.id for view in page.rows])
-    feeds = [FeedResponse(**_feed_members(view, values.get(view.id), routes)) for view in page.rows]
+    feeds = [
+        FeedResponse(**_feed_members(view, values.get(view.id), routes, feed_sentence))
+        for view in page.rows
+    ]
     return FeedListResponse(feeds=feeds, cursor=page.older or None)
 
 
@@ -208,7 +234,9 @@ def get_feeds(request: HttpRequest, key: ApiKey, routes: Routes) -> FeedListResp
     parameters=(_FEED, *PAGE_PARAMETERS),
     own_errors=(EndpointCode.PARAMETER_MALFORMED, FeedCode.FEED_UNKNOWN),
 )
-def get_feed(request: HttpRequest, key: ApiKey, routes: Routes, feed: str) -> FeedDetailsResponse:
+def get_feed(
+    request: HttpRequest, key: ApiKey, routes: Routes, feed: str, feed_sentence: FeedSentence
+) -> FeedDetailsResponse:
     cursor, limit = cursor_parameter(request), page_size(request)
     row = find_feed(key.owner, feed)
     if row is None:
@@ -216,7 +244,7 @@ def get_feed(request: HttpRequest, key: ApiKey, routes: Routes, feed: str) -> Fe
     view, page = feed_view(row), run_page(row, cursor=cursor, limit=limit)
     values = first_values([run.batch for run in page.rows if run.batch])
     return FeedDetailsResponse(
-        **_feed_members(view, newest_values([feed]).get(feed), routes),
+        **_feed_members(view, newest_values([feed]).get(feed), routes, feed_sentence),
         runs=[_run_response(run, values.get(run.batch or ""), routes) for run in page.rows],
         cursor=page.older or None,
     )
@@ -240,10 +268,11 @@ def get_feed(request: HttpRequest, key: ApiKey, routes: Routes, feed: str) -> Fe
     ),
 )
 def patch_feed(
-    request: HttpRequest, key: ApiKey, routes: Routes, feed: str, limits: BatchLimits
+    request: HttpRequest, key: ApiKey, routes: Routes, feed: str, feed_sentence: FeedSentence
 ) -> FeedResponse:
-    content = json_body(request, limits.body_bytes)
-    return _feed_response(change_feed(key.owner, feed, content, routes), routes)
+    content = json_body(request, MAX_FEED_BYTES)
+    row = change_feed(key.owner, feed, content, routes)
+    return _feed_response(row, routes, feed_sentence)
 
 
 @endpoint(
@@ -274,16 +303,20 @@ def post_run(_request: HttpRequest, key: ApiKey, routes: Routes, feed: str) -> F
     parameters=(_FEED,),
     own_errors=(FeedCode.FEED_UNKNOWN,),
 )
-def delete_feed(_request: HttpRequest, key: ApiKey, routes: Routes, feed: str) -> FeedResponse:
-    return _feed_response(end_feed(key.owner, feed), routes)
+def delete_feed(
+    _request: HttpRequest, key: ApiKey, routes: Routes, feed: str, feed_sentence: FeedSentence
+) -> FeedResponse:
+    return _feed_response(end_feed(key.owner, feed), routes, feed_sentence)
 
 
-def _feed_response(feed: Feed, routes: Routes) -> FeedResponse:
+def _feed_response(feed: Feed, routes: Routes, feed_sentence: FeedSentence) -> FeedResponse:
     value = newest_values([feed.pk]).get(feed.pk)
-    return FeedResponse(**_feed_members(feed_view(feed), value, routes))
+    return FeedResponse(**_feed_members(feed_view(feed), value, routes, feed_sentence))
 
 
-def _feed_members(view: FeedView, value: FactView | None, routes: Routes) -> dict[str, Any]:
+def _feed_members(
+    view: FeedView, value: FactView | None, routes: Routes, feed_sentence: FeedSentence
+) -> dict[str, Any]:
     return {
         view.trigger.member: view.trigger.content,
         "id": view.id,
@@ -293,7 +326,10 @@ def _feed_members(view: FeedView, value: FactView | None, routes: Routes) -> dic
         "waits_for": view.waits_for or None,
         "refused": _refused_response(view),
         "failure": view.failure or None,
+        "sentence": feed_sentence(view),
         "origin_chain_id": view.source,
+        "destination_chain_id": destination_of(view.batch, routes),
+        "coin": payment_currency(view.batch, routes),
         "next_due": str(view.next) if view.next else None,
         "last_value": None if view.last_value is None else str(view.last_value),
         "read_value": None if view.read_value is None else str(view.read_value),

@@ -41,13 +41,18 @@ def batch_of(request: str) -> dict[str, Any]:
     return dict(json.loads(request)["batch"])
 
 
+def destination_of(batch: Mapping[str, Any], routes: Routes) -> int | None:
+    """The destination of a feed's batch; None if it is not configured any more."""
+    try:
+        return read_chain(batch["destinationChainId"], _BATCH, routes)
+    except RefusalError:
+        return None
+
+
 def payment_currency(batch: Mapping[str, Any], routes: Routes) -> str:
     """The coin that a feed's runs are paid in: the destination's."""
-    try:
-        destination = read_chain(batch["destinationChainId"], _BATCH, routes)
-    except RefusalError:  # it is not configured any more
-        return "ETH"
-    return routes.chains[destination].currency
+    destination = destination_of(batch, routes)
+    return "ETH" if destination is None else routes.chains[destination].currency
 
 
 def one_block(batch: Mapping[str, Any]) -> tuple[str, str]:

@@ -322,6 +322,19 @@ def test_a_watched_amount_is_shown_in_its_unit() -> None:
     assert "change 0.125 ETH of 1 wei" in page(value_feed())
 
 
+def test_the_api_calls_a_feed_as_its_page_does() -> None:
+    event = "Transfer(address indexed from, address indexed to, uint256 value)"
+    block = {"accounts": {"$topic2": {"props": ["BALANCE"]}}}
+    body = feed_body(block, batch={"deliver": [], "destinationChainId": "SN_SEPOLIA"})
+    del body["every"]
+    for content in (feed_body(), body | {"on": {"address": CONTRACT, "event": event}}):
+        feed = made_feed(owner := make_key(), content)
+        answer = ask(owner, f"/feeds/{feed}").json()
+        assert answer["sentence"] in page(feed)
+        assert (answer["destinationChainId"], answer["coin"]) == (str(SEPOLIA), "ETH")
+    assert answer["sentence"] == ("balance of $to · Sepolia, for each Transfer of 0x1111…1111")
+
+
 def test_a_run_over_budget_says_when_it_goes_on() -> None:
     feed = made_feed(make_key(), feed_body(budget="250000"))
     first, second = run(feed, 2)

@@ -4,7 +4,7 @@ import argparse
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -156,7 +156,7 @@ def _run_feed_show(options: argparse.Namespace) -> None:
     print_table([_feed_row(feed, server.chain_names())])
     details = [*_trigger_rows(body), *_delivery_rows(member(body, "batch", dict))]
     if feed.budget is not None:
-        details.append(("budget", f"{feed.budget:,} wei in 24 hours"))
+        details.append(("budget", f"{_format_coins(feed.budget, feed.coin)} in 24 hours"))
     if feed.until is not None:
         details.append(("until", _format_time(feed.until)))
     print_table([*details, ("catch-up", feed.catch_up)])
@@ -215,69 +215,41 @@ def _run_feed_now(options: argparse.Namespace) -> None:
 
 def _feed_row(feed: FeedStatus, chain_names: Mapping[int, str]) -> tuple[str, ...]:
     """Such as `01J…  ACTIVE  ETH of the vault  balance of 0xd8dA…6045 · Demo A, every 300 blocks
-    40 ETH at block 5,186,040  next: block 5,186,100`.
+    to Demo B  40 ETH at block 5,186,040  next: block 5,186,100`.
     """
-    due = f"next: {_format_due(feed.next_due)}" if feed.next_due else ""
-    chain = chain_names.get(feed.source, f"chain {feed.source}")
-    value, subject = feed.newest_value, _feed_subject(member(feed.response, "batch", dict))
+    value, destination = feed.newest_value, feed.destination
+    requested = text_member(member(feed.response, "batch", dict), "destinationChainId")
+    chain = chain_names.get(destination or 0, f"chain {destination or requested}")
     return (
         feed.id,
         feed.state,
         feed.name,
-        f"{subject} · {chain}, {_format_trigger(feed.response)}",
+        feed.sentence,
+        f"to {chain}",
         f"{_format_feed_value(value)} at block {value.block:,}" if value else "",
-        due,
+        _format_next_run(feed),
         _feed_trouble(feed),
     )
 
 
+def _format_next_run(feed: FeedStatus) -> str:
+    """When an active feed runs next, or why the run that is due waits."""
+    if feed.state != "ACTIVE":
+        return ""
+    if feed.waits_for:
+        return f"next: waits. {feed.waits_for}"
+    return f"next: {_format_due(feed.next_due)}" if feed.next_due else ""
+
+
 def _feed_trouble(feed: FeedStatus) -> str:
     """Why the feed does not run, or what is wrong with its runs; or empty."""
-    reason = feed.reason or feed.waits_for or feed.failure
+    reason = feed.reason or feed.failure
     if not feed.refused_count:
         return reason
     are_several = feed.refused_count > 1
     deliveries = f"{feed.refused_count:,} {'deliveries wait' if are_several else 'delivery waits'}"
     since = feed.refused_since[:16].replace("T", " ")
     return f"refused: {deliveries} since {since} UTC. {reason}".strip()
-
-
-_MAX_NAMED_FACTS = 3  # fields of an account
-
-
-def _feed_subject(batch: Mapping[str, Any]) -> str:
-    """Such as `balance of 0xd8dA…6045`, `2 facts of 3 accounts` or `gas used of the header`."""
-    blocks = next(iter(member(batch, "data", dict).values()), None)
-    block = next(iter(blocks.values()), None) if isinstance(blocks, dict) else None
-    if not isinstance(block, dict):
-        return "a batch"
-    accounts = [
-        (str(account), [*entry.get("props", ()), *entry.get("slots", ())])
-        for account, entry in (block.get("accounts") or {}).items()
-        if isinstance(entry, dict)
-    ]
-    subjects = list[str]()
-    if header := block.get("header"):
-        subjects.append(f"{_format_feed_facts(list(header))} of the header")
-    if len(accounts) == 1:
-        ((account, facts),) = accounts
-        subjects.append(f"{_format_feed_facts(facts)} of {_shorten_hashes(account)}")
-    elif accounts:
-        count = sum(len(facts) for _, facts in accounts)
-        subjects.append(f"{count} facts of {len(accounts)} accounts")
-    return printable(" and ".join(subjects) or "events")
-
-
-def _format_feed_facts(facts: Sequence[object]) -> str:
-    if len(facts) > _MAX_NAMED_FACTS:
-        return f"{len(facts)} facts"
-    words = [
-        f"slot {_shorten_hashes(fact)}"
-        if fact[:1] in {"0", "$"}
-        else fact.lower().replace("_", " ")
-        for fact in map(str, facts)
-    ]
-    return " and ".join(words)
 
 
 def _shorten_hashes(text: str) -> str:
@@ -288,10 +260,14 @@ def _format_feed_value(value: FeedValue) -> str:
     """Such as `40 ETH`, `1,234`, or the word if it is not a number."""
     number = int(value.word, 16)
     if value.coin:
-        units = f"{Decimal(f'{number}e-18'):,f}"
-        return f"{units.rstrip('0').rstrip('.') if '.' in units else units} {value.coin}"
+        return _format_coins(number, value.coin)
     is_number = value.name in NUMERIC_FIELDS or value.name.startswith("0x")
     return f"{number:,}" if is_number and number < _MIN_HASH else _shorten_hashes(value.word)
+
+
+def _format_coins(wei: int, coin: str) -> str:
+    units = f"{Decimal(f'{wei}e-18'):,f}"
+    return f"{units.rstrip('0').rstrip('.') if '.' in units else units} {coin}"
 
 
 def _retried_delivery(server: Tacitus, run: FeedRunStatus) -> DeliveryStatus | None:
@@ -329,16 +305,6 @@ def _delivery_rows(batch: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("deliver", f"{text_member(call, 'function')} of {text_member(call, 'to')}")
         for call in calls
     ]
-
-
-def _format_trigger(feed: Mapping[str, Any]) -> str:
-    """Such as `every 4 hours`, `on Transfer` or `when it changes by 50 bp`."""
-    if event := text_member(feed.get("on"), "event"):
-        return f"on {event.partition('(')[0]}"
-    if when := feed.get("when"):
-        by = text_member(when, "by")
-        return f"when it changes by {by}" if by else "when it changes"
-    return f"every {every}" if (every := text_member(feed, "every")) else ""
 
 
 def _format_due(text: str) -> str:

@@ -21,7 +21,10 @@ class FeedStatus:
     refused_count: int  # deliveries that wait because the contract refuses them
     refused_since: str  # as in 2026-11-25T17:04:17.000Z; or empty
     failure: str  # that its newest runs have failed or are refused, and why; or empty
+    sentence: str  # what it repeats and how often
     source: int
+    destination: int | None  # None if the server no longer has this chain
+    coin: str  # of the destination, in which fees and the budget are paid
     newest_value: "FeedValue | None"
     next_due: str  # block:NUMBER or timestamp:SECONDS; empty if it has ended
     until: int | None  # Unix time of the last run
@@ -68,7 +71,10 @@ def parse_feed(body: Mapping[str, Any]) -> FeedStatus:
         refused_count=member(refused, "deliveries", int) if refused else 0,
         refused_since=text_member(refused, "since"),
         failure=text_member(body, "failure"),
+        sentence=text_member(body, "sentence"),
         source=number_member(body, "originChainId"),
+        destination=optional_number(body, "destinationChainId"),
+        coin=text_member(body, "coin"),
         newest_value=_parse_feed_value(body.get("newestValue")),
         next_due=text_member(body, "nextDue"),
         until=None if body.get("until") is None else member(body, "until", int),

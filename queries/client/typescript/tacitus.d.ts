@@ -357,7 +357,13 @@ export type FeedDetailsResponse = {
     refused: RefusedDeliveriesResponse | null;
     /** Of an active feed, that its newest runs have failed or are refused, and why. */
     failure: string | null;
+    /** What it repeats and how often, as its page says it. */
+    sentence: string;
     originChainId: string;
+    /** null if the server no longer has this chain. */
+    destinationChainId: string | null;
+    /** The destination's: fees and the budget are paid in it. */
+    coin: string;
     every?: string | null;
     /** As in the request. */
     on?: {
@@ -421,7 +427,13 @@ export type FeedResponse = {
     refused: RefusedDeliveriesResponse | null;
     /** Of an active feed, that its newest runs have failed or are refused, and why. */
     failure: string | null;
+    /** What it repeats and how often, as its page says it. */
+    sentence: string;
     originChainId: string;
+    /** null if the server no longer has this chain. */
+    destinationChainId: string | null;
+    /** The destination's: fees and the budget are paid in it. */
+    coin: string;
     every?: string | null;
     /** As in the request. */
     on?: {
@@ -513,7 +525,13 @@ export type NewFeedResponse = {
     refused: RefusedDeliveriesResponse | null;
     /** Of an active feed, that its newest runs have failed or are refused, and why. */
     failure: string | null;
+    /** What it repeats and how often, as its page says it. */
+    sentence: string;
     originChainId: string;
+    /** null if the server no longer has this chain. */
+    destinationChainId: string | null;
+    /** The destination's: fees and the budget are paid in it. */
+    coin: string;
     every?: string | null;
     /** As in the request. */
     on?: {

@@ -14,6 +14,7 @@ from accounts.models import Account
 from accounts.wallets import Wallet
 from explorer import endpoints as api
 from explorer import urls
+from explorer.pages.feeds import feed_words
 from queries.chain.signer import Signer
 from queries.config.chains import Chain, NodeAddress
 from queries.models import ChainRecord
@@ -85,7 +86,7 @@ def broken(_request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    *api.url_patterns(ROUTES, LIMITS),
+    *api.url_patterns(ROUTES, LIMITS, feed_words),
     *urls.guide_pages(ROUTES, LIMITS),
     *urls.explorer_pages(ROUTES),
     *urls.account_pages(ROUTES, LIMITS),

@@ -98,6 +98,27 @@ def test_a_feed_is_not_made_twice_if_the_response_is_lost(response: Response) ->
     assert "check before you repeat it" in raised.value.sentence
 
 
+def test_a_list_of_feeds_says_why_a_due_run_waits(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    feed = {
+        "id": ID,
+        "state": "ACTIVE",
+        "sentence": "balance of $to",
+        "originChainId": "1",
+        "destinationChainId": "10",
+        "nextDue": "block:256",
+        "waitsFor": "The budget is spent.",
+        "batch": BATCH,
+    }
+    with odd_server(respond({"feeds": [feed], "connections": []})) as odd:
+        monkeypatch.setenv("TACITUS_URL", odd.address)
+        monkeypatch.setenv("TACITUS_KEY", KEY)
+        assert main(["feed", "list"]) == 0
+    row = f"{ID}  ACTIVE  balance of $to  to chain 10  next: waits. The budget is spent.\n"
+    assert capsys.readouterr().out == row
+
+
 def test_waiting_outlasts_an_outage_of_the_server() -> None:
     responses = [respond(ACCEPTED), *[hang_up] * 2 * MAX_ATTEMPTS, respond(DONE)]
     with odd_server(*responses) as odd:

@@ -19,6 +19,7 @@ from accounts.wallets import Wallet
 from explorer import endpoints as api
 from explorer import urls, wiring
 from explorer.demo.local_node import LocalNode
+from explorer.pages.feeds import feed_words
 from queries.chain.signer import Signer
 from queries.config.chains import Chain, NodeAddress
 from queries.config.limits import Limits
@@ -260,7 +261,7 @@ def serving(
 def _urls(routes: Routes, limits: BatchLimits) -> ModuleType:
     module = ModuleType("urls_of_the_test")
     vars(module)["urlpatterns"] = [
-        *api.url_patterns(routes, limits),
+        *api.url_patterns(routes, limits, feed_words),
         *urls.account_pages(routes, limits),
         *urls.explorer_pages(routes),
         *urls.urlpatterns,

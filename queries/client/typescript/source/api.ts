@@ -370,7 +370,13 @@ export type FeedDetailsResponse = {
   refused: RefusedDeliveriesResponse | null;
   /** Of an active feed, that its newest runs have failed or are refused, and why. */
   failure: string | null;
+  /** What it repeats and how often, as its page says it. */
+  sentence: string;
   originChainId: string;
+  /** null if the server no longer has this chain. */
+  destinationChainId: string | null;
+  /** The destination's: fees and the budget are paid in it. */
+  coin: string;
   every?: string | null;
   /** As in the request. */
   on?: { readonly [name: string]: unknown } | null;
@@ -430,7 +436,13 @@ export type FeedResponse = {
   refused: RefusedDeliveriesResponse | null;
   /** Of an active feed, that its newest runs have failed or are refused, and why. */
   failure: string | null;
+  /** What it repeats and how often, as its page says it. */
+  sentence: string;
   originChainId: string;
+  /** null if the server no longer has this chain. */
+  destinationChainId: string | null;
+  /** The destination's: fees and the budget are paid in it. */
+  coin: string;
   every?: string | null;
   /** As in the request. */
   on?: { readonly [name: string]: unknown } | null;
@@ -524,7 +536,13 @@ export type NewFeedResponse = {
   refused: RefusedDeliveriesResponse | null;
   /** Of an active feed, that its newest runs have failed or are refused, and why. */
   failure: string | null;
+  /** What it repeats and how often, as its page says it. */
+  sentence: string;
   originChainId: string;
+  /** null if the server no longer has this chain. */
+  destinationChainId: string | null;
+  /** The destination's: fees and the budget are paid in it. */
+  coin: string;
   every?: string | null;
   /** As in the request. */
   on?: { readonly [name: string]: unknown } | null;
