@@ -1,4 +1,4 @@
-// Run by `manage.py build_client`, which sends the API's schemas and the constants to stdin: writes
+// Run by `tacitus build_client`, which sends the API's schemas and the constants to stdin: writes
 // the generated sources, joins them with the others, and compiles them.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
