@@ -122,7 +122,7 @@ def test_the_routes_are_public(shared_service: Service) -> None:
     connection = answer.json()["connections"][0]
     assert here.items() <= connection.items()
     assert connection["courier"] == courier_address()
-    router = shared_service.manage("deploy_router", "--destination", "31337", "--events")
+    router = shared_service.manage("deploy_router", "--destination", "31337", "--events", "--yes")
     assert connection["eventsRouter"] == router.stdout.strip()
 
 

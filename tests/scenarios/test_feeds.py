@@ -814,7 +814,8 @@ def test_an_open_run_counts_towards_the_budget_where_proving_is_free(retrying: S
     feed.change(budget=str(2 * spent - 1))
     feed.mine_to(next_due(feed))
     wait_until(lambda: feed.read()["waitsFor"], what=lambda: str(feed.read()))
-    assert f"reserve {spent} wei, and the next one reserves {spent}" in feed.read()["waitsFor"]
+    amount = short_amount(spent, "ETH")
+    assert f"reserve {amount}, and the next one reserves {amount}" in feed.read()["waitsFor"]
     feed.change(budget=str(2 * spent))
     feed.wait_for_more_than(1)
     feed.end()

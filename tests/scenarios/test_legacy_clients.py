@@ -329,7 +329,7 @@ def test_get_queries_has_all_queries_unless_pages_are_requested(place: LegacySer
 
 def test_facts_of_the_second_generation_are_read_through_the_router(place: LegacyService) -> None:
     service, chain = place.service, place.service.chain
-    router = service.manage("deploy_router", "--destination", "31337").stdout.strip()
+    router = service.manage("deploy_router", "--destination", "31337", "--yes").stdout.strip()
     (connection,) = service.get("/chain-connections").json()["connections"]
     assert connection["router"] == router
     block, timestamp, contract = (place.words[word] for word in ("BLOCK", "TIME", "CONTRACT"))
