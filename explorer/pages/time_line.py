@@ -194,10 +194,10 @@ def delivery_stage(
     end = max(delivery.ended_at or now for delivery in deliveries)
     seconds = max((end - batch.ended_at).total_seconds(), 0)
     states = {delivery.state for delivery in deliveries}
-    mark = "rejected" if DeliveryState.FAILED in states else "proven"
+    name, mark = "delivered", "rejected" if DeliveryState.FAILED in states else "proven"
     if not states.isdisjoint(OPEN_DELIVERIES):
-        mark = "moving"
-    return Stage("delivered", mark, seconds, precise_duration(seconds))
+        name, mark = "not yet delivered", "moving"
+    return Stage(name, mark, seconds, precise_duration(seconds))
 
 
 # Steps
