@@ -445,6 +445,7 @@ def test_a_changed_value_is_a_run_and_so_is_a_long_silence(proving: Service) -> 
     chain.mine(2)
     feed.wait_for_runs(1)
     for balance, count in ((10_049, 1), (10_050, 2), (10_001, 2), (9_999, 3), (0, 4)):
+        wait_for_look(feed, chain.head)  # Anvil changes the state of this block, not its header
         chain.set_balance(account, balance)
         wait_for_look(feed, chain.mine(10))
         chain.mine(2)  # so that the block is final
