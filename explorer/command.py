@@ -16,8 +16,8 @@ from accounts.database_state import schema_fault
 from explorer.http.logs import log_warnings_and_exceptions
 from queries.frames import in_large_frame
 
-# Commands that do not serve requests: they run without production's settings, because an attester,
-# or somebody who verifies a proof, may use a machine without a site.
+# Commands that serve no requests of this site: they run without production's settings, because an
+# attester, or somebody who verifies a proof or tries the demo, may use a machine without a site.
 NO_SITE_COMMANDS = {
     "attest", "build_contracts", "cost", "demo", "init", "publish_proof", "verify_proof",
 }  # fmt: skip

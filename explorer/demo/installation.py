@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from explorer.demo.local_node import CONTRACTS, is_installed
@@ -40,7 +39,7 @@ def _pip_install(folder: str) -> list[str]:
 def _run(command: list[str], **variables: str) -> None:
     done = subprocess.run(
         command,
-        cwd=Path(CONTRACTS),
+        cwd=CONTRACTS,
         env=os.environ | variables,
         capture_output=True,
         text=True,

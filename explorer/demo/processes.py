@@ -13,7 +13,7 @@ from typing import Self
 
 from explorer.demo.local_node import LocalNode
 
-COMMAND = Path(sys.argv[0]).absolute()  # `tacitus`, or `tacitus` of a checkout
+COMMAND = Path(sys.argv[0]).absolute()  # `tacitus`, or `manage.py` in a clone
 INHERITED_VARIABLES = ("PATH", "HOME", "LANG")  # an operator's settings are not inherited
 START_SECONDS, STOP_SECONDS = 60, 20
 
